@@ -2,16 +2,17 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/sequencer.ts';
 
 /** What needs no database. */
-const unit = ['test/unit/**/*.test.ts', 'clients/typescript/test/*.test.ts'];
+const unit = ['src/**/*.test.ts', 'test/project/*.test.ts', 'clients/typescript/test/*.test.ts'];
 
 /** Installs the SDKs from the registry. */
 const sdks = ['test/sdks/*.test.ts'];
 
 /** Where a tenant's data is, and what moves it. */
 const onCitus = [
-  'test/{archive,citus,conformance,drafts,history,hosted,idempotency,migrate-data,mounts,usage}/*.test.ts',
+  'test/{archive,citus,conformance,drafts,history,hosted,migrate-data,mounts}/*.test.ts',
+  'test/tenants/{idempotency,usage}.test.ts',
   'test/cli/history-commands.test.ts',
-  'test/store/{concurrency,edits,isolation,linearizability}.test.ts',
+  'test/files/{concurrency,edits,isolation,linearizability}.test.ts',
 ];
 
 interface TestSet {
@@ -68,7 +69,7 @@ export default defineConfig(({ mode }) => {
       ],
       env: SETS[mode] === undefined ? {} : { TEST_SET: mode },
       ...selection,
-      coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
+      coverage: { include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'], reporter: ['text', 'html'] },
       projects: [
         {
           extends: true,

@@ -9,11 +9,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
+import { openDatabase } from '../src/database/open.ts';
+import { PostgresMemory } from '../src/files/memory-store.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
 import type { MemoryStore } from '../src/memory/store.ts';
 import { splice } from '../src/memory/text.ts';
-import { openDatabase } from '../src/open-database.ts';
-import { PostgresMemory } from '../src/store/memory-store.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';
 import { text } from './support/data.ts';

@@ -2,4 +2,4 @@
 import { existsSync } from 'node:fs';
 
 if (existsSync('.env')) process.loadEnvFile();
-await import('../src/cli.ts');
+await import('../src/main.ts');

@@ -1,7 +1,7 @@
 # For scripts that test with Python; sourced in the folder that has the requirements. Usage:
 #   . python-tests.sh TITLE REQUIREMENTS
 # Installs REQUIREMENTS into .venv. Without Python or the package index says so in one line and succeeds.
-# PYTHON names another interpreter than python3, MEMORY_SERVICE_CLI another build's cli.js than dist/cli.js.
+# PYTHON names another interpreter than python3, MEMORY_SERVICE_CLI another build's main.js than dist/main.js.
 title=$1 requirements=$2
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,30 +1,65 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
-import { pruneAudit } from './audit/audit.ts';
-import { ALL_KEYS, Keys } from './auth/api-keys.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
-import { configWarnings } from './config-warnings.ts';
-import { expireDrafts } from './drafts/expiry.ts';
-import { serveLocalSocket } from './embedded/local-socket.ts';
-import { OperatorError } from './errors.ts';
-import { expireFiles } from './expiration/expiration.ts';
+import { type Config, ConfigError, configWarnings, loadConfig } from './config.ts';
+import type { Database } from './database/database.ts';
+import { asDatabaseError } from './database/errors.ts';
+import { serveLocalSocket } from './database/local-socket.ts';
+import {
+  configured,
+  type DatabaseEvents,
+  describeListenFault,
+  describeStartFault,
+  openMigrated,
+} from './database/open.ts';
+import { expireDrafts } from './drafts/close.ts';
+import { OperatorError } from './errors/errors.ts';
+import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
-import { pruneStoredResults } from './idempotency/stored-results.ts';
-import { applyBootstrap, type Bootstrap, loadBootstrap } from './initial-data.ts';
-import { closeLog, createLogger } from './logger.ts';
-import { configured, type DatabaseEvents, openMigrated } from './open-database.ts';
-import type { Database } from './postgres/database.ts';
-import { asDatabaseError } from './postgres/errors.ts';
-import { describeListenFault, describeStartFault } from './start-errors.ts';
+import type { Tracing } from './http/tracing.ts';
+import { closeLog, createLogger } from './lib/logger.ts';
+import { schedule } from './lib/schedule.ts';
+import { pruneAudit } from './tenants/audit.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
-import type { Tracing } from './tracing/tracing.ts';
-import { recordSizes } from './usage/job.ts';
-import { watchNpx } from './util/npx.ts';
-import { schedule } from './util/schedule.ts';
+import { recordSizes } from './tenants/fleet-usage.ts';
+import { applyBootstrap, type Bootstrap, loadBootstrap } from './tenants/initial-data.ts';
+import { ALL_KEYS, Keys } from './tenants/keys.ts';
+import { pruneStoredResults } from './tenants/stored-results.ts';
+
+const CHECK_EVERY_MS = 500;
+
+/**
+ * Calls `onEnd` once the `npx` that started this process has ended. npx does not pass signals on: it runs a shell that runs the command, and
+ * ends without it. Other parents may end while the process goes on, as with `nohup`.
+ *
+ * @returns a function that stops the watch
+ */
+export function watchNpx(env: NodeJS.ProcessEnv, onEnd: () => void): () => void {
+  if (env.npm_command !== 'exec') return () => {};
+  const parent = process.ppid;
+  const grandparent = shellParent(parent);
+  const timer = setInterval(() => {
+    if (process.ppid === parent && shellParent(parent) === grandparent) return;
+    clearInterval(timer);
+    onEnd();
+  }, CHECK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/** The parent of a process that is a shell, where the system says so. After `kill -9` of npx, the shell lives on. */
+function shellParent(pid: number): string | undefined {
+  try {
+    const [, name, parent] = /^\d+ \((.*)\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return name?.endsWith('sh') ? parent : undefined;
+  } catch {
+    // No Linux, or the shell has just ended.
+    return undefined;
+  }
+}
 
 /**
  * Runs the service until a signal ends it: configuration, database, migrations, HTTP. SIGTERM and SIGINT make it
@@ -244,6 +279,6 @@ async function startTracing(config: Config, log: Logger): Promise<Tracing | unde
   const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;
   // Imported on demand: without a collector, none of OpenTelemetry is loaded.
-  const { startOpenTelemetry } = await import('./tracing/opentelemetry.ts');
+  const { startOpenTelemetry } = await import('./http/opentelemetry.ts');
   return startOpenTelemetry(config, endpoint, log);
 }

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { openDatabase } from '../../src/database/open.ts';
 import {
   DIRECTORIES,
   directoryPath,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { testQuery } from '../../test/support/query.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { AnyQuery } from '../../src/postgres/query.ts';
-import { lookupFileQuery, lookupQuery, readFileQuery } from '../../src/store/read-queries.ts';
+import type { AnyQuery } from '../../src/database/query.ts';
+import { lookupFileQuery, lookupQuery, readFileQuery } from '../../src/files/read-queries.ts';
 import type { BenchDatabase } from './postgres.ts';
 
 const reads = [lookupQuery, lookupFileQuery, readFileQuery] as unknown as AnyQuery[];

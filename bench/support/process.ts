@@ -82,7 +82,7 @@ export async function startServer(
 
 /** Runs a command of the service's CLI and returns its output. */
 export function runCli(args: string[], env: Record<string, string>, folder = root): string {
-  return execFileSync(process.execPath, ['dist/cli.js', ...args], {
+  return execFileSync(process.execPath, ['dist/main.js', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...env },
     encoding: 'utf8',

@@ -1,6 +1,6 @@
 -- What is recorded of each change (docs/design.md, History). The caller of a function has locked the tenant.
 
--- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it (src/postgres/schema.ts).
+-- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it (src/database/schema.ts).
 CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,

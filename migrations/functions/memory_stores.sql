@@ -276,7 +276,7 @@ BEGIN
 END
 $$;
 
--- A time as text, as src/postgres/time-column.ts writes it.
+-- A time as text, as src/database/query.ts writes it.
 CREATE OR REPLACE FUNCTION memory_time(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')

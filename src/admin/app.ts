@@ -1,64 +1,76 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { createAdminAuthenticator } from '../auth/authenticator.ts';
 import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
+import { MemorySearch } from '../files/search/search.ts';
 import { PatchThreads } from '../history/patch.ts';
 import { accessLog } from '../http/access-log.ts';
-import { connections } from '../http/connections.ts';
-import { hostCheck } from '../http/host-check.ts';
+import { connections, hostCheck } from '../http/connections.ts';
+import { docsRoutes } from '../http/docs.ts';
+import { healthRoutes } from '../http/health.ts';
 import { jsonBody } from '../http/json-body.ts';
 import { type Metrics, responseMetrics } from '../http/metrics.ts';
 import { notFound } from '../http/not-found.ts';
-import { openapi } from '../http/openapi.ts';
+import { type ApiDescription, openapi } from '../http/openapi.ts';
 import { handleError, serviceErrorOf } from '../http/problem-details.ts';
-import { docsRoutes } from '../http/routes/docs.ts';
-import { healthRoutes } from '../http/routes/health.ts';
 import { createHttpServer } from '../http/server.ts';
 import { slowClients } from '../http/slow-clients.ts';
-import { requestTracing } from '../http/tracing.ts';
-import { createLogger } from '../logger.ts';
-import type { Database } from '../postgres/database.ts';
-import { MemorySearch } from '../search/search.ts';
-import type { Tracing } from '../tracing/tracing.ts';
-import { ADMIN_API } from './api-description.ts';
+import { requestTracing, type Tracing } from '../http/tracing.ts';
+import { createLogger } from '../lib/logger.ts';
+import { createAdminAuthenticator } from '../tenants/authenticator.ts';
+import { exportRoutes, importRoutes } from './archives.ts';
 import { audit } from './audit.ts';
+import { auditRoutes } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
+import { changeRoutes } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
+import { consoleRoutes, securityHeaders } from './console.ts';
+import { diffRoutes } from './diffs.ts';
+import { draftMergeRoutes } from './draft-merge.ts';
+import { draftReviewRoutes } from './draft-review.ts';
+import { draftRoutes, fleetDraftRoutes } from './drafts.ts';
+import { directoryRoutes } from './files.ts';
+import { keyRoutes, singleKeyRoutes } from './keys.ts';
+import { memoryRoutes, moveRoutes, writeFileRoutes } from './memory.ts';
+import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { ERROR_HEADER } from './operation.ts';
 import { requiredTenant } from './required-tenant.ts';
-import { responseJson } from './response-json.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { changeRoutes } from './routes/changes.ts';
-import { consoleRoutes } from './routes/console.ts';
-import { diffRoutes } from './routes/diffs.ts';
-import { directoryRoutes } from './routes/directory.ts';
-import { draftMergeRoutes } from './routes/draft-merge.ts';
-import { draftReviewRoutes } from './routes/draft-review.ts';
-import { draftRoutes, fleetDraftRoutes } from './routes/drafts.ts';
-import { exportRoutes } from './routes/export.ts';
-import { fleetUsageRoutes } from './routes/fleet-usage.ts';
-import { importRoutes } from './routes/import.ts';
-import { singleKeyRoutes } from './routes/key.ts';
-import { keyRoutes } from './routes/keys.ts';
-import { memoryRoutes } from './routes/memory.ts';
-import { listMounts, removeTenantMount, setTenantMount } from './routes/mounts.ts';
-import { moveRoutes } from './routes/move.ts';
-import { redactRoutes } from './routes/redact.ts';
-import { searchRoutes } from './routes/search.ts';
-import { sessionRoutes } from './routes/session.ts';
-import { suspensionRoutes } from './routes/suspension.ts';
-import { tenantCopyRoutes } from './routes/tenant-copies.ts';
-import { tenantRoutes } from './routes/tenants.ts';
-import { timelineRoutes } from './routes/timeline.ts';
-import { usageRoutes } from './routes/usage.ts';
-import { versionRoutes } from './routes/versions.ts';
-import { writeFileRoutes } from './routes/write-file.ts';
+import { responseJson, scopedResponses } from './response-json.ts';
 import { operationRoutes } from './routes.ts';
-import { scopedResponses } from './scoped-responses.ts';
-import { securityHeaders } from './security-headers.ts';
+import { searchRoutes } from './search.ts';
+import { sessionRoutes } from './session.ts';
+import { suspensionRoutes, tenantCopyRoutes, tenantRoutes } from './tenants.ts';
+import { timelineRoutes } from './timeline.ts';
 import { Turns } from './turns.ts';
+import { fleetUsageRoutes, usageRoutes } from './usage.ts';
 import { validatorCompiler } from './validation.ts';
+import { redactRoutes, versionRoutes } from './versions.ts';
+
+export const ADMIN_API: ApiDescription = {
+  title: 'Memory service administration',
+  description: [
+    'Manage a fleet of tenants: settings, keys, usage, and memories, now and in the past. It listens on a port of its own, `ADMIN_PORT`.',
+    '**Pages.** A listing has at most `limit` items. Its `next` is null on the last page; otherwise pass it as `after`, with the same other parameters.',
+    '**Changes to a file** require a precondition: `If-Match` with the `ETag` of the content that you read, `If-Match: *`, or `If-None-Match: *`. Otherwise you could silently overwrite the change of an agent that writes at the same time.',
+    'The history names the admin key as the actor of a change, and the audit trail lists every change by this API, the console and the command line.',
+  ].join('\n\n'),
+  credential: 'An admin key: `memory-service keys create --admin`. None with `AUTH=none`.',
+  tags: [
+    { name: 'session', description: 'Who you are.' },
+    { name: 'tenants', description: 'Tenants, their settings and what they use.' },
+    { name: 'mounts', description: 'Memories of other tenants, shown as directories.' },
+    { name: 'keys', description: 'Credentials of tenants, services and administrators.' },
+    { name: 'memory', description: 'The files of a tenant, now and in the past.' },
+    { name: 'history', description: 'Versions of files, restore and revert.' },
+    {
+      name: 'drafts',
+      description: 'Copies of a memory to work on, to compare with it, and to merge into it.',
+    },
+    { name: 'audit', description: 'Administrative changes.' },
+    { name: 'operations', description: 'Health checks.' },
+  ],
+};
 
 const ROUTES = [
   sessionRoutes,

@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { z } from 'zod';
+import type { Database } from '../database/database.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import {
   type AuditIntent,
   type AuditSubject,
   beginAudit,
   type OpenAuditEvent,
   recordRefusal,
-} from '../audit/audit.ts';
-import { ServiceError } from '../errors.ts';
-import { auditIntent, logUnrecorded } from '../http/audit.ts';
-import type { Database } from '../postgres/database.ts';
+} from '../tenants/audit.ts';
 import { administratorOf } from './authentication.ts';
 import { isReading } from './permissions.ts';
 

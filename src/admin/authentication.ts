@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { AdminAuthenticator, Administrator } from '../auth/admin-authenticator.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { Actor, Origin } from '../memory/origin.ts';
-import { mapMaybePromise } from '../util/maybe-promise.ts';
+import type { AdminAuthenticator, Administrator } from '../tenants/authenticator.ts';
 import { authorize } from './permissions.ts';
 
 declare module 'fastify' {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { ServiceError } from '../errors.ts';
-import { RequestLimiter } from '../request-limiter.ts';
-import type { Slot } from '../util/concurrency-limiter.ts';
-import { jsonBytes } from '../util/json-bytes.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { Slot } from '../lib/concurrency-limiter.ts';
+import { jsonBytes } from '../lib/json.ts';
+import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { administratorOf } from './authentication.ts';
 
 /** So that administration leaves database connections to the agents. */

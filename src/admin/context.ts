@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
 import type { MergeThreads } from '../drafts/line-merge.ts';
+import type { MemorySearch } from '../files/search/search.ts';
 import type { PatchThreads } from '../history/patch.ts';
-import type { Database } from '../postgres/database.ts';
-import type { MemorySearch } from '../search/search.ts';
 import type { Turns } from './turns.ts';
 
 /** What the routes of the admin API work with. */

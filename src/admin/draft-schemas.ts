@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { actor, tenantId, tenantParams, time } from './fields.ts';
-import { id } from './version-schemas.ts';
+import { id } from './versions.ts';
 
 /* Drafts and their changes, as the admin API has them. */
 

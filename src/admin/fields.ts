@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { databaseInstant } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { parseTime } from '../history/time-text.ts';
+import { storableText as text } from '../lib/text.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
-import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
-import { storableText as text } from '../util/storable-text.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
 
 /*
  * The parameters and fields that several routes share. Everything that a schema does not name is refused.
@@ -100,3 +104,46 @@ export const actor = z
     z.object({ type: z.literal('anonymous') }),
   ])
   .meta({ id: 'Actor', description: 'Who made a change.' });
+
+/** Where the next page begins, as a text that means nothing to the caller. */
+export function writeCursor(position: unknown): string | null {
+  return position === null ? null : Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/**
+ * Reads what `writeCursor` wrote.
+ *
+ * @throws ServiceError 400 for anything else.
+ */
+export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | null {
+  if (given === undefined) return null;
+  const parsed = schema.safeParse(parseJson(Buffer.from(given, 'base64url').toString()));
+  if (parsed.success) return parsed.data;
+  throw new ServiceError('invalid_cursor');
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads times as an operator gives them. What is left out stays out. A duration goes back from the database's time, by which changes are
+ * recorded.
+ *
+ * @throws ServiceError for a text that is not a time
+ */
+export async function readTimes<Name extends string>(
+  database: Database,
+  given: Record<Name, string | undefined>,
+): Promise<Record<Name, string | undefined> & { now: string }> {
+  const now = await databaseInstant(database);
+  const entries = Object.entries<string | undefined>(given).map(([name, text]) => [
+    name,
+    text === undefined ? undefined : parseTime(text, new Date(now)),
+  ]);
+  return { ...Object.fromEntries(entries), now };
+}

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import type { AuditSubject } from '../audit/audit.ts';
-import type { Administrator } from '../auth/admin-authenticator.ts';
 import type { Config } from '../config.ts';
-import type { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import type { ServiceError } from '../errors/errors.ts';
+import type { MemorySearch } from '../files/search/search.ts';
 import type { Origin } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import type { MemorySearch } from '../search/search.ts';
+import type { AuditSubject } from '../tenants/audit.ts';
+import type { Administrator } from '../tenants/authenticator.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 
 /*

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { Administrator } from '../auth/admin-authenticator.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { Administrator } from '../tenants/authenticator.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Database } from '../postgres/database.ts';
+import type { Database } from '../database/database.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { tooComplex } from '../http/json-limits.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 

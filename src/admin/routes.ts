@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { departureOf } from '../http/departure.ts';
+import { departureOf } from '../http/access-log.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { noteAudit } from './audit.ts';
 import { administratorOf, originOf } from './authentication.ts';

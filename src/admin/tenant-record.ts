@@ -1,12 +1,96 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { nameText, snakeCase } from '../lib/text.ts';
 import { shownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import type { ListedTenant } from '../tenants/listing-queries.ts';
-import { tenantId, time } from './fields.ts';
-import { mountRecord } from './mount-record.ts';
-import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
-import { detailsSchema } from './tenant-details.ts';
+import { metadataPairs } from '../tenants/ids.ts';
+import type { ListedTenant } from '../tenants/listing.ts';
+import { settingSchemas } from '../tenants/setting-schemas.ts';
+import { ALL_SETTINGS, type TenantSettings } from '../tenants/settings.ts';
+import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
+import { tenantId, text, time } from './fields.ts';
+
+const name = nameText(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
+const description = text(1024).meta({ description: 'What the memory contains, for people and agents.' });
+const metadataKey = text(64).min(1);
+const metadataValue = text(512);
+const tooMany = `must have at most ${MAX_METADATA} pairs.`;
+
+/** What people say of a tenant, as it is shown. */
+export const detailsSchema = { name, description, metadata: z.record(z.string(), z.string()) };
+
+/** What people say of a new tenant. */
+export const newDetails = {
+  name: name.optional(),
+  description: description.optional(),
+  metadata: metadataPairs(metadataKey, metadataValue)
+    .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, tooMany)
+    .optional()
+    .meta({
+      description: `Pairs for your own use, such as \`{"plan": "pro"}\`. At most ${MAX_METADATA} pairs.`,
+    }),
+};
+
+/** What changes of that. */
+export const detailsChange = {
+  ...newDetails,
+  metadata: metadataPairs(metadataKey, metadataValue.nullable())
+    .optional()
+    .meta({
+      description: `Pairs to set; null removes a pair, and omitted pairs stay. At most ${MAX_METADATA} in all.`,
+    }),
+};
+
+/** The details in a body, without what it leaves out. */
+export function detailsOf({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
+  return Object.fromEntries(
+    Object.entries({ name, description, metadata }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** By the names of the API. */
+const fields = Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settingSchemas[name]]));
+
+const nullableFields = Object.fromEntries(
+  Object.entries(fields).map(([name, field]) => [name, field.nullable()]),
+);
+
+export const effectiveSettingsSchema = z
+  .object(fields)
+  .meta({ id: 'EffectiveSettings', description: 'Settings in effect for a tenant.' });
+
+export const ownSettingsSchema = z
+  .object(nullableFields)
+  .meta({ id: 'OwnSettings', description: "A tenant's own settings; null: the service's default." });
+
+export const settingsChangeSchema = z.strictObject(nullableFields).partial().meta({
+  id: 'SettingsChange',
+  description: "The settings to change; null: use the service's default.",
+});
+
+/** Settings by the names of the API. */
+export function settingsRecord(settings: TenantSettings): Record<string, unknown> {
+  return Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settings[name]]));
+}
+
+/** Settings by the names of the service, without those that the request leaves out. */
+export function settingsOf(change: z.output<typeof settingsChangeSchema>): Partial<TenantSettings> {
+  return Object.fromEntries(
+    ALL_SETTINGS.map(([name]) => [name, change[snakeCase(name)]]).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** A mount as it is shown. */
+export const mountRecord = z
+  .object({
+    name: z.string(),
+    tenant: tenantId.nullable().meta({
+      description: 'Null for a tenant outside the scope of the admin key.',
+    }),
+    access: z.enum(['read_only', 'read_write']),
+    instructions: z.string(),
+  })
+  .meta({ id: 'Mount', description: 'Another memory that a tenant shows as a directory.' });
 
 export const tenantSchema = z
   .object({

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { RequestLimiter } from '../request-limiter.ts';
+import { RequestLimiter } from '../tenants/request-limiter.ts';
 
 /** So that the agents keep half of the cores, of which this process and its database may share the same ones. */
 const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** Fastify's `validatorCompiler` for zod schemas. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =

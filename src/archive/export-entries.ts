@@ -1,11 +1,187 @@
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { History } from '../history/history.ts';
+import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../history/version.ts';
+import { BATCH, batches, readPages } from '../lib/pages.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
-import { readPages } from '../util/pages.ts';
-import { BATCH } from './batch.ts';
-import { type ExportedHistory, exportHistory } from './history-export.ts';
+import {
+  archivedVersion,
+  FOLDER,
+  type KeptContent,
+  MANIFEST,
+  type Manifest,
+  PAGE_BYTES,
+  PAGE_ROWS,
+} from './history-format.ts';
+
+/** What an archive says about a whole history. */
+export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
+  'read_manifest',
+  ['tenant'],
+  `
+SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete_since,
+  (SELECT count(*) FROM memory_versions AS v WHERE v.tenant_id = $1)::float8 AS versions,
+  (SELECT count(*) FROM memory_directories AS d WHERE d.tenant_id = $1)::float8 AS directories
+FROM tenants WHERE id = $1
+`,
+);
+
+/** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
+export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(
+  'export_heads',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT ${COLUMNS} FROM (
+  SELECT * FROM memory_heads WHERE tenant_id = $1 AND path > $2 ORDER BY path LIMIT $3
+) AS v
+ORDER BY v.path
+`,
+);
+
+/**
+ * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`:
+ * the content is to be made from the live file, which an archive may hold in another form.
+ */
+export const exportVersionsQuery = defineQuery<
+  { tenant: string; before: string; limit: number; bytes: number },
+  VersionRow & KeptContent & { needsWhole: boolean }
+>(
+  'export_versions',
+  ['tenant', 'before', 'limit', 'bytes'],
+  `
+SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.content AS "keptContent",
+  v.splice_start IS NOT NULL AND NOT EXISTS (
+    SELECT FROM versions AS newer WHERE newer.tenant_id = $1 AND newer.memory_id = v.memory_id AND newer.id > v.id
+  ) AS "needsWhole"
+FROM (
+  SELECT page.*, NULL::text AS live_content,
+    sum(COALESCE(octet_length(content), 0)) OVER (ORDER BY id DESC) - COALESCE(octet_length(content), 0) AS before
+  FROM (SELECT * FROM versions WHERE tenant_id = $1 AND id < $2::text::uuid ORDER BY id DESC LIMIT $3) AS page
+) AS v
+WHERE v.before < $4::bigint ORDER BY v.id DESC
+`,
+);
+
+export interface DirectoryRow {
+  path: string;
+  created_at: string;
+  /** Null for one that is there. */
+  removed_at: string | null;
+}
+
+/** A page of the directories that are there, without the root, in the order of their paths. */
+export const exportPresentDirectoriesQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  DirectoryRow
+>(
+  'export_present_directories',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT dir_path AS path, ${time('changed_at')} AS created_at, NULL AS removed_at FROM entries
+WHERE tenant_id = $1 AND dir_path > $2 ORDER BY dir_path LIMIT $3
+`,
+);
+
+/** A page of past directories, in the order of their paths and times. The first page comes after ''. */
+export const exportPastDirectoriesQuery = defineQuery<
+  { tenant: string; after: string; afterTime: string; limit: number },
+  DirectoryRow
+>(
+  'export_past_directories',
+  ['tenant', 'after', 'afterTime', 'limit'],
+  `
+SELECT path, ${time('created_at')} AS created_at, ${time('removed_at')} AS removed_at FROM past_directories
+WHERE tenant_id = $1 AND (path, removed_at) > ($2, $3::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $4
+`,
+);
+
+const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
+
+/** An entry of an archive that is no file of the memory; `modified` in seconds since 1970. */
+export interface ExportedHistory {
+  path: string;
+  kind: 'history';
+  content: string;
+  modified: number;
+}
+
+/**
+ * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page starts at a key, so it costs
+ * as much as the first.
+ *
+ * @returns how many versions those were
+ */
+export async function exportHistory(
+  query: QueryExecutor,
+  tenant: string,
+  write: (entry: ExportedHistory) => Promise<void>,
+): Promise<number> {
+  const manifest = (await query(readManifestQuery, { tenant })).rows[0];
+  if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
+  // No entry has a time of its own, and one that changed would make archives differ.
+  const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
+  const add = (name: string, content: string) =>
+    write({ path: `/${FOLDER}/${name}`, kind: 'history', content, modified });
+  const addPages = async (folder: string, rows: AsyncIterable<object>) => {
+    let page = 0;
+    for await (const lines of batches(linesOf(rows), PAGE)) {
+      page++;
+      await add(`${folder}/${String(page).padStart(6, '0')}.ndjson`, lines.join(''));
+    }
+  };
+
+  await add(MANIFEST, `${JSON.stringify({ format: 1, ...manifest }, null, 2)}\n`);
+  await addPages('versions', versionsOf(query, tenant));
+  await addPages('directories', directoryLines(query, tenant));
+  return manifest.versions;
+}
+
+async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const row of timeSliced(rows)) yield `${JSON.stringify(row)}\n`;
+}
+
+async function* versionsOf(query: QueryExecutor, tenant: string) {
+  const heads = readPages<VersionRow>(
+    async (last) =>
+      (await query(exportHeadsQuery, { tenant, after: last?.path ?? '', limit: PAGE_ROWS })).rows,
+    PAGE_ROWS,
+  );
+  const inLiveFile = { spliceStart: null, spliceLength: null, keptContent: null };
+  for await (const row of heads) yield archivedVersion(versionOf(row), inLiveFile);
+
+  const history = new History({ query });
+  const past = readPages(async (last: VersionRow | undefined) => {
+    const page = { before: last?.id ?? LAST_ID, limit: PAGE_ROWS, bytes: BATCH.bytes };
+    const { rows } = await query(exportVersionsQuery, { tenant, ...page });
+    const wholes = await history.contents(
+      tenant,
+      rows.flatMap(({ needsWhole, memoryId, id }) => (needsWhole ? [{ memoryId, versionId: id }] : [])),
+    );
+    return rows.map((row) => ({ ...row, whole: wholes.get(row.id) ?? null }));
+  });
+  for await (const { spliceStart, spliceLength, keptContent, needsWhole, whole, ...row } of past) {
+    const kept = needsWhole
+      ? { spliceStart: null, spliceLength: null, keptContent: whole }
+      : { spliceStart, spliceLength, keptContent };
+    yield archivedVersion(versionOf(row), kept);
+  }
+}
+
+async function* directoryLines(query: QueryExecutor, tenant: string) {
+  yield* readPages<{ path: string }>(
+    async (last) =>
+      (await query(exportPresentDirectoriesQuery, { tenant, after: last?.path ?? ROOT, limit: PAGE_ROWS }))
+        .rows,
+    PAGE_ROWS,
+  );
+  yield* readPages<{ path: string; removed_at: string | null }>(async (last) => {
+    const position = { after: last?.path ?? '', afterTime: last?.removed_at ?? '-infinity' };
+    return (await query(exportPastDirectoriesQuery, { tenant, ...position, limit: PAGE_ROWS })).rows;
+  }, PAGE_ROWS);
+}
 
 // As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type Version, versionRecord } from '../history/version.ts';
 import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
@@ -110,7 +110,7 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** What the table keeps of a version's content: src/postgres/schema.ts. */
+/** What the table keeps of a version's content: src/database/schema.ts. */
 export interface KeptContent {
   spliceStart: number | null;
   spliceLength: number | null;

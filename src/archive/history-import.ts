@@ -1,8 +1,7 @@
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { FIRST_ID, LAST_ID } from '../history/version.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { BATCH, readPages } from '../lib/pages.ts';
 import { COUNTED_HISTORY } from '../tenants/queries.ts';
-import { readPages } from '../util/pages.ts';
-import { BATCH } from './batch.ts';
 import {
   type ArchivedDirectory,
   damagedHistory,

@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { findPathsQuery } from '../files/read-queries.ts';
+import { BATCH } from '../lib/pages.ts';
+import { timeSlicedSort } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
-import { timeSlicedSort } from '../util/time-slice.ts';
-import { BATCH } from './batch.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
-
-/** Which of `paths` exist. */
-export const findPathsQuery = defineQuery<
-  { tenant: string; paths: string[] },
-  { path: string; kind: 'file' | 'dir' }
->(
-  'find_paths',
-  ['tenant', 'paths'],
-  'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
-);
 
 // The following belong to one change (`beginChangeQuery`) at the time `at`, which has checked that nothing conflicts.
 

@@ -1,17 +1,17 @@
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { mask } from '../memory/secrets.ts';
-import type { Database } from '../postgres/database.ts';
-import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
+import { mask } from '../memory/secrets/secrets.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import type { EffectiveSettings } from '../tenants/settings.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
+import type { SourceEntry } from './entry.ts';
 import { type ImportContext, type Imported, writeImport } from './import-transaction.ts';
-import type { SourceEntry } from './source/entry.ts';
-import { type ImportRules, type Inspected, prepareImport } from './source/prepare-import.ts';
+import { type ImportRules, type Inspected, prepareImport } from './prepare-import.ts';
 
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
   origin: Origin;

@@ -2,8 +2,8 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { ServiceError } from '../errors.ts';
-import { BATCH } from './batch.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { BATCH } from '../lib/pages.ts';
 
 /** What an archive is made or read for. */
 type Purpose = 'import' | 'export';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 import type { Exported } from './export-entries.ts';
-import { asByte, cannotImport, type SourceEntry } from './source/entry.ts';
 
 /** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
 const MOST = 16 * 1024 * 1024;

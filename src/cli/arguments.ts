@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from 'commander';
-import { ServiceError } from '../errors.ts';
+import { databaseTime } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
+import { NAME_RULE, nameText } from '../lib/text.ts';
+import { parseQuantity } from '../lib/units.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
-import { databaseTime } from '../postgres/clock.ts';
-import type { Database } from '../postgres/database.ts';
-import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
-import { NAME_RULE, nameText } from '../util/names.ts';
-import { parseQuantity } from '../util/quantity.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
 
 /*
  * Commander argument parsers: each throws InvalidArgumentError, which is a usage error.

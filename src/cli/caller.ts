@@ -1,11 +1,16 @@
 import { hostname } from 'node:os';
-import type { AnyOperation, Operation, OperationCall } from '../admin/operation.ts';
-import { ERROR_HEADER, isDryRun } from '../admin/operation.ts';
+import {
+  type AnyOperation,
+  ERROR_HEADER,
+  isDryRun,
+  type Operation,
+  type OperationCall,
+} from '../admin/operation.ts';
 import { validate } from '../admin/validation.ts';
-import { type AuditSubject, audited } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
-import { OperatorError, ServiceError } from '../errors.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Database } from '../database/database.ts';
+import { OperatorError, ServiceError } from '../errors/errors.ts';
+import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';

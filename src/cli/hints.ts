@@ -1,6 +1,6 @@
-import type { ErrorValues } from '../error-catalog.ts';
-import type { ErrorReason, ServiceError } from '../errors.ts';
-import { DatabaseError } from '../postgres/errors.ts';
+import { DatabaseError } from '../database/errors.ts';
+import type { ErrorValues } from '../errors/catalog.ts';
+import type { ErrorReason, ServiceError } from '../errors/errors.ts';
 
 /** What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them too. */
 const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {

@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { OperatorError } from '../errors.ts';
-import { amount } from '../util/amount.ts';
-import { byteAmount } from '../util/size.ts';
-import { renamed, snakeCase } from '../util/snake-case.ts';
+import { OperatorError } from '../errors/errors.ts';
+import { renamed, snakeCase } from '../lib/text.ts';
+import { amount, byteAmount } from '../lib/units.ts';
 
 /** Where a command reads and writes: data goes to `stdout`, messages to `stderr`. */
 export interface Io {

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { formatBytes } from '../util/size.ts';
-import { renamed, snakeCase } from '../util/snake-case.ts';
+import { renamed, snakeCase } from '../lib/text.ts';
+import { formatBytes } from '../lib/units.ts';
 import type { Io } from './io.ts';
 
 type Output = Writable & { isTTY?: boolean };

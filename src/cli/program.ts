@@ -1,26 +1,24 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { OperatorError, ServiceError } from '../errors.ts';
-import { describeDatabase } from '../postgres/database.ts';
-import { capitalize } from '../start-errors.ts';
-import { registerAuditCommand } from './audit-command.ts';
+import { describeDatabase } from '../database/database.ts';
+import { capitalize } from '../database/open.ts';
+import { OperatorError, ServiceError } from '../errors/errors.ts';
+import { registerAuditCommand } from './audit.ts';
 import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
-import { registerDraftCommands } from './draft-commands.ts';
+import { registerDraftCommands } from './drafts.ts';
 import { explain } from './hints.ts';
+import { registerPushCommand } from './hosted.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
-import { registerKeyCommands } from './key-commands.ts';
-import { registerLogCommand } from './log-command.ts';
-import { registerExpireCommand, registerPruneCommand } from './maintenance-commands.ts';
-import { registerMemoryCommands } from './memory-commands.ts';
-import { registerMigrateDataCommand } from './migrate-data-command.ts';
+import { registerKeyCommands } from './keys.ts';
+import { registerLogCommand } from './log.ts';
+import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand } from './maintenance.ts';
+import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
-import { registerPushCommand } from './push-command.ts';
-import { registerRedactCommand } from './redact-command.ts';
 import type { Open, OpenPlace } from './session.ts';
-import { registerTenantCommands } from './tenant-commands.ts';
-import { registerRestoreCommand, registerRevertCommand } from './undo-commands.ts';
-import { registerUsageCommand } from './usage-command.ts';
-import { registerDiffCommand, registerShowCommand } from './version-commands.ts';
+import { registerTenantCommands } from './tenants.ts';
+import { registerRedactCommand, registerRestoreCommand, registerRevertCommand } from './undo.ts';
+import { registerUsageCommand } from './usage.ts';
+import { registerDiffCommand, registerShowCommand } from './versions.ts';
 
 /** What the commands need from their process. */
 export interface CliContext {

@@ -1,10 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import { type AuditSubject, audited as recordAudited } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { OperatorError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import type { Origin } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
+import { type AuditSubject, audited as recordAudited } from '../tenants/audit.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import type { Io } from './io.ts';

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
-import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
-import { compareContents, type DraftIds, mergeTexts } from './contents.ts';
+import type { Database } from '../database/database.ts';
+import type { QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { LoadedState } from '../history/log.ts';
+import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
+import { compareContents, type DraftIds, mergeTexts, type SideTexts } from './contents.ts';
 import { type Draft, findOpenDraft } from './drafts.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { MergedTexts } from './merge-file.ts';
@@ -102,4 +103,12 @@ function microsecondsOf(time: string): string {
 function timeAt(microseconds: string): string {
   const milliseconds = Number(microseconds.slice(0, -3));
   return `${new Date(milliseconds).toISOString().slice(0, 23)}${microseconds.slice(-3)}Z`;
+}
+
+/** One side of a file with its content, as diffs take it. */
+export function loadedSide(file: ThreeWay, texts: SideTexts, side: keyof SideTexts): LoadedState {
+  const there = file[side];
+  const content = texts[side];
+  if (there === null) return { kind: 'absent' };
+  return content === null ? { kind: 'pruned' } : { kind: 'file', path: there.path, content };
 }

@@ -1,7 +1,7 @@
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { History } from '../history/history.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { batches } from '../util/batches.ts';
-import { timeSliced } from '../util/time-slice.ts';
+import { batches } from '../lib/pages.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import type { MergeThreads, ThreeTexts } from './line-merge.ts';
 import { needsLines } from './merge-file.ts';
 import type { PlannedChange } from './plan.ts';

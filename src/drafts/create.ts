@@ -1,15 +1,196 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { checkComplete } from '../history/past.ts';
+import { COVERS } from '../history/version.ts';
+import { batches, readPages } from '../lib/pages.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import { copyEntries } from '../tenants/copy.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { findTenantQuery, lockTenantQuery, suspendTenantQuery, type TenantRow } from '../tenants/queries.ts';
+import {
+  findTenantQuery,
+  lockTenantQuery,
+  setTenantQuery,
+  suspendTenantQuery,
+  type TenantRow,
+} from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { followSettings, requireSameTenant, requireTenant, Tenants } from '../tenants/tenants.ts';
-import { copyToDraft } from './copy.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
+
+/* Creates the memory of a draft: what a tenant has in the caller's snapshot, or had at a past time. */
+
+const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: string }>(
+  'create_draft_tenant',
+  ['id', 'tenant', 'at'],
+  'INSERT INTO tenants (id, draft_of, last_change_at) VALUES ($1, $2, $3::text::timestamptz)',
+);
+
+/** When a memory was last changed, or created if it never was. */
+const lastMomentQuery = defineQuery<{ tenant: string }, { at: string }>(
+  'last_moment',
+  ['tenant'],
+  `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $1`,
+);
+
+const copyBaseQuery = defineQuery<{ tenant: string }>(
+  'copy_draft_base',
+  ['tenant'],
+  `
+INSERT INTO draft_base (tenant_id, path, memory_id, version)
+SELECT e.tenant_id, e.path, e.memory_id, e.version FROM entries AS e WHERE e.tenant_id = $1
+`,
+);
+
+const countDraftQuery = defineQuery<{ tenant: string }>(
+  'count_draft',
+  ['tenant'],
+  `
+UPDATE tenants SET
+  file_count = (SELECT count(*) FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file'),
+  byte_count = (SELECT COALESCE(sum(e.size_bytes), 0) FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file')
+WHERE id = $1
+`,
+);
+
+/**
+ * Creates the tenant that holds a draft's memory. Its files keep their ids and versions.
+ *
+ * @param at a past time; null, or a time after the last change: now
+ * @param maxBytes how large the draft may get; null: the tenant's limit
+ * @returns the time of the copied state
+ * @throws ServiceError for a time before the history is complete
+ */
+export async function copyToDraft(
+  query: QueryExecutor,
+  source: TenantRow,
+  { id, at: given, maxBytes }: { id: string; at: string | null; maxBytes: number | null },
+): Promise<string> {
+  const tenant = source.id;
+  const [moment] = (await query(lastMomentQuery, { tenant })).rows;
+  if (moment === undefined) throw new Error('A tenant in a snapshot is missing.');
+  const at = given !== null && given < moment.at ? given : null;
+  if (at !== null) await checkComplete(query, tenant, at);
+  const baseAt = at ?? moment.at;
+  await query(createDraftTenantQuery, { id, tenant, at: baseAt });
+  // Files of a draft do not expire: that would propose their deletion.
+  await query(setTenantQuery, { ...source, maxBytes: maxBytes ?? source.maxBytes, ttlDays: 0, tenant: id });
+  if (at === null) await copyEntries(query, tenant, id, { keepsHistory: true, at: null, origin: null });
+  else await copyPast(query, tenant, id, at);
+  await query(copyBaseQuery, { tenant: id });
+  await query(countDraftQuery, { tenant: id });
+  return baseAt;
+}
+
+interface PastEntry {
+  path: string;
+  memoryId: string | null;
+  version: string | null;
+  operation: string | null;
+  origin: string | null;
+  changedAt: string;
+  sizeBytes: number;
+}
+
+/** A page of the files and directories at a time, in the order of their paths, with the root. */
+const listPastEntriesQuery = defineQuery<
+  { tenant: string; at: string; after: string; limit: number },
+  PastEntry
+>(
+  'list_past_entries',
+  ['tenant', 'at', 'after', 'limit'],
+  `
+SELECT p.path, p.memory_id AS "memoryId", p.version, p.operation, p.origin, ${time('p.changed_at')} AS "changedAt",
+  COALESCE(p.size_bytes, 0) AS "sizeBytes"
+FROM (
+  SELECT v.path, v.memory_id, v.id AS version, v.operation, v.origin::text AS origin, v.created_at AS changed_at, v.size_bytes
+  FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.path > $3 AND ${COVERS('v.created_at', 'v.superseded_at', '$2')}
+  UNION ALL
+  SELECT d.path, NULL, NULL, NULL, NULL, d.created_at, NULL FROM memory_directories AS d
+  WHERE d.tenant_id = $1 AND d.path > $3 AND ${COVERS('d.created_at', 'd.removed_at', '$2')}
+) AS p
+ORDER BY p.path LIMIT $4::integer
+`,
+);
+
+const contentsAtQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; ids: string[] },
+  { item: number; content: string | null }
+>(
+  'draft_contents',
+  ['tenant', 'memoryIds', 'ids'],
+  'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
+);
+
+/** Inserts directories and files into an empty memory, each after its directory. */
+const insertEntriesQuery = defineQuery<{
+  tenant: string;
+  paths: string[];
+  memoryIds: (string | null)[];
+  versions: (string | null)[];
+  operations: (string | null)[];
+  origins: (string | null)[];
+  changedAt: string[];
+  contents: (string | null)[];
+}>(
+  'insert_entries',
+  ['tenant', 'paths', 'memoryIds', 'versions', 'operations', 'origins', 'changedAt', 'contents'],
+  `
+INSERT INTO entries AS e (
+  tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, updated_at, origin
+)
+SELECT $1, f.path, CASE WHEN f.path <> '/memories' THEN memory_parent(f.path) END,
+  CASE WHEN f.version IS NULL THEN 'dir' ELSE 'file' END, f.content, f.version::uuid, f.memory_id::uuid, f.operation,
+  f.changed_at::timestamptz, f.changed_at::timestamptz, f.origin::jsonb
+FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+  AS f (path, memory_id, version, operation, origin, changed_at, content)
+`,
+);
+
+const PAGE = 500;
+const BATCH = { items: PAGE, weight: 4 * 1024 * 1024, weightOf: ({ sizeBytes }: PastEntry) => sizeBytes };
+
+async function copyPast(query: QueryExecutor, tenant: string, to: string, at: string): Promise<void> {
+  const entries = readPages<PastEntry>(async (last) => {
+    const page = { tenant, at, after: last?.path ?? '', limit: PAGE };
+    return (await query(listPastEntriesQuery, page)).rows;
+  }, PAGE);
+  for await (const batch of batches(withRoot(entries, at), BATCH)) {
+    const files = batch.flatMap(({ memoryId, version }) =>
+      memoryId !== null && version !== null ? [{ memoryId, version }] : [],
+    );
+    const { rows } = await query(contentsAtQuery, {
+      tenant,
+      memoryIds: files.map(({ memoryId }) => memoryId),
+      ids: files.map(({ version }) => version),
+    });
+    const contents = new Map(rows.map(({ item, content }) => [files[item - 1]?.version, content]));
+    await query(insertEntriesQuery, {
+      tenant: to,
+      paths: batch.map(({ path }) => path),
+      memoryIds: batch.map(({ memoryId }) => memoryId),
+      versions: batch.map(({ version }) => version),
+      operations: batch.map(({ operation }) => operation),
+      origins: batch.map(({ origin }) => origin),
+      changedAt: batch.map(({ changedAt }) => changedAt),
+      contents: batch.map(({ version }) => (version === null ? null : (contents.get(version) ?? ''))),
+    });
+  }
+}
+
+/** The root is in no history: it is there with the first entry. */
+async function* withRoot(entries: AsyncIterable<PastEntry>, at: string): AsyncGenerator<PastEntry> {
+  let isFirst = true;
+  const none = { memoryId: null, version: null, operation: null, origin: null, sizeBytes: 0 };
+  for await (const entry of entries) {
+    if (isFirst) yield { path: '/memories', changedAt: at, ...none };
+    isFirst = false;
+    yield entry;
+  }
+}
 
 export interface NewDraft {
   title: string;

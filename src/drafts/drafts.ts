@@ -1,8 +1,7 @@
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
 
 /* The records of drafts, open and closed. The memory of an open one is that of a tenant with its id. */
 

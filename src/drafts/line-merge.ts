@@ -1,6 +1,6 @@
 import { diff3Merge } from 'node-diff3';
-import { SerialQueue } from '../util/serial-queue.ts';
-import { WorkerThreads } from '../util/worker-threads.ts';
+import { SerialQueue } from '../lib/queues.ts';
+import { WorkerThreads } from '../lib/worker-threads.ts';
 
 /** The contents of a file on the three sides. */
 export interface ThreeTexts {
@@ -63,7 +63,7 @@ const MAX_HEAP_MIB = 512;
 export class MergeThreads {
   /** One thread, so that merges leave the other cores to the database and to requests. */
   readonly #threads = new WorkerThreads<MergeTask, Region[] | string | null>({
-    module: new URL('line-merge', import.meta.url),
+    module: new URL('./line-merge', import.meta.url),
     threads: 1,
     idleMs: 30_000,
     maxHeapMiB: MAX_HEAP_MIB,

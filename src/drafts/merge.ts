@@ -1,25 +1,116 @@
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
+import { findTenantQuery, lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
-import { requireTenant } from '../tenants/tenants.ts';
+import { quotaExceeded, requireTenant } from '../tenants/tenants.ts';
 import { closeLocked, deleteMemory } from './close.ts';
 import { compareDraft, readFiles, readReview, reviewOf } from './compare.ts';
 import { compareContents, type DraftIds } from './contents.ts';
 import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
-import { checkFileSizes, checkQuotas, readUse } from './limits.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { Resolution } from './merge-file.ts';
 import { filesInTheWay, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
-import { changedSince, checkResolutions, checkReview } from './review.ts';
+import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
 import { MergeSecrets } from './secrets.ts';
-import { requireSettled } from './settled.ts';
-import { isTouched } from './three-way.ts';
+import { isTouched, type ThreeWay } from './three-way.ts';
 import { hasProposed, readProposers, writeMerge } from './write.ts';
+
+/* The limits that a merge obeys. */
+
+const countDirectoriesQuery = defineQuery<{ tenant: string }, { count: number }>(
+  'count_directories',
+  ['tenant'],
+  `SELECT count(*)::float8 AS count FROM entries WHERE tenant_id = $1 AND dir_path > '/memories'`,
+);
+
+export interface MemoryUse {
+  row: TenantRow;
+  directories: number;
+}
+
+export async function readUse(query: QueryExecutor, tenant: string): Promise<MemoryUse> {
+  const [row] = (await query(findTenantQuery, { tenant })).rows;
+  if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
+  const [counted] = (await query(countDirectoriesQuery, { tenant })).rows;
+  return { row, directories: counted?.count ?? 0 };
+}
+
+/** @throws ServiceError when a memory has grown and exceeds a quota; a merge that does not grow it always fits. */
+export function checkQuotas(before: MemoryUse, after: MemoryUse, config: Config): void {
+  const { maxFiles, maxBytes } = effectiveSettings(after.row, config);
+  const uses = [
+    { of: 'files', used: before.row.files, now: after.row.files, limit: maxFiles },
+    { of: 'bytes', used: before.row.bytes, now: after.row.bytes, limit: maxBytes },
+    { of: 'directories', used: before.directories, now: after.directories, limit: maxFiles },
+  ] as const;
+  for (const { of, used, now, limit } of uses) {
+    if (limit === 0 || now <= limit || now <= used) continue;
+    throw quotaExceeded(after.row.id, { kind: 'over_quota', of, used, limit, needed: now - used }, 'merge');
+  }
+}
+
+/** @throws ServiceError when a file would exceed the memory's maximum file size. */
+export async function checkFileSizes(
+  changes: readonly PlannedChange[],
+  row: TenantRow,
+  config: Config,
+): Promise<void> {
+  const { maxFileBytes } = effectiveSettings(row, config);
+  if (maxFileBytes === 0) return;
+  for await (const { file, outcome } of timeSliced(changes)) {
+    if (outcome === null || outcome.content === 'keep') continue;
+    const size =
+      outcome.content === 'draft' ? file.draft?.sizeBytes : Buffer.byteLength(outcome.content.text);
+    if ((size ?? 0) > maxFileBytes) throw new ServiceError('file_too_large', outcome.path, maxFileBytes);
+  }
+}
+
+/** @throws ServiceError that says what to settle, when a plan leaves conflicts. */
+export function requireSettled(
+  plan: MergePlan,
+  files: readonly ThreeWay[],
+  resolutions: ReadonlyMap<string, Resolution>,
+): MergePlan {
+  if (plan.conflicts.size === 0) return plan;
+  const left = files.filter((file) => isTouched(file) && plan.conflicts.has(file.id));
+  const open = left.filter(({ id }) => !resolutions.has(id));
+  if (open.length > 0) {
+    const named = open.map((file) => {
+      const other = obstacleTo(file, plan);
+      const isOccupied = plan.conflicts.get(file.id) === 'occupied';
+      return isOccupied && other !== null ? `${pathOf(file)} (in its way: ${other.path})` : pathOf(file);
+    });
+    throw new ServiceError('draft_conflicts', named.sort());
+  }
+  // What still blocks a settled file. A file that was not settled itself is here only if it has no free path either.
+  const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
+  // Not one that only waits for another one of them.
+  const unsettled = new Set(left);
+  const waits = (file: ThreeWay) => {
+    const obstacle = obstacleTo(file, plan)?.file;
+    return obstacle != null && unsettled.has(obstacle);
+  };
+  const first = inOrder.find((file) => !waits(file)) ?? inOrder[0];
+  const other = first && obstacleTo(first, plan);
+  if (!first || !other) throw new Error('A merge has a conflict of a file that nothing is in the way of.');
+  if (resolutions.get(first.id) !== 'draft')
+    throw new ServiceError('draft_text_in_the_way', pathOf(first), other.path);
+  const elsewhere = other.file && !resolutions.has(other.file.id) ? pathOf(other.file) : null;
+  throw new ServiceError('draft_in_the_way', pathOf(first), other.path, elsewhere);
+}
+
+/** What stays in the way of a file, first of all what is no conflict itself: a file, or the directory if it is empty. */
+function obstacleTo({ id }: ThreeWay, { conflicts, inTheWay }: MergePlan) {
+  const found = inTheWay.get(id);
+  if (found === undefined) return null;
+  const file = found.files.find((each) => !conflicts.has(each.id)) ?? found.files[0];
+  return { path: file?.original?.path ?? found.path, file: file ?? null };
+}
 
 export interface MergeOptions {
   config: Config;

@@ -1,7 +1,7 @@
 import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { timeSliced } from '../util/time-slice.ts';
-import { findInTheWay, type InTheWay } from './in-the-way.ts';
+import { findInTheWay, type InTheWay } from './blocked-by.ts';
 import {
   asDraft,
   type FileConflict,

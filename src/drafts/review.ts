@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import type { QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
-import { mask } from '../memory/secrets.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import { timeSliced } from '../lib/time-slice.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
+import { mask } from '../memory/secrets/secrets.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { timeSliced } from '../util/time-slice.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
 import type { Resolution } from './merge-file.ts';

@@ -1,10 +1,10 @@
-import { ServiceError } from '../errors.ts';
-import { kindsOf } from '../memory/commands/secrets.ts';
-import { mask, type Secret } from '../memory/secrets.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import type { QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { endOfSlice, timeSliced } from '../lib/time-slice.ts';
+import { kindsOf } from '../memory/commands/command.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
+import { mask, type Secret } from '../memory/secrets/secrets.ts';
 import type { EffectiveSettings } from '../tenants/settings.ts';
-import { endOfSlice, timeSliced } from '../util/time-slice.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 

@@ -1,5 +1,5 @@
+import { timeSliced } from '../lib/time-slice.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { timeSliced } from '../util/time-slice.ts';
 import type { SideFile, Sides } from './trees.ts';
 
 /** A file on the three sides; null where it is not there. */

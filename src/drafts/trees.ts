@@ -1,7 +1,6 @@
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-import { readPages } from '../util/pages.ts';
 
 /* The three sides of a draft: the base that it started from, the draft, and the original. */
 

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { type Actor, storedOrigin } from '../memory/origin.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
-import { timeSliced } from '../util/time-slice.ts';
-import type { DraftIds } from './contents.ts';
-import { draftContents } from './contents.ts';
+import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../config.ts';
-import { hasReason, ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { hasReason, ServiceError } from '../errors/errors.ts';
 import type { MemoryContext } from '../memory/commands/command.ts';
 import { createFile } from '../memory/commands/create.ts';
 import { deletePath } from '../memory/commands/delete.ts';
@@ -10,15 +11,14 @@ import { deleted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { success } from '../memory/result.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import type { PolicyRefusal, Refusal } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
-import type { Database } from '../postgres/database.ts';
-import { loadSecretScanner } from '../secrets/load-scanner.ts';
-import { PostgresMemory } from '../store/memory-store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { findEntry } from './listing.ts';
+import { PostgresMemory } from './memory-store.ts';
 
 /** Where an operator changes files, and whom the history names. */
 export interface FileSession {

@@ -1,17 +1,135 @@
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { checkComplete, hadDirectory } from '../history/past.ts';
+import { AFTER, COVERS } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Database } from '../postgres/database.ts';
-import {
-  type ChildAtRow,
-  type ChildRow,
-  listChildDirectoriesAtQuery,
-  listChildDirectoriesQuery,
-  listChildFilesAtQuery,
-  listChildFilesQuery,
-} from './directory-queries.ts';
 import { nothingThen } from './listing.ts';
+
+/*
+ * What is in the directory $2, without what is below that: each statement walks from one path to the next along an index, and jumps over
+ * what is below a child. So a page takes as long in a directory of a million files as in a small one.
+ *
+ * The walk begins at $3 and makes at most $4 steps. It may meet a path that is deeper, of a directory whose own row is gone or came
+ * before; `isChild` (directory.ts) tells them apart.
+ */
+
+const REST = (path: string) => `substr(${path}, length($2::text) + 2)`;
+
+/** The first path that a child after this one can have; the same as `pathAfter` (directory.ts). */
+const PATH_AFTER = (path: string) => `
+  CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01' ELSE $2 || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
+
+interface Params extends Record<string, string | number> {
+  tenant: string;
+  path: string;
+  from: string;
+  limit: number;
+}
+const PARAMETERS = ['tenant', 'path', 'from', 'limit'] as const;
+
+export interface ChildRow {
+  path: string;
+  kind: 'file' | 'dir';
+  /** Null for a directory. */
+  bytes: number | null;
+  /** ISO 8601. */
+  modified: string;
+  versionId: string | null;
+  memoryId: string | null;
+}
+
+const nextDirectory = (from: string) => `
+  SELECT e.dir_path FROM entries AS e WHERE e.tenant_id = $1 AND e.dir_path >= ${from} AND e.dir_path < $2 || '0'
+  ORDER BY e.dir_path LIMIT 1`;
+
+export const listChildDirectoriesQuery = defineQuery<Params, ChildRow>(
+  'list_child_directories',
+  PARAMETERS,
+  `
+WITH RECURSIVE walk (path, step) AS (
+  SELECT (${nextDirectory('$3')}), 1
+  UNION ALL
+  SELECT (${nextDirectory(PATH_AFTER('walk.path'))}), walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $4::integer
+)
+SELECT e.path, e.kind, NULL::integer AS bytes, ${time('e.changed_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+FROM walk JOIN entries AS e ON e.tenant_id = $1 AND e.path = walk.path
+ORDER BY e.path
+`,
+);
+
+/** The entries in a directory; those that are directories count as steps only. */
+export const listChildFilesQuery = defineQuery<Params, ChildRow>(
+  'list_child_files',
+  PARAMETERS,
+  `
+SELECT path, kind, size_bytes AS bytes, ${time('updated_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND path >= $3
+ORDER BY path LIMIT $4
+`,
+);
+
+interface ParamsAt extends Params {
+  at: string;
+}
+const PARAMETERS_AT = [...PARAMETERS, 'at'] as const;
+
+/** A path that the walk met; the rest is null when nothing was there at that time. */
+export type ChildAtRow = Pick<ChildRow, 'path'> & {
+  [Field in Exclude<keyof ChildRow, 'path'>]: ChildRow[Field] | null;
+};
+
+const nextPastDirectory = (from: string) => `
+  LEAST((${nextDirectory(from)}), (
+    SELECT p.path FROM past_directories AS p WHERE p.tenant_id = $1 AND p.path >= ${from} AND p.path < $2 || '0'
+    ORDER BY p.path LIMIT 1
+  ))`;
+
+export const listChildDirectoriesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
+  'list_child_directories_at',
+  PARAMETERS_AT,
+  `
+WITH RECURSIVE walk (path, step) AS (
+  SELECT ${nextPastDirectory('$3')}, 1
+  UNION ALL
+  SELECT ${nextPastDirectory(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $4::integer
+)
+SELECT walk.path, d.kind, NULL::integer AS bytes, ${time('d.created_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+FROM walk LEFT JOIN LATERAL (
+  SELECT 'dir' AS kind, d.created_at FROM memory_directories AS d
+  WHERE d.tenant_id = $1 AND d.path = walk.path AND ${COVERS('d.created_at', 'd.removed_at', '$5')} LIMIT 1
+) AS d ON true
+WHERE walk.path IS NOT NULL ORDER BY walk.path
+`,
+);
+
+const nextPastFile = (from: string) => `
+  LEAST((
+    SELECT e.path FROM entries AS e WHERE e.tenant_id = $1 AND e.parent_path = $2 AND e.path >= ${from} ORDER BY e.path LIMIT 1
+  ), (
+    SELECT v.path FROM versions AS v WHERE v.tenant_id = $1 AND v.path >= ${from} AND v.path < $2 || '0' ORDER BY v.path LIMIT 1
+  ))`;
+
+/** Of a path's versions, the last one up to the time counts, as in `findVersionAtQuery`. */
+export const listChildFilesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
+  'list_child_files_at',
+  PARAMETERS_AT,
+  `
+WITH RECURSIVE walk (path, step) AS (
+  SELECT ${nextPastFile('$3')}, 1
+  UNION ALL
+  SELECT ${nextPastFile(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $4::integer
+)
+SELECT walk.path, f.kind, f.size_bytes AS bytes, ${time('f.created_at')} AS modified, f.id AS "versionId", f.memory_id AS "memoryId"
+FROM walk LEFT JOIN LATERAL (
+  SELECT 'file' AS kind, v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.path = walk.path AND v.operation <> 'deleted' AND v.id < ${AFTER('$5')}
+  ORDER BY v.id DESC LIMIT 1
+) AS f ON ${COVERS('f.created_at', 'f.superseded_at', '$5')}
+WHERE walk.path IS NOT NULL ORDER BY walk.path
+`,
+);
 
 /** Later than every change. */
 const NOW = 'infinity';
@@ -110,4 +228,96 @@ export async function checkDirectory(database: Database, { tenant, path, at }: P
   if (at === undefined) throw new ServiceError('nothing_at', tenant, path);
   await checkComplete(database.query, tenant, at);
   throw await nothingThen(history, tenant, path, at);
+}
+
+interface PartRow {
+  /** The directory in the directory that the files are below; null for files in the directory itself. */
+  child: string | null;
+  files: number;
+  bytes: number;
+}
+
+type SizeParams = { tenant: string; path: string; after: string; last: string };
+
+/** Files below $2 after the path $3, up to the path $4. */
+const sumOf = (files: string) => `
+SELECT CASE WHEN strpos(substr(f.path, length($2) + 2), '/') > 0
+    THEN $2 || '/' || split_part(substr(f.path, length($2) + 2), '/', 1) END AS child,
+  count(*)::integer AS files, sum(f.size_bytes)::float8 AS bytes
+FROM ${files} AS f
+WHERE f.tenant_id = $1 AND f.path > $3 AND f.path <= $4`;
+
+const sumSizesQuery = defineQuery<SizeParams, PartRow>(
+  'sum_sizes',
+  ['tenant', 'path', 'after', 'last'],
+  `${sumOf('entries')} AND f.kind = 'file' GROUP BY 1 ORDER BY 1`,
+);
+
+const sumSizesAtQuery = defineQuery<SizeParams & { at: string }, PartRow>(
+  'sum_sizes_at',
+  ['tenant', 'path', 'after', 'last', 'at'],
+  `${sumOf('memory_versions')} AND f.operation <> 'deleted' AND ${COVERS('f.created_at', 'f.superseded_at', '$5')} GROUP BY 1 ORDER BY 1`,
+);
+
+const nthPath = (table: string) =>
+  `SELECT p.path FROM ${table} AS p WHERE p.tenant_id = $1 AND p.path > $3 AND p.path < $2 || '0' ORDER BY p.path OFFSET $4 LIMIT 1`;
+
+/** The path at which as many rows have been passed; null when there are not so many. */
+const endPartQuery = defineQuery<
+  { tenant: string; path: string; after: string; rows: number },
+  { live: string | null; past: string | null }
+>(
+  'end_part',
+  ['tenant', 'path', 'after', 'rows'],
+  `SELECT (${nthPath('entries')}) AS live, (${nthPath('versions')}) AS past`,
+);
+
+export interface Sizes {
+  /** Of all files below the directory that this part counts. */
+  files: number;
+  bytes: number;
+  /** The part of each directory in it that has any. */
+  directories: { path: string; files: number; bytes: number }[];
+  /** What `after` is for the next part; null after the last one. */
+  next: string | null;
+}
+
+/**
+ * Counts what is below a directory, now or at a past time, a part at a time. The caller adds up the parts.
+ *
+ * @param after `next` of the part before; null for the first one
+ * @param rows how many files and directories, and versions of them, a part examines
+ * @throws ServiceError when there is no such directory
+ * @throws ServiceError for a time before the history is complete
+ */
+export async function sumSizes(
+  database: Database,
+  place: Place,
+  { after, rows }: { after: string | null; rows: number },
+): Promise<Sizes> {
+  const { tenant, path, at } = place;
+  if (after === null) await checkDirectory(database, place);
+  const start = within(path, after ?? '');
+  const next = await endOfPart(database, place, start, rows);
+  const part = { tenant, path, after: start, last: next ?? `${path}0` };
+  const counted = await (at === undefined
+    ? database.query(sumSizesQuery, part)
+    : database.query(sumSizesAtQuery, { ...part, at }));
+  if (at !== undefined) await checkComplete(database.query, tenant, at);
+  const directories = counted.rows.flatMap(({ child, files, bytes }) =>
+    child === null ? [] : [{ path: child, files, bytes }],
+  );
+  return {
+    files: counted.rows.reduce((sum, { files }) => sum + files, 0),
+    bytes: counted.rows.reduce((sum, { bytes }) => sum + bytes, 0),
+    directories,
+    next,
+  };
+}
+
+async function endOfPart(database: Database, { tenant, path, at }: Place, after: string, rows: number) {
+  const [end] = (await database.query(endPartQuery, { tenant, path, after, rows })).rows;
+  const [live = null, past = null] = [end?.live, at === undefined ? null : end?.past];
+  if (live === null || past === null) return live ?? past;
+  return Buffer.compare(Buffer.from(live), Buffer.from(past)) < 0 ? live : past;
 }

@@ -1,11 +1,10 @@
-import { BATCH } from '../archive/batch.ts';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';
+import { BATCH, readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery } from '../postgres/query.ts';
-import { readPages } from '../util/pages.ts';
 
 /** A page of the entries at a path and below it, in path order. The first page follows ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(

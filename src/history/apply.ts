@@ -1,16 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { OverQuota, TenantDefaults } from '../memory/store.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
-import { timeSliced } from '../util/time-slice.ts';
-import { type Changes, changesOf, type PlannedChanges } from './changes.ts';
+import { type Changes, changesOf, type PlannedChanges } from './log.ts';
 import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
 
 /* How `restore` and `revert` change a memory, once it is known what they make of each file. */

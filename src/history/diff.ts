@@ -1,6 +1,6 @@
-import { ServiceError } from '../errors.ts';
+import { defineQuery } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { defineQuery } from '../postgres/query.ts';
 import type { History } from './history.ts';
 import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
 import { checkComplete, findAt, NOW } from './past.ts';

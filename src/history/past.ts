@@ -1,8 +1,7 @@
-import { ServiceError } from '../errors.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-import { readPages } from '../util/pages.ts';
 import type { History } from './history.ts';
 import { shownTime } from './time-text.ts';
 import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from './version.ts';

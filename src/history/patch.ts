@@ -1,6 +1,6 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import { ServiceError } from '../errors.ts';
-import { WorkerThreads } from '../util/worker-threads.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { FileDiff } from './diff.ts';
 import type { LoadedState } from './log.ts';
 
@@ -179,7 +179,7 @@ const TOO_MUCH: Comparison = { patch: undefined, work: MAX_WORK };
 export class PatchThreads {
   /** One thread, so that diffs leave the other cores to the database and to requests. They wait for one another. */
   readonly #threads = new WorkerThreads<{ before: LoadedState; after: LoadedState }, Comparison>({
-    module: new URL('patch', import.meta.url),
+    module: new URL('./patch', import.meta.url),
     threads: 1,
     idleMs: 30_000,
     maxHeapMiB: MAX_HEAP_MIB,

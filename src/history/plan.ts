@@ -1,5 +1,5 @@
+import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
-import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 
 /** Where a file is, and what it contains. */
 export interface PlannedFile {

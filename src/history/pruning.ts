@@ -1,8 +1,7 @@
-import type { Database } from '../postgres/database.ts';
-import { defineQuery } from '../postgres/query.ts';
-import { runTenantJob } from '../postgres/tenant-job.ts';
-import { time } from '../postgres/time-column.ts';
-import { DAY_MS } from '../util/duration.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { runTenantJob } from '../database/tenant-job.ts';
+import { DAY_MS } from '../lib/units.ts';
 
 /** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
 export interface Retention {

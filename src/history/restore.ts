@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-import { timeSliced } from '../util/time-slice.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
-import type { Changes } from './changes.ts';
 import { History } from './history.ts';
+import type { Changes } from './log.ts';
 import { checkComplete, historyIncomplete } from './past.ts';
 import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';

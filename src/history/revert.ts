@@ -1,26 +1,279 @@
-import { actorText } from '../memory/origin.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { readPages } from '../lib/pages.ts';
+import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
+import { type Actor, actorOf, actorText, type Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-import { readPages } from '../util/pages.ts';
-import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
-import type { Changes } from './changes.ts';
+import type { Changes } from './log.ts';
 import { checkComplete, NOW } from './past.ts';
-import type { Target } from './plan.ts';
-import {
-  type ActorChanges,
-  type Conflict,
-  findTouched,
-  isTheirs,
-  planUndo,
-  ROWS_A_PAGE,
-  readTouched,
-  type Touched,
-  type Undo,
-} from './revert-files.ts';
+import type { PlannedFile, Target } from './plan.ts';
 import { shownTime } from './time-text.ts';
+import { FIRST_ID, isBy, type Operation } from './version.ts';
+
+/*
+ * What `revert` reads: an actor's changes in pages, and then of each file only what decides what becomes of it, which are a few look-ups by key.
+ * A change that made no version yet superseded is that of a head.
+ */
+
+/** An actor's changes between two times. */
+export type ActorChanges = { tenant: string; by: string; since: string; until: string };
+
+/** Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what others did. */
+export const isTheirs = (origin: string, at: string) =>
+  `(${isBy(origin, '$2')}) AND ${at} <= $4::text::timestamptz`;
+
+/** Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time. */
+export interface FileChanges {
+  memoryId: string;
+  first: string | null;
+  other: string | null;
+}
+
+/** A page of the superseded versions since a time, by their files. `last` is that of the page, of `count` versions. */
+const listSinceQuery = defineQuery<
+  ActorChanges & { after: string; limit: number },
+  FileChanges & { last: string; count: number }
+>(
+  'list_since',
+  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
+  `
+WITH page AS MATERIALIZED (
+  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
+  WHERE v.tenant_id = $1 AND v.id >= memory_first_id($3::text::timestamptz) AND v.id > $5::text::uuid ORDER BY v.id LIMIT $6::integer
+)
+SELECT p.memory_id AS "memoryId", min(p.id) FILTER (WHERE p.is_theirs) AS first, max(p.id) FILTER (WHERE NOT p.is_theirs) AS other,
+  (SELECT max(id) FROM page) AS last, (SELECT count(*)::integer FROM page) AS count
+FROM page AS p GROUP BY p.memory_id
+`,
+);
+
+/** A page of the heads since a time, in the order of their paths. */
+const listHeadsSinceQuery = defineQuery<
+  ActorChanges & { after: string; limit: number },
+  { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
+>(
+  'list_heads_since',
+  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
+  `
+SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt", (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
+FROM entries AS e
+WHERE e.tenant_id = $1 AND e.path > $5 AND e.kind = 'file' AND e.changed_at >= $3::text::timestamptz ORDER BY e.path LIMIT $6::integer
+`,
+);
+
+/** A version of a touched file. */
+export interface TouchedVersion {
+  versionId: string;
+  operation: Operation;
+  /** Null once redacted. */
+  path: MemoryPath | null;
+  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  sha256: string | null;
+}
+
+/** A file that an actor changed since a time. */
+export interface TouchedFile {
+  memoryId: string;
+  /** The last one that is known. */
+  path: MemoryPath | null;
+  /** Null when the file is deleted. */
+  head: TouchedVersion | null;
+  /** What the actor's first version since then did, and the version before it. */
+  firstOperation: Operation;
+  before: TouchedVersion | null;
+  /** The last version by anybody else, if it came after. */
+  other: (TouchedVersion & { origin: Origin | null; createdAt: string }) | null;
+  /** The time of the actor's first version after `other`, or of the first one; null when there is none. */
+  startedAt: string | null;
+}
+
+const STATE = (version: string, more = '') => `CASE WHEN ${version}.id IS NOT NULL THEN jsonb_build_object(
+    'versionId', ${version}.id, 'operation', ${version}.operation, 'path', ${version}.path, 'sha256', encode(${version}.content_sha256, 'hex')${more}
+  ) END`;
+const VERSION =
+  'SELECT id, operation, path, content_sha256, origin, created_at FROM versions WHERE tenant_id = $1';
+
+/** Files that an actor changed, given by their ids, and those of the versions `first` and `other` of each. */
+const readTouchedQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; firsts: string[]; others: (string | null)[] },
+  TouchedFile
+>(
+  'read_touched',
+  ['tenant', 'memoryIds', 'firsts', 'others'],
+  `
+SELECT f.memory_id AS "memoryId", COALESCE(head.path, named.path) AS path, ${STATE('head')} AS head,
+  COALESCE(first.operation, head.operation) AS "firstOperation", ${STATE('before')} AS before,
+  CASE WHEN f.other = head.id THEN ${STATE('head', `, 'origin', head.origin, 'createdAt', ${time('head.created_at')}`)}
+    ELSE ${STATE('other', `, 'origin', other.origin, 'createdAt', ${time('other.created_at')}`)} END AS other,
+  ${time(`CASE
+    WHEN f.other IS NULL THEN COALESCE(first.created_at, head.created_at)
+    ELSE COALESCE(next.created_at, CASE WHEN head.id > f.other THEN head.created_at END)
+  END`)} AS "startedAt"
+FROM unnest($2::text[]::uuid[], $3::text[]::uuid[], $4::text[]::uuid[]) AS f (memory_id, first, other)
+LEFT JOIN LATERAL (
+  SELECT version AS id, operation, path, memory_sha256(content) AS content_sha256, origin, changed_at AS created_at
+  FROM entries WHERE tenant_id = $1 AND memory_id = f.memory_id OFFSET 0
+) AS head ON true
+LEFT JOIN LATERAL (${VERSION} AND id = f.first OFFSET 0) AS first ON true
+LEFT JOIN LATERAL (
+  ${VERSION} AND memory_id = f.memory_id AND id < f.first ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS before ON true
+LEFT JOIN LATERAL (${VERSION} AND id = f.other OFFSET 0) AS other ON true
+LEFT JOIN LATERAL (
+  ${VERSION} AND memory_id = f.memory_id AND id > f.other ORDER BY memory_id, id LIMIT 1
+) AS next ON true
+LEFT JOIN LATERAL (
+  ${VERSION} AND memory_id = f.memory_id AND path IS NOT NULL ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS named ON head.id IS NULL
+`,
+);
+
+const VERSIONS_A_PAGE = 20_000;
+/** Rows of files or directories a page. */
+export const ROWS_A_PAGE = 2000;
+/** Few, because the heads among them are hashed. */
+const FILES_A_PAGE = 500;
+
+/** The files that an actor changed since a time, by their ids, and the times of those changes that made what is there now. */
+export interface Touched {
+  files: Map<string, { first: string; other: string | null }>;
+  headTimes: Set<string>;
+}
+
+/**
+ * Finds the files that an actor changed, page by page: what is kept of each is the same, however often it was changed.
+ *
+ * @param onProgress is told how many versions were read
+ */
+export async function findTouched(
+  query: QueryExecutor,
+  changes: ActorChanges,
+  onProgress: (versions: number) => void,
+): Promise<Touched> {
+  const seen = new Map<string, { first: string | null; other: string | null }>();
+  const headTimes = new Set<string>();
+  // In any order: the first one of the actor's and the last one of the others count.
+  const add = (memoryId: string, first: string | null, other: string | null) => {
+    const file = seen.get(memoryId) ?? { first: null, other: null };
+    if (first !== null && (file.first === null || first < file.first)) file.first = first;
+    if (other !== null && (file.other === null || other > file.other)) file.other = other;
+    seen.set(memoryId, file);
+  };
+
+  let versions = 0;
+  for (let after = FIRST_ID; ; ) {
+    const { rows } = await query(listSinceQuery, { ...changes, after, limit: VERSIONS_A_PAGE });
+    for await (const { memoryId, first, other } of timeSliced(rows)) add(memoryId, first, other);
+    const [row] = rows;
+    if (row === undefined) break;
+    after = row.last;
+    versions += row.count;
+    onProgress(versions);
+  }
+  const heads = readPages<{
+    path: string;
+    memoryId: string;
+    version: string;
+    createdAt: string;
+    isTheirs: boolean;
+  }>(
+    async (last) =>
+      (await query(listHeadsSinceQuery, { ...changes, after: last?.path ?? '', limit: ROWS_A_PAGE })).rows,
+    ROWS_A_PAGE,
+  );
+  for await (const { memoryId, version, createdAt, isTheirs } of timeSliced(heads)) {
+    add(memoryId, isTheirs ? version : null, isTheirs ? null : version);
+    if (isTheirs) headTimes.add(createdAt);
+  }
+
+  const files: Touched['files'] = new Map();
+  for await (const [memoryId, { first, other }] of timeSliced(seen)) {
+    if (first !== null) files.set(memoryId, { first, other: other !== null && other > first ? other : null });
+  }
+  return { files, headTimes };
+}
+
+/** Reads what decides what becomes of the files. */
+export async function* readTouched(
+  query: QueryExecutor,
+  tenant: string,
+  { files }: Touched,
+): AsyncGenerator<TouchedFile> {
+  const all = [...files];
+  for (let from = 0; from < all.length; from += FILES_A_PAGE) {
+    const page = all.slice(from, from + FILES_A_PAGE);
+    const { rows } = await query(readTouchedQuery, {
+      tenant,
+      memoryIds: page.map(([memoryId]) => memoryId),
+      firsts: page.map(([, { first }]) => first),
+      others: page.map(([, { other }]) => other),
+    });
+    yield* rows;
+  }
+}
+
+/** What the actor did that stays, at least in part, and why. A directory has no id; `path` is null when it is redacted. */
+export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
+  | {
+      /** `changed`: somebody else changed the file since. `mixed`: in between, so what the actor did before that stays. */
+      reason: 'changed' | 'mixed';
+      changedBy: Actor;
+      changedAt: string;
+    }
+  /** Something else is `at` a path now. */
+  | { reason: 'occupied'; at: MemoryPath }
+  /** What was before is not kept any more. */
+  | { reason: 'pruned' | 'redacted' }
+);
+
+/** `startedAt`: the time of the first change to undo. */
+export type Undo = Target & { startedAt: string };
+
+/**
+ * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are a conflict, unless
+ * the file is as it was before them, as after another revert.
+ */
+export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
+  const { memoryId, head, other, startedAt } = touched;
+  const now = head === null ? null : changedFile(head);
+  const file = { memoryId, path: touched.path };
+  if (other !== null && isSame(pastFileBefore(touched), now)) return {};
+
+  const conflict: Conflict | undefined =
+    other === null
+      ? undefined
+      : {
+          ...file,
+          reason: startedAt === null ? 'changed' : 'mixed',
+          changedBy: actorOf(other.origin),
+          changedAt: other.createdAt,
+        };
+  if (startedAt === null) return conflict === undefined ? {} : { conflict };
+  const past = other === null ? pastFileBefore(touched) : pastFileOf(other);
+  if (typeof past === 'string') return { conflict: { ...file, reason: past } };
+  const undo = { memoryId, now, past, startedAt };
+  return conflict === undefined ? { undo } : { conflict, undo };
+}
+
+/** What a file was before the actor's first change, or why that is not known. */
+function pastFileBefore({ before, firstOperation }: TouchedFile): PlannedFile | null | 'pruned' | 'redacted' {
+  if (before === null) return firstOperation === 'created' ? null : 'pruned';
+  return pastFileOf(before);
+}
+
+function pastFileOf(version: TouchedVersion): PlannedFile | null | 'redacted' {
+  return version.operation === 'deleted' ? null : (changedFile(version) ?? 'redacted');
+}
+
+function changedFile({ path, versionId, sha256 }: TouchedVersion): PlannedFile | null {
+  return path === null || sha256 === null ? null : { path, versionId, sha256 };
+}
+
+function isSame(a: PlannedFile | null | string, b: PlannedFile | null): boolean {
+  if (typeof a === 'string') return false;
+  return a?.path === b?.path && a?.sha256 === b?.sha256;
+}
 
 export interface Reverted extends Changes {
   conflicts: Conflict[];

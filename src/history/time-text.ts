@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import { parseDuration } from '../util/duration.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { parseDuration } from '../lib/units.ts';
 
 const DATE_TIME = z.iso.datetime({ offset: true, local: true });
 const HOUR_AND_MINUTE = /T\d\d:\d\d(?=$|[Z+-])/;

@@ -1,8 +1,7 @@
-import { ServiceError } from '../errors.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type Actor, actorOf, type Origin, sourceOf } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
 
 /** `renamed`: only the path changed. */
 export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';

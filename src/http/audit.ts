@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { AuditChannel, AuditIntent } from '../audit/audit.ts';
 import type { Actor } from '../memory/origin.ts';
+import type { AuditChannel, AuditIntent } from '../tenants/audit.ts';
 
 /** What the audit trail says of a request that changes something. */
 export function auditIntent(

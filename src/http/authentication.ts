@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Authenticator, Principal } from '../auth/principal.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
+import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
-import { NEW_TENANT_ID } from '../tenants/tenant-id.ts';
-import { mapMaybePromise } from '../util/maybe-promise.ts';
+import type { Authenticator, Principal } from '../tenants/principal.ts';
 
 /** The caller of a request and the policy of its tenant. */
 export interface RequestContext {

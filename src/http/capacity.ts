@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
-import { RequestLimiter } from '../request-limiter.ts';
-import type { Slot } from '../util/concurrency-limiter.ts';
-import { Deadlines } from '../util/deadlines.ts';
-import { departureOf } from './departure.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { Slot } from '../lib/concurrency-limiter.ts';
+import { Deadlines } from '../lib/deadlines.ts';
+import { RequestLimiter } from '../tenants/request-limiter.ts';
+import { departureOf } from './access-log.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;

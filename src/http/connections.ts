@@ -1,12 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import fp from 'fastify-plugin';
-import { ServiceError } from '../errors.ts';
-import { TurnQueue } from '../util/turn-queue.ts';
+import { type Config, isLoopback } from '../config.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { TurnQueue } from '../lib/queues.ts';
 import { commonHeaders } from './access-log.ts';
 import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
-import { requestId } from './request-id.ts';
+
+const SANE = /^[A-Za-z0-9._:@/+=-]{1,128}$/;
+
+/** Returns the caller's `X-Request-Id` if it is safe for a log line and a header, otherwise a new ID. */
+export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && SANE.test(given) ? given : randomUUID();
+}
 
 /** How many requests of one connection may wait for their responses (HTTP pipelining). */
 export const MAX_PIPELINED = 8;
@@ -146,4 +155,37 @@ function complete(rawError: RawError, url: string, error: ServiceError, id: stri
   const { headers, body } = rawError(url, error, id);
   const length = String(Buffer.byteLength(body));
   return { headers: { ...commonHeaders(id), ...headers, 'Content-Length': length }, body };
+}
+
+/** What nearly every client of a local service sends; any other host is parsed. */
+const USUAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-5]?\d{1,4})?$/;
+
+/**
+ * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the loopback address
+ * protects the memory, and a page can point a host name of its own to that address.
+ *
+ * @param options.onlyOwnPages rejects the pages of other servers on this machine too
+ */
+export const hostCheck = fp<{
+  config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>;
+  onlyOwnPages?: boolean;
+}>(
+  async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED }, onlyOwnPages = false }) => {
+    if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
+    app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
+      // Browsers always send Host.
+      if (host !== undefined && !USUAL_HOST.test(host) && !isLoopbackUrl(`http://${host}`))
+        return done(new ServiceError('host_not_allowed', 'Host'));
+      if (origin !== undefined && !isLoopbackUrl(origin))
+        return done(new ServiceError('host_not_allowed', 'Origin'));
+      if (origin !== undefined && onlyOwnPages && new URL(origin).host !== host?.toLowerCase())
+        return done(new ServiceError('host_not_allowed', 'another server'));
+      done();
+    });
+  },
+  { name: 'host-check' },
+);
+
+function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
 }

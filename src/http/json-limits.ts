@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
 export const MAX_JSON_DEPTH = 32;
@@ -55,4 +55,121 @@ export function endOfString(json: string, from: number): number {
 
 export function tooComplex(excess: 'levels' | 'values'): ServiceError {
   return new ServiceError('json_too_complex', excess, excess === 'levels' ? MAX_JSON_DEPTH : MAX_JSON_VALUES);
+}
+
+/** Replaces the input of a `tool_use` block that exceeds the limits of JSON. */
+export class TooComplexInput {
+  readonly excess: 'levels' | 'values';
+
+  constructor(excess: 'levels' | 'values') {
+    this.excess = excess;
+  }
+}
+
+/** A larger array is refused whole, so its items need no limits of their own. */
+const MAX_BLOCKS = 32;
+const MARK = /["[\]{},]/g;
+/** Maximum number of marks that are read, so that no request holds the event loop. */
+const MAX_MARKS = MAX_BLOCKS * MAX_JSON_VALUES;
+const HEAD_MEMBER = /\s*"(?:type|id|name)"\s*:/y;
+
+/**
+ * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. Of a block that exceeds the limits, only the type,
+ * the id and the name are parsed. Values are counted in the order of the blocks, without the blocks that exceed the limits.
+ *
+ * @returns undefined when the text is something else, or its brackets do not match
+ */
+export function parseBlocks(json: string): unknown {
+  const isArray = json.trimStart().startsWith('[');
+  const parts = partsOf(isArray ? json.trim() : `[${json}]`);
+  if (parts === undefined || parts.length > MAX_BLOCKS) return undefined;
+  let values = 0;
+  const blocks: unknown[] = [];
+  for (const part of parts) {
+    let excess: TooComplexInput['excess'] | undefined;
+    if (part.depth + (isArray ? 1 : 0) > MAX_JSON_DEPTH) excess = 'levels';
+    else if (values + part.values > MAX_JSON_VALUES) excess = 'values';
+    else values += part.values;
+    const block = excess === undefined ? parse(part.text) : parseHead(part.text, excess);
+    if (block === undefined) return undefined;
+    blocks.push(block);
+  }
+  return isArray ? blocks : blocks[0];
+}
+
+/** Parses a block without its input. */
+function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
+  const members = text.startsWith('{') ? partsOf(text, HEAD_MEMBER) : undefined;
+  const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);
+  const block = head && parse(`{${head.join(',')}}`);
+  if (!isToolUse(block)) return undefined;
+  return { ...block, input: new TooComplexInput(excess) };
+}
+
+function isToolUse(block: unknown): block is object {
+  return typeof block === 'object' && block !== null && 'type' in block && block.type === 'tool_use';
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Part {
+  text: string;
+  /** How deep arrays and objects nest in the part. */
+  depth: number;
+  /** Number of object members and array items, with the part itself. */
+  values: number;
+}
+
+/**
+ * Splits an array into its items, or an object into its members. Like `exceededJsonLimit`, it reads brackets, commas and quotes only.
+ *
+ * @param wanted matches at the start of the members to return
+ * @returns undefined when the brackets do not match, or there are too many items or brackets
+ */
+function partsOf(json: string, wanted?: RegExp): Part[] | undefined {
+  const parts: Part[] = [];
+  let level = 0;
+  let start = 1;
+  let depth = 0;
+  let values = 1;
+  const endPart = (end: number) => {
+    if (wanted) wanted.lastIndex = start;
+    if (!wanted || wanted.test(json)) parts.push({ text: json.slice(start, end).trim(), depth, values });
+    start = end + 1;
+    depth = 0;
+    values = 1;
+  };
+  const mark = new RegExp(MARK);
+  for (let marks = 0; marks <= MAX_MARKS; marks++) {
+    const found = mark.exec(json);
+    if (found === null) return undefined;
+    const { index } = found;
+    switch (found[0]) {
+      case '"':
+        mark.lastIndex = endOfString(json, index + 1) + 1;
+        break;
+      case '[':
+      case '{':
+        if (level > 0) values++;
+        depth = Math.max(depth, level++);
+        break;
+      case ']':
+      case '}':
+        if (--level > 0) break;
+        endPart(index);
+        return json.slice(index + 1).trim() === '' ? parts : undefined;
+      case ',':
+        if (level > 1) values++;
+        else endPart(index);
+        if (parts.length > MAX_BLOCKS) return undefined;
+        break;
+    }
+  }
+  return undefined;
 }

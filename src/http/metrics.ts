@@ -1,3 +1,4 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import {
   Counter,
@@ -7,8 +8,10 @@ import {
   type OpenMetricsContentType,
   Registry,
 } from 'prom-client';
+import { z } from 'zod';
 import { prunedSinceStart } from '../history/pruning.ts';
-import { droppedLogLines } from '../logger.ts';
+import { droppedLogLines } from '../lib/logger.ts';
+import { prefers } from './accept.ts';
 import type { Capacity } from './capacity.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -171,3 +174,31 @@ export const responseMetrics = fp<{ metrics: Metrics }>(
   },
   { name: 'response-metrics' },
 );
+
+/** `GET /metrics`: what Prometheus scrapes. */
+export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics: Metrics }): Promise<void> {
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        operationId: 'metrics',
+        summary: 'Metrics for Prometheus',
+        tags: ['operations'],
+        security: [],
+        response: {
+          200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { registry, openMetrics } = metrics;
+      const chosen = openMetrics && wantsOpenMetrics(request) ? openMetrics : registry;
+      return reply.type(chosen.contentType).send(await chosen.metrics());
+    },
+  );
+}
+
+/** Prometheus prefers OpenMetrics. Others get the older format, which has no exemplars. */
+function wantsOpenMetrics({ headers }: FastifyRequest): boolean {
+  return prefers(headers.accept, 'application/openmetrics-text', 'text/plain');
+}

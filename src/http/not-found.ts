@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
 
 /** Refuses unknown routes with 404, and undeclared methods of known ones with 405. Register it before all routes. */
 export const notFound = fp(

@@ -3,9 +3,122 @@ import fp from 'fastify-plugin';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
+import { version } from '../lib/version.ts';
 import { commands } from '../memory/commands/index.ts';
-import { version } from '../version.ts';
-import { shareComponents } from './openapi-components.ts';
+import { TITLES } from './problem-details.ts';
+
+type Operation = OpenAPIV3_1.OperationObject;
+type Parameter = OpenAPIV3_1.ParameterObject;
+type Response = OpenAPIV3_1.ResponseObject;
+type Example = { value: { code: string } };
+
+/** Moves the parameters and the errors that several operations have to the components of a document, and refers to them. */
+export function shareComponents(document: OpenAPIV3_1.Document): void {
+  const operations = Object.values(document.paths ?? {}).flatMap(
+    (path) => Object.values(path ?? {}) as Operation[],
+  );
+  const shared = { responses: shareErrors(operations), parameters: shareParameters(operations) };
+  for (const [kind, components] of Object.entries(shared)) {
+    if (Object.keys(components).length > 0)
+      document.components = { ...document.components, [kind]: components };
+  }
+}
+
+/** Of different parameters with one name, shares the one that most operations have. */
+function shareParameters(operations: Operation[]): Record<string, Parameter> {
+  const all = operations.flatMap(({ parameters = [] }) => parameters as Parameter[]);
+  const shared: Record<string, Parameter> = {};
+  const references = new Map<string, string>();
+  for (const group of groupBy(all, (each) => JSON.stringify(each)).sort((a, b) => b.length - a.length)) {
+    const [parameter] = group;
+    const name = pascalCase(parameter.name);
+    if (group.length === 1 || name in shared) continue;
+    shared[name] = parameter;
+    references.set(JSON.stringify(parameter), `#/components/parameters/${name}`);
+  }
+  for (const operation of operations) {
+    if (operation.parameters === undefined) continue;
+    operation.parameters = operation.parameters.map((each) => {
+      const $ref = references.get(JSON.stringify(each));
+      return $ref === undefined ? each : { $ref };
+    });
+  }
+  return shared;
+}
+
+/** Operations whose responses of a status have the same errors share one, with the descriptions and examples of all of them. */
+function shareErrors(operations: Operation[]): Record<string, Response> {
+  const all = operations.flatMap(({ responses = {} }) =>
+    Object.entries(responses as Record<string, Response>).flatMap(([status, response]) => {
+      const [[type, media] = ['', {}]] = Object.entries(response.content ?? {});
+      const lines = response.description.split('\n').map((line) => line.replace(/^- /, ''));
+      const codes = [...new Set(lines.flatMap((line) => /^`(\w+)`: /.exec(line)?.[1] ?? []))];
+      return Number(status) < 400 ? [] : [{ responses, status, response, type, media, lines, codes }];
+    }),
+  );
+  const groups = groupBy(all, ({ status, type, codes }) => `${status} ${type} ${codes.toSorted()}`);
+  const shared: Record<string, Response> = {};
+  const namedCodes = new Map<string, string[]>();
+  // Those with the fewest errors first: they have the plain names.
+  for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
+    const [{ status, response, type, media, codes }] = group;
+    if (group.length === 1) continue;
+    const name = nameOf(codes, `${kindOf(media)}${TITLES[Number(status)] ?? status}`, namedCodes);
+    namedCodes.set(name, codes);
+    const lines = [...new Set(group.flatMap((each) => each.lines))];
+    const examples = group.flatMap((each) => Object.values(each.media.examples ?? {}) as Example[]);
+    shared[name] = {
+      ...response,
+      description: lines.length === 1 ? lines.join() : lines.map((line) => `- ${line}`).join('\n'),
+      content: { [type]: examples.length === 0 ? media : { ...media, examples: named(examples) } },
+    };
+    for (const { responses } of group) responses[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return shared;
+}
+
+/** Nothing for a problem, and `MemoryStore` for a `MemoryStoreError`: an API whose errors differ has its own names. */
+function kindOf({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
+  return '$ref' in schema ? schema.$ref.replace(/^.*\//, '').replace(/(Problem|Error)$/, '') : '';
+}
+
+/** The name of the only error, or of the status, or of that and the first error that makes the difference. */
+function nameOf(codes: string[], title: string, taken: Map<string, string[]>): string {
+  const status = title.replaceAll(/[^A-Za-z]/g, '');
+  const added = codes.filter((code) => !taken.get(status)?.includes(code));
+  const names = [status, ...added.map((code) => `${status}Or${pascalCase(code)}`)];
+  const name = [...(codes.length === 1 ? codes.map(pascalCase) : []), ...names].find(
+    (each) => !taken.has(each),
+  );
+  if (name === undefined) throw new Error(`No name is left for the response with the errors ${codes}.`);
+  return name;
+}
+
+/** Different examples by their codes: `refused`, `refused_2`. */
+function named(examples: Example[]): Record<string, Example> {
+  const byName: Record<string, Example> = {};
+  for (const [example] of groupBy(examples, (each) => JSON.stringify(each))) {
+    const { code } = example.value;
+    const before = Object.values(byName).filter(({ value }) => value.code === code).length;
+    byName[before === 0 ? code : `${code}_${before + 1}`] = example;
+  }
+  return byName;
+}
+
+function groupBy<T>(items: T[], key: (item: T) => string): [T, ...T[]][] {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const item of items) {
+    const group = groups.get(key(item));
+    if (group) group.push(item);
+    else groups.set(key(item), [item]);
+  }
+  return [...groups.values()];
+}
+
+/** `if-none-match` → `IfNoneMatch`, `created_at[gte]` → `CreatedAtGte`. */
+function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z]?)/g, (_, letter: string) => letter.toUpperCase());
+}
 
 type Document = OpenAPIV3_1.Document;
 

@@ -1,4 +1,4 @@
-import { descriptionOf, ServiceError } from '../errors.ts';
+import { descriptionOf, ServiceError } from '../errors/errors.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from './connections.ts';
 import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 

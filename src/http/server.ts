@@ -1,9 +1,8 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { clientErrorHandler, type RawError } from './connections.ts';
+import { clientErrorHandler, type RawError, requestId } from './connections.ts';
 import { handleError } from './problem-details.ts';
-import { requestId } from './request-id.ts';
 
 /**
  * Makes a Fastify instance with what all listeners have in common. The caller sets the compilers for schemas.

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { finished, Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { ServiceError } from '../errors.ts';
-import { type Deadline, Deadlines } from '../util/deadlines.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { type Deadline, Deadlines } from '../lib/deadlines.ts';
 
 /** Bytes of a body or response that a client moves in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
 const MIN_TRANSFER_BYTES = 64 * 1024;

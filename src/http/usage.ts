@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { UsageCounts } from '../usage/counts.ts';
-import type { Uses } from '../usage/uses.ts';
+import type { UsageCounts, Uses } from '../tenants/usage.ts';
 import { countedTenant } from './authentication.ts';
 
 declare module 'fastify' {

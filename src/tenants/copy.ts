@@ -1,8 +1,7 @@
-import { ServiceError } from '../errors.ts';
-import { copyStoredResultsQuery } from '../idempotency/stored-results.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
-import type { Database } from '../postgres/database.ts';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
 import {
   beginChangeQuery,
@@ -16,6 +15,7 @@ import {
   suspendTenantQuery,
   type TenantRow,
 } from './queries.ts';
+import { copyStoredResultsQuery } from './stored-results.ts';
 import { copyStore } from './stores.ts';
 import { eraseData, insertTenant } from './tenants.ts';
 

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import type { Mount } from '../memory/mount.ts';
-import { createLookupLimiter } from '../request-limiter.ts';
-import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { TenantRow } from './queries.ts';
+import { createLookupLimiter } from './request-limiter.ts';
 import type { EffectiveSettings, TenantSettings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
 

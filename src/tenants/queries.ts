@@ -1,10 +1,7 @@
+import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
+import { snakeCase } from '../lib/text.ts';
 import type { Mount } from '../memory/mount.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
-import { defineBatchQuery } from '../postgres/batch-query.ts';
-import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-
-import { snakeCase } from '../util/snake-case.ts';
 import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 
 export interface TenantRow extends TenantSettings {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedQuantity, parseQuantity } from '../util/quantity.ts';
+import { expectedQuantity, parseQuantity } from '../lib/units.ts';
 import {
   type NumberSetting,
   type Setting,

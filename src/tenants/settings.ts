@@ -4,7 +4,7 @@
  * To add a setting, add an entry, run `npm run generate`, and document its variable.
  */
 
-import { formatQuantity } from '../util/quantity.ts';
+import { formatQuantity } from '../lib/units.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** The size of an integer column; Postgres holds no text over 1 GiB anyway. */

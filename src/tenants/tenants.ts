@@ -1,8 +1,8 @@
-import { ServiceError } from '../errors.ts';
-import { countStoredResultsQuery, eraseStoredResultsQuery } from '../idempotency/stored-results.ts';
+import type { Database } from '../database/database.ts';
+import type { QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import type { OverQuota } from '../memory/store.ts';
-import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
 import {
   changeScopesQuery,
   createTenantQuery,
@@ -23,8 +23,8 @@ import {
   tenantCreatedAtQuery,
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
+import { countStoredResultsQuery, eraseStoredResultsQuery } from './stored-results.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
-import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './tenant-id.ts';
 
 const ERASED_AT_ONCE = 2000;
 

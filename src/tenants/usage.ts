@@ -1,4 +1,7 @@
 import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { TenantRow } from './queries.ts';
 import type { Tenants } from './tenants.ts';
@@ -35,3 +38,131 @@ export async function tenantUsage(tenants: Tenants, config: Config, row: TenantR
     lastActivityAt,
   };
 }
+
+/** The sizes of a tenant, or of all of them. */
+export type Sizes = {
+  files: number;
+  bytes: number;
+  historyBytes: number;
+};
+
+/** What a tenant used on a day. A day without uses and without a change of the sizes has no row. */
+export interface UsageDay extends Sizes, Uses {
+  /** `2026-11-23`, by UTC. */
+  day: string;
+}
+
+/** The day of a time, by UTC: `2026-11-23`. */
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+/** Adds uses to a day of a tenant, with its current sizes; does nothing if the tenant does not exist. */
+export const recordUsageQuery = defineQuery<{ tenant: string; day: string } & Uses>(
+  'record_usage',
+  ['tenant', 'day', 'reads', 'writes', 'refused'],
+  `
+INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+SELECT id, $2::text::date, file_count, byte_count, history_bytes, $3::bigint, $4::bigint, $5::bigint FROM tenants WHERE id = $1
+ON CONFLICT (tenant_id, day) DO UPDATE SET
+  files = excluded.files, bytes = excluded.bytes, history_bytes = excluded.history_bytes,
+  reads = u.reads + excluded.reads, writes = u.writes + excluded.writes, refused = u.refused + excluded.refused
+`,
+);
+
+/** The days from `from` and before the time `until`. */
+export type Days = { from: string; until: string | null };
+
+const daysQuery = defineQuery<{ tenant: string } & Days, UsageDay>(
+  'list_usage_days',
+  ['tenant', 'from', 'until'],
+  `
+SELECT day::text, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes",
+  reads::float8, writes::float8, refused::float8
+FROM tenant_usage
+WHERE tenant_id = $1 AND day >= $2::text::date
+  AND ($3::text IS NULL OR day::timestamp < $3::text::timestamptz AT TIME ZONE 'UTC')
+ORDER BY day
+`,
+);
+
+/** What a tenant used, the oldest day first. Throws `DatabaseError`. */
+export async function usageDays(database: Database, tenant: string, days: Days): Promise<UsageDay[]> {
+  return (await database.query(daysQuery, { tenant, ...days })).rows;
+}
+
+/** The days of a span of time: that of `since`, and those that begin before `until`. */
+export function daysOf({ since, until }: { since: string; until: string | undefined }): Days {
+  return { from: since.slice(0, 10), until: until ?? null };
+}
+
+const FLUSH_INTERVAL_MS = 60_000;
+/** Maximum number of tenants that are counted between two flushes. The uses of further ones are not counted. */
+const MAX_TENANTS = 100_000;
+
+interface Counted extends Uses {
+  tenant: string;
+  /** `2026-11-23`, by UTC. */
+  day: string;
+}
+
+/**
+ * Counts in memory how often tenants are used, and adds the counts to the rows of their days once a minute, so that requests cost no
+ * write. Counts since the last flush are lost when the process is killed.
+ */
+export class UsageCounts {
+  readonly #database: Database;
+  readonly #counts = new WriteBehindBuffer<Counted>((counted) => this.#write(counted), MAX_TENANTS, {
+    flushMs: FLUSH_INTERVAL_MS,
+    merge: (buffered, { reads, writes, refused }) => {
+      buffered.reads += reads;
+      buffered.writes += writes;
+      buffered.refused += refused;
+      return buffered;
+    },
+  });
+  #isClosed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  add(tenant: string, uses: Uses): void {
+    this.#add({ tenant, day: dayOf(new Date()), ...uses });
+  }
+
+  /** Writes what was counted. */
+  flush(): Promise<void> {
+    return this.#counts.flush();
+  }
+
+  /** Writes what was counted, for the last time. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return this.flush();
+  }
+
+  #add(counted: Counted): void {
+    // A tenant ID has no slash.
+    this.#counts.add(`${counted.day}/${counted.tenant}`, counted);
+  }
+
+  /** One statement a tenant: on Citus, each is on another shard. */
+  async #write(all: Counted[]): Promise<void> {
+    for (const counted of all) {
+      try {
+        await this.#database.query(recordUsageQuery, { ...counted });
+      } catch {
+        // The database may be unavailable: the next flush tries again.
+        if (!this.#isClosed) this.#add(counted);
+      }
+    }
+  }
+}
+
+/** How often a tenant was used: by calls that read, by calls that write, and by requests and calls that were refused. */
+export type Uses = {
+  reads: number;
+  writes: number;
+  refused: number;
+};

@@ -5,10 +5,10 @@
  */
 import { expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { pruneAudit } from '../../src/audit/audit.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { DatabaseError } from '../../src/postgres/errors.ts';
+import type { Database } from '../../src/database/database.ts';
+import { DatabaseError } from '../../src/database/errors.ts';
+import { pruneAudit } from '../../src/tenants/audit.ts';
 import { makeKey, openAdmin, useAdmin } from '../support/admin.ts';
 import { sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { consoleRoutes } from '../../src/admin/routes/console.ts';
-import { securityHeaders } from '../../src/admin/security-headers.ts';
+import { consoleRoutes, securityHeaders } from '../../src/admin/console.ts';
 import { useAdmin } from '../support/admin.ts';
 import { describeService } from '../support/service.ts';
 

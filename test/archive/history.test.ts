@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { eraseVersion } from '../../src/history/erase.ts';
+import { time } from '../../src/database/query.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { time } from '../../src/postgres/time-column.ts';
+import { eraseVersion } from '../../src/history/redact.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';

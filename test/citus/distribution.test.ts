@@ -1,12 +1,13 @@
 /** On Citus: how `migrate` distributes a database, and what it says where it cannot. */
+
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { ALL_TABLES } from '../../src/citus/citus.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import { migrate, schemaState } from '../../src/postgres/migrate.ts';
-import * as schema from '../../src/postgres/schema.ts';
+import { ALL_TABLES } from '../../src/database/citus.ts';
+import { migrate, schemaState } from '../../src/database/migrate.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import * as schema from '../../src/database/schema.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { addCitus, createDatabase, query } from '../support/postgres/cluster.ts';

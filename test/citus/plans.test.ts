@@ -1,8 +1,8 @@
 /** On Citus: on how many shards each statement of the service works. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { citusPlannerOptions } from '../../src/postgres/pg.ts';
-import { writeFunctions } from '../../src/store/write-functions.ts';
+import { citusPlannerOptions } from '../../src/database/pg.ts';
+import { writeFunctions } from '../../src/files/write-functions.ts';
 import { planOf, type Statement, tenantsOfAllShards } from '../support/citus-plan.ts';
 import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';

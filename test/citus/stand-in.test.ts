@@ -4,10 +4,15 @@
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALL_TABLES, describeLeakingNodes, PLAN_CACHE_MODES, TABLE_STATES } from '../../src/citus/citus.ts';
-import { distribute } from '../../src/citus/distribute.ts';
-import { MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
-import { citusPlannerOptions } from '../../src/postgres/pg.ts';
+import {
+  ALL_TABLES,
+  describeLeakingNodes,
+  distribute,
+  PLAN_CACHE_MODES,
+  TABLE_STATES,
+} from '../../src/database/citus.ts';
+import { MIGRATIONS_FOLDER } from '../../src/database/migrate.ts';
+import { citusPlannerOptions } from '../../src/database/pg.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 
 const CATALOG = `

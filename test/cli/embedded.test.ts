@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { serveLocalSocket } from '../../src/embedded/local-socket.ts';
-import { connectToServedDatabase } from '../../src/embedded/served-database.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import { DatabaseError } from '../../src/postgres/errors.ts';
+import { DatabaseError } from '../../src/database/errors.ts';
+import { serveLocalSocket } from '../../src/database/local-socket.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { connectToServedDatabase } from '../../src/database/served-database.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
@@ -59,7 +59,7 @@ describe('without a service', () => {
   });
 
   it('a reader that has seen enough is no error', { tags: 'long' }, async () => {
-    const child = spawn(process.execPath, ['dist/cli.js', 'tenants', 'list', '--json'], {
+    const child = spawn(process.execPath, ['dist/main.js', 'tenants', 'list', '--json'], {
       env: { PATH: process.env.PATH, DATA_DIR: await copyPgliteTemplate() },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -10,7 +10,7 @@ const launcher = fileURLToPath(new URL('../../bin/memory-service', import.meta.u
 /** Reports how V8 was started. Loaded into every Node process, npm's too. */
 const report = `data:text/javascript,
   import { getHeapStatistics } from 'node:v8';
-  if (process.argv[1].endsWith('/dist/cli.js')) console.error('started ' + JSON.stringify({
+  if (process.argv[1].endsWith('/dist/main.js')) console.error('started ' + JSON.stringify({
     pid: process.pid, flags: process.execArgv, heapMiB: getHeapStatistics().heap_size_limit >> 20,
   }));`.replaceAll(/\s+/g, '%20');
 const reportOption = `--import=${report}`;

@@ -1,8 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
 import { afterAll, beforeAll } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import {
   type Block,

@@ -7,8 +7,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 

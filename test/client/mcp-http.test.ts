@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
-import { MAX_CALLS } from '../../src/http/routes/tool-call.ts';
-import { MAX_MESSAGES } from '../../src/mcp/batch.ts';
+import { MAX_MESSAGES } from '../../src/agents/mcp/exchange.ts';
+import { MAX_CALLS } from '../../src/agents/tool.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp } from './mcp-connection.ts';
 

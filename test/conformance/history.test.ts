@@ -6,11 +6,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
-import { eraseVersion } from '../../src/history/erase.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
+import { eraseVersion } from '../../src/history/redact.ts';
 import { revert } from '../../src/history/revert.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { fuzzParameters, type Input } from '../support/arbitraries.ts';
 import { runCli } from '../support/cli.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createAgent } from '../support/console.ts';
 

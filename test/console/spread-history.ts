@@ -1,4 +1,4 @@
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { testQuery } from '../support/query.ts';
 
 const COLUMNS = {

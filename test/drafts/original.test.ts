@@ -4,10 +4,10 @@
  * @module-tag long-on-pglite
  */
 import { expect, it, vi } from 'vitest';
-import type { KeyPurpose } from '../../src/auth/api-keys.ts';
 import { Proposals } from '../../src/drafts/proposals.ts';
-import { forgetStoredResultsOver } from '../../src/idempotency/stored-results.ts';
 import { ROOT } from '../../src/memory/path.ts';
+import type { KeyPurpose } from '../../src/tenants/keys.ts';
+import { forgetStoredResultsOver } from '../../src/tenants/stored-results.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';

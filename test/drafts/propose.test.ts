@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
-import type { KeyPurpose } from '../../src/auth/api-keys.ts';
 import { closeDraft, closeLocked } from '../../src/drafts/close.ts';
 import { Proposals } from '../../src/drafts/proposals.ts';
+import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -62,7 +62,7 @@ CREATE INDEX "versions_next" ON "versions" USING btree ("tenant_id","operation")
   const next = source.replace(/FUNCTIONS_VERSION = (\d+)/, (_, n) => `FUNCTIONS_VERSION = ${Number(n) + 1}`);
   if (next === source) throw new Error('FUNCTIONS_VERSION is not where it was.');
   await writeFile(code, next);
-  return join(folder, 'dist/cli.js');
+  return join(folder, 'dist/main.js');
 }
 
 export const twoVersions = (cluster: FaultyCluster, scratch: string) =>

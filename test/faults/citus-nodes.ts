@@ -52,7 +52,7 @@ async function tenantsAt(url: string, port: string, tenants: string[]): Promise<
 /** Changes a tenant while another node is down, and expects the change in the audit trail. */
 async function administer(url: string, tenant: string, row: Row): Promise<void> {
   const memoryService = (...args: string[]) =>
-    run(process.execPath, ['dist/cli.js', ...args], {
+    run(process.execPath, ['dist/main.js', ...args], {
       cwd: root,
       env: { ...process.env, DATABASE_URL: url },
     });

@@ -87,7 +87,7 @@ async function createDistributed(cluster: FaultyCluster, name: string): Promise<
   return url;
 }
 
-export async function migrate(url: string, cli = 'dist/cli.js'): Promise<void> {
+export async function migrate(url: string, cli = 'dist/main.js'): Promise<void> {
   await run(process.execPath, [cli, 'migrate'], { cwd: root, env: { ...process.env, DATABASE_URL: url } });
 }
 

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { newApiKey } from '../../src/auth/api-key.ts';
+import { newApiKey } from '../../src/tenants/keys.ts';
 import { freePort, PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
@@ -64,7 +64,7 @@ const after = (seconds: number) => {
 
 async function measure({ title }: Attack, url: string, headers: Record<string, string>): Promise<void> {
   const quiet = await trickle(url, headers, after(QUIET_SECONDS));
-  const attacker = fork(new URL('attacker.ts', import.meta.url), [title, url, String(SECONDS), adminUrl]);
+  const attacker = fork(new URL('./attacker.ts', import.meta.url), [title, url, String(SECONDS), adminUrl]);
   const answer = once(attacker, 'message');
   let isOver = false;
   answer.then(() => {

@@ -5,12 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { eraseDirectories, eraseVersion } from '../../src/history/erase.ts';
 import { History } from '../../src/history/history.ts';
+import { eraseDirectories, eraseVersion } from '../../src/history/redact.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
-import { requestKey } from '../../src/idempotency/idempotency.ts';
 import type { MemoryPath } from '../../src/memory/path.ts';
+import { requestKey } from '../../src/tenants/stored-results.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -5,14 +5,12 @@
  */
 import { expect, it } from 'vitest';
 import { writeImport } from '../../src/archive/import-transaction.ts';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
-import { expireFiles } from '../../src/expiration/expiration.ts';
-import { History } from '../../src/history/history.ts';
-import type { VersionFilter } from '../../src/history/list-versions.ts';
+import { expireFiles } from '../../src/files/expiry.ts';
+import { History, type VersionFilter } from '../../src/history/history.ts';
 import { treeAt as entriesAt, findAt } from '../../src/history/past.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';

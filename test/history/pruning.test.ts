@@ -4,13 +4,13 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import { DatabaseError } from '../../src/database/errors.ts';
+import { time } from '../../src/database/query.ts';
 import { changesBetween } from '../../src/history/diff.ts';
 import { History } from '../../src/history/history.ts';
 import { checkComplete, treeAt, treePageAt } from '../../src/history/past.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
-import { DatabaseError } from '../../src/postgres/errors.ts';
-import { time } from '../../src/postgres/time-column.ts';
 import type { TenantSettings } from '../../src/tenants/settings.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -4,10 +4,9 @@
  * @module-tag long-on-pglite
  */
 import { describe, expect, it } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
 import { restoreVersion } from '../../src/history/restore.ts';
 import { revert } from '../../src/history/revert.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -1,7 +1,7 @@
 /** @module-tag long-on-pglite */
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { expireFiles } from '../../src/expiration/expiration.ts';
+import { expireFiles } from '../../src/files/expiry.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';

@@ -35,7 +35,7 @@ afterAll(async () => {
 /** Starts the compiled service with its standard output on a file descriptor. Resolves when it is ready. */
 async function serveTo(stdout: number) {
   const port = await freePort();
-  const child = spawn(process.execPath, ['dist/cli.js', 'serve'], {
+  const child = spawn(process.execPath, ['dist/main.js', 'serve'], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

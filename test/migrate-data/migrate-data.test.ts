@@ -1,16 +1,17 @@
 /** `migrate-data`: a whole embedded database into Postgres, and back. */
+
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { migrateData } from '../../src/archive/migrate-data.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config.ts';
-import { migrateData } from '../../src/migrate-data/migrate-data.ts';
-import { openDatabase, openPlace } from '../../src/open-database.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import * as schema from '../../src/postgres/schema.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase, openPlace } from '../../src/database/open.ts';
+import * as schema from '../../src/database/schema.ts';
 import { CollectedOutput } from '../support/collected-output.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { startCli } from '../support/process.ts';

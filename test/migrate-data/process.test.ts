@@ -1,7 +1,7 @@
 /** `migrate-data` as a process: killed in the middle, and with far more data than it may hold. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/open-database.ts';
+import { openDatabase } from '../../src/database/open.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { startCli } from '../support/process.ts';

@@ -5,7 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/tenants/initial-data.ts';
 import { mountStatuses } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';

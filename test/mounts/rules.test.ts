@@ -4,9 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
 import { History } from '../../src/history/history.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService, type Service, startSharedService } from '../support/service.ts';

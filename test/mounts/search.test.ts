@@ -4,8 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { tenantWithMounts } from '../support/mounts.ts';

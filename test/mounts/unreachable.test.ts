@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { DatabaseError } from '../../src/postgres/errors.ts';
+import { DatabaseError } from '../../src/database/errors.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

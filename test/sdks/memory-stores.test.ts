@@ -30,7 +30,7 @@ describeService(
   (service) => {
     it.each(['0.91.0', '1.12.0'])('with @anthropic-ai/sdk %s', async (version) => {
       const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
-      await copyFile(new URL('drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
+      await copyFile(new URL('./drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
       const { app } = service();
       if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
       const { port } = app.server.address() as AddressInfo;

@@ -5,9 +5,8 @@
  */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
-import { Keys } from '../../src/auth/api-keys.ts';
 import { ROOT } from '../../src/memory/path.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 

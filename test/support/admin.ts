@@ -1,8 +1,8 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
+import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 import type { Service } from './service.ts';
 
 export interface AdminResponse {

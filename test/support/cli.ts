@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { explain } from '../../src/cli/hints.ts';
-import { registerLogCommand } from '../../src/cli/log-command.ts';
-import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
-import { registerRestoreCommand, registerRevertCommand } from '../../src/cli/undo-commands.ts';
-import { registerDiffCommand, registerShowCommand } from '../../src/cli/version-commands.ts';
+import { registerLogCommand } from '../../src/cli/log.ts';
+import { registerMemoryCommands } from '../../src/cli/memory.ts';
+import { registerRestoreCommand, registerRevertCommand } from '../../src/cli/undo.ts';
+import { registerDiffCommand, registerShowCommand } from '../../src/cli/versions.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { OperatorError, ServiceError } from '../../src/errors.ts';
+import { OperatorError, ServiceError } from '../../src/errors/errors.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 
 /** The admin listener over a service's database, on a socket. */
 export interface Console {

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { openDatabase } from '../../src/database/open.ts';
 import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 import type { Supervised } from './postgres/supervisor.ts';
@@ -30,7 +30,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch folder until `release`. */
 function startSupervisor(scratch: string): { supervised: Promise<Supervised>; release(): Promise<void> } {
-  const script = fileURLToPath(new URL('postgres/supervisor.ts', import.meta.url));
+  const script = fileURLToPath(new URL('./postgres/supervisor.ts', import.meta.url));
   const supervisor = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],

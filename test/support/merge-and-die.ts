@@ -3,12 +3,12 @@
  * server works on it. Arguments: the URL of the database, the tenant, the draft, the statement, its number, `before` or `during`.
  */
 import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import type { QueryExecutor } from '../../src/database/query.ts';
 import { compareDraft } from '../../src/drafts/compare.ts';
 import { MergeThreads } from '../../src/drafts/line-merge.ts';
 import { mergeDraft } from '../../src/drafts/merge.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import type { QueryExecutor } from '../../src/postgres/query.ts';
 
 const [url = '', tenant = '', draft = '', name, number, when] = process.argv.slice(2);
 const config = loadConfig({ DATABASE_URL: url, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' });

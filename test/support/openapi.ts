@@ -4,7 +4,7 @@ import { Document, isScalar, visit } from 'yaml';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/database/database.ts';
 
 /** What makes each of the documents at the root of the repository. */
 export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': buildAdminApp } as const;

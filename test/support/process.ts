@@ -18,7 +18,7 @@ export interface CliProcess {
 /** Starts the compiled `memory-service` with only the given environment and PATH. */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
   // PGlite's WebAssembly is compiled but not optimized: the process ends before that pays.
-  return startProcess(process.execPath, ['--liftoff-only', 'dist/cli.js', ...args], env);
+  return startProcess(process.execPath, ['--liftoff-only', 'dist/main.js', ...args], env);
 }
 
 /** Starts a command in the project's root with only the given environment (and PATH). */

@@ -1,4 +1,4 @@
-import type { BatchQuery, Query, Value } from '../../src/postgres/query.ts';
+import type { BatchQuery, Query, Value } from '../../src/database/query.ts';
 
 /** A query of a test: as `defineQuery` makes them, but not one of the service's statements. */
 export function testQuery<Params extends Record<string, Value>, Row = never>(

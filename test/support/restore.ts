@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { ChangeOptions } from '../../src/history/apply.ts';
-import type { Changes } from '../../src/history/changes.ts';
+import type { Changes } from '../../src/history/log.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { readTree } from './invariants.ts';

@@ -3,10 +3,10 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/open-database.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { migrate, schemaState } from '../../src/postgres/migrate.ts';
-import type { Value } from '../../src/postgres/query.ts';
+import type { Database } from '../../src/database/database.ts';
+import { migrate, schemaState } from '../../src/database/migrate.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import type { Value } from '../../src/database/query.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
 import { testQuery } from './query.ts';
 

@@ -2,9 +2,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { hashOf, newApiKey } from '../../src/auth/api-key.ts';
-import { ALL_KEYS, Keys } from '../../src/auth/api-keys.ts';
-import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/tenants/initial-data.ts';
+import { ALL_KEYS, hashOf, Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { orderOf, type Session, Sessions } from '../../../src/mcp/sessions.ts';
+import { orderOf, type Session, Sessions } from '../../../src/agents/mcp/sessions.ts';
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
   type Refusal,
-} from '../../../src/util/concurrency-limiter.ts';
+} from '../../../src/lib/concurrency-limiter.ts';
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
 import { instructionsOf } from './instructions.ts';

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
-import type { ExecuteTool } from '../../../src/mcp/call.ts';
-import { createMemoryServer } from '../../../src/mcp/server.ts';
+import type { ExecuteTool } from '../../../src/agents/mcp/call.ts';
+import { createMemoryServer } from '../../../src/agents/mcp/server.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { batchProblem, INVALID_REQUEST } from '../../../src/agents/mcp/exchange.ts';
 import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
-import { batchProblem, INVALID_REQUEST } from '../../../src/mcp/batch.ts';
-import type { Slot } from '../../../src/util/concurrency-limiter.ts';
+import type { Slot } from '../../../src/lib/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 
 /** Bodies up to this size are read from anybody, and cost no more than the headers may. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
-import { parseSize } from '../../../src/util/size.ts';
+import { parseSize } from '../../../src/lib/units.ts';
 
 /** The service's own default: a file of 1 MiB, escaped as JSON in the worst way. */
 const DEFAULT_MAX_BODY_BYTES = 6 * 2 ** 20 + 65_536;

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-CLI = Path(os.environ.get("MEMORY_SERVICE_CLI", REPOSITORY / "dist" / "cli.js"))
+CLI = Path(os.environ.get("MEMORY_SERVICE_CLI", REPOSITORY / "dist" / "main.js"))
 _START_TIMEOUT = 120.0
 
 

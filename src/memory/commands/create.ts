@@ -3,9 +3,8 @@ import { created, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { Created, Refusal } from '../store.ts';
-import { defineCommand, type MemoryContext, pathField, textField } from './command.ts';
+import { defineCommand, type MemoryContext, pathField, refuseSecretPath, textField } from './command.ts';
 import { applyWritePolicy, refusedResult } from './edit.ts';
-import { refuseSecretPath } from './secrets.ts';
 
 export const create = defineCommand({
   name: 'create',

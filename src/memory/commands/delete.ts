@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { cannotDeleteRoot, deleted, invalidPath, missing } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import { defineCommand, type MemoryContext, pathField } from './command.ts';
-import { maskResult } from './secrets.ts';
+import { defineCommand, type MemoryContext, maskResult, pathField } from './command.ts';
 
 export const deleteCommand = defineCommand({
   name: 'delete',

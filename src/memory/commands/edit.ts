@@ -1,11 +1,10 @@
 import { refused, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import { failure, type MemoryResult, refusal, success } from '../result.ts';
-import { mask, type Secret } from '../secrets.ts';
+import { mask, type Secret } from '../secrets/secrets.ts';
 import type { Edit, PolicyRefusal, Refusal } from '../store.ts';
 import type { Change } from '../text.ts';
-import type { MemoryContext } from './command.ts';
-import { kindsOf, maskResult } from './secrets.ts';
+import { kindsOf, type MemoryContext, maskResult } from './command.ts';
 
 /**
  * Edits a file, and words the outcome for the model.

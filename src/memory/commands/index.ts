@@ -1,12 +1,11 @@
 import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult, refusal } from '../result.ts';
 import { IdempotentReplay } from '../store.ts';
-import type { MemoryCommand, MemoryContext } from './command.ts';
+import { type MemoryCommand, type MemoryContext, maskResult } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
 import { rename } from './rename.ts';
-import { maskResult } from './secrets.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 

@@ -10,9 +10,8 @@ import {
 import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import type { PolicyRefusal, Renamed } from '../store.ts';
-import { defineCommand, type MemoryContext, pathField } from './command.ts';
+import { defineCommand, type MemoryContext, maskResult, pathField, refuseSecretPath } from './command.ts';
 import { refusedResult } from './edit.ts';
-import { maskResult, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
   name: 'rename',

@@ -13,8 +13,7 @@ import {
 import { showLines } from '../numbered-lines.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
-import { occurrencesOf } from '../search.ts';
-import { type Change, linesOfOffsets, snippetOf, splice } from '../text.ts';
+import { type Change, linesOfOffsets, occurrencesOf, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
 import { editFile } from './edit.ts';
 

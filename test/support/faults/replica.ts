@@ -26,10 +26,10 @@ export class Replica {
     this.#env = { PORT: String(port), ...env };
   }
 
-  /** @param cli the program: by default `FAULTS_CLI`, or else dist/cli.js */
+  /** @param cli the program: by default `FAULTS_CLI`, or else dist/main.js */
   static async create(
     env: Record<string, string>,
-    cli = process.env.FAULTS_CLI ?? 'dist/cli.js',
+    cli = process.env.FAULTS_CLI ?? 'dist/main.js',
   ): Promise<Replica> {
     const quiet = { AUTH: 'none', LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
     return new Replica(await freePort(), { ...quiet, ...env }, cli);

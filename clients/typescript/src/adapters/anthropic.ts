@@ -1,12 +1,13 @@
 /** For the tool runner of `@anthropic-ai/sdk`: `memory-service-client/anthropic`. */
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-// The SDK's own class: its runner knows no other way to tell a result that reports a failure from a fault.
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818 } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MemoryClient } from '../client.ts';
 import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput, MemoryResult } from '../types.ts';
 import { inOrder } from './in-order.ts';
+
+// The SDK's own class: its runner knows no other way to tell a result that reports a failure from a fault.
 
 /**
  * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(memory)], … })`, in the place of the SDK's

@@ -1,17 +1,12 @@
 import { useState } from 'preact/hooks';
+import { snakeCase } from '../../../../src/lib/text.ts';
+import { expectedQuantity, formatQuantity, parseQuantity, typedQuantity } from '../../../../src/lib/units.ts';
 import {
   ALL_SETTINGS,
   formatSetting,
   type NumberSetting,
   type Setting,
 } from '../../../../src/tenants/settings.ts';
-import {
-  expectedQuantity,
-  formatQuantity,
-  parseQuantity,
-  typedQuantity,
-} from '../../../../src/util/quantity.ts';
-import { snakeCase } from '../../../../src/util/snake-case.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { changeSettings } from '../../api/tenants.ts';

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { storedTime } from '../lib/rfc3339.ts';
+import { type AuditEvent, listAudit } from '../tenants/audit.ts';
+import { scopeOf } from './authentication.ts';
+import { adminRoutes } from './context.ts';
+import {
+  actor,
+  givenTime,
+  next,
+  pageFields,
+  readCursor,
+  readTimes,
+  tenantId,
+  text,
+  time,
+  writeCursor,
+} from './fields.ts';
+import { errorResponses, json } from './responses.ts';
+
+const eventSchema = z
+  .object({
+    id: z.guid(),
+    at: time,
+    actor,
+    action: z.string().meta({
+      description: 'The operation, by its name in this document.',
+      examples: ['updateTenant'],
+    }),
+    channel: z.enum(['admin_api', 'console', 'command_line', 'memory_stores_api']),
+    address: z.string().meta({
+      description: "The caller's IP address, or the host that ran the command.",
+      examples: ['192.0.2.7'],
+    }),
+    request_id: z.string().nullable().meta({ description: 'Identifies the request in the log.' }),
+    dry_run: z.boolean(),
+    tenant: z.string().nullable(),
+    key: z.string().nullable().meta({ description: 'The id of the key that was created or changed.' }),
+    details: z.record(z.string(), z.unknown()).meta({
+      description:
+        'What changed: `{ "old", "new" }` for what had a value before. Never contents, paths or secrets.',
+      examples: [{ max_bytes: { old: null, new: 1000000 } }],
+    }),
+    outcome: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          '`ok`, or the code of the error. Null while the change runs, or if the service ended during it.',
+        examples: ['ok'],
+      }),
+  })
+  .meta({ id: 'AuditEvent' });
+
+const position = z.strictObject({ at: storedTime, id: z.guid() });
+
+const listQuery = z.strictObject({
+  tenant: tenantId.optional(),
+  key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
+  actor: text(255).optional().meta({
+    description: "The id of the administrator's key, a token's subject, or an operator's name.",
+  }),
+  action: text(64).optional(),
+  outcome: text(64)
+    .optional()
+    .meta({ description: '`ok`, `failed` for any error, or the code of an error.' }),
+  since: givenTime.optional(),
+  until: givenTime.optional(),
+  ...pageFields(200, 50),
+});
+
+/** `GET /v1/audit`: what administrators changed. */
+export const auditRoutes = adminRoutes((app, { database }) => {
+  app.get(
+    '/audit',
+    {
+      config: { scope: 'handler' },
+      schema: {
+        operationId: 'listAudit',
+        summary: 'List administrative changes, newest first, a page at a time',
+        description:
+          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
+        tags: ['audit'],
+        querystring: listQuery,
+        response: {
+          200: json('A page.', z.object({ events: z.array(eventSchema), next })),
+          ...errorResponses('reads'),
+        },
+      },
+    },
+    async (request) => {
+      const { limit, after, since: from, until: to, ...filter } = request.query;
+      const { since, until } = await readTimes(database, { since: from, until: to });
+      const page = await listAudit(
+        database,
+        {
+          tenant: filter.tenant ?? null,
+          key: filter.key ?? null,
+          actor: filter.actor ?? null,
+          action: filter.action ?? null,
+          outcome: filter.outcome ?? null,
+          since: since ?? null,
+          until: until ?? null,
+          scope: scopeOf(request),
+        },
+        { limit, after: readCursor(position, after) },
+      );
+      return { events: page.events.map(eventRecord), next: writeCursor(page.next) };
+    },
+  );
+});
+
+function eventRecord({ requestId, dryRun, ...event }: AuditEvent) {
+  return { ...event, request_id: requestId, dry_run: dryRun };
+}

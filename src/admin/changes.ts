@@ -1,0 +1,239 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import type { ChangeOptions } from '../history/apply.ts';
+import { type Changes, countsOf, summary } from '../history/log.ts';
+import { restoreAt, restoreVersion } from '../history/restore.ts';
+import { type Conflict, conflictText, revert } from '../history/revert.ts';
+import { departureOf } from '../http/access-log.ts';
+import { ROOT } from '../memory/path.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
+import { noteAudit } from './audit.ts';
+import { originOf } from './authentication.ts';
+import { adminRoutes } from './context.ts';
+import { actor, givenTime, memoryPath, readTimes, tenantParams, text, time, versionId } from './fields.ts';
+import { incomplete } from './files.ts';
+import { archived, errorResponses, json, noSuchTenant, overQuota } from './responses.ts';
+import { Turns } from './turns.ts';
+import { id } from './versions.ts';
+
+const path = z.string();
+const EXAMPLE_PLAN = '5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9';
+
+const fileChange = z
+  .object({
+    change: z.enum(['added', 'modified', 'deleted', 'renamed']),
+    path,
+    from: path.nullable().meta({ description: 'The previous path of a renamed file.' }),
+    memory_id: z.guid(),
+    content_changed: z.boolean(),
+    old_version: id.nullable().meta({ description: 'The current version; null when the file is added.' }),
+    version: id
+      .nullable()
+      .meta({ description: 'The version that the file returns to; null when it is deleted.' }),
+  })
+  .meta({ id: 'FileChange' });
+
+const changeFields = {
+  dry_run: z.boolean(),
+  files: z.array(fileChange).meta({ description: 'In path order.' }),
+  directories_made: z.array(path),
+  directories_removed: z.array(path),
+  summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
+  plan: z.string().meta({
+    description: 'Identifies these changes. Send the value from a dry run to make exactly these changes.',
+    examples: [EXAMPLE_PLAN],
+  }),
+  changed_at: time
+    .nullable()
+    .meta({ description: 'The time of the versions that were created; null if there were none.' }),
+};
+
+const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
+const conflict = z
+  .object({
+    path: path.nullable(),
+    memory_id: z.guid().nullable(),
+    reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
+    changed_by: actor.nullable(),
+    changed_at: time.nullable(),
+    at: path.nullable().meta({ description: 'The occupied path.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'Conflict' });
+const revertedSchema = z
+  .object({
+    ...changeFields,
+    conflicts: z
+      .array(conflict)
+      .meta({ description: 'Changes of the actor that could not be fully reverted, and why.' }),
+  })
+  .meta({ id: 'Reverted' });
+
+const dryRun = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'Run all checks and report what would change, without changing anything.' });
+
+const expectedPlan = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be the `plan` of a dry run.')
+  .optional()
+  .meta({
+    description:
+      'The `plan` of a dry run. If the changes would now differ, nothing is changed and the response is 412.',
+    examples: [EXAMPLE_PLAN],
+  });
+
+const restoreBody = z
+  .strictObject({
+    path: memoryPath.optional().meta({
+      description:
+        'A file or a directory; by default the whole memory. With `version`, where to put its content: a file that is elsewhere now stays there, and the content becomes a new file at this path. By default, the file itself moves back to where it was.',
+    }),
+    at: givenTime.optional(),
+    version: versionId.optional(),
+    dry_run: dryRun,
+    plan: expectedPlan,
+  })
+  .refine(({ at, version }) => (at === undefined) !== (version === undefined), {
+    error: 'requires `at` or `version`, not both.',
+  });
+
+const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes.md', '/memories/notes.md');
+
+const planOvertaken = new ServiceError('plan_overtaken');
+
+/** Restore and revert. */
+export const changeRoutes = adminRoutes((app, { config, database }) => {
+  const turns = new Turns();
+  const optionsOf = (
+    request: Parameters<typeof originOf>[0],
+    { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
+  ): ChangeOptions => ({
+    origin: originOf(request),
+    defaults: tenantDefaults(config),
+    dryRun: dry_run,
+    expectedPlan: plan,
+  });
+
+  app.post(
+    '/tenants/:tenant/restore',
+    {
+      schema: {
+        operationId: 'restore',
+        summary: 'Restore a file, a directory or the whole memory',
+        description:
+          'All or nothing: if anything blocks it, nothing changes. The changes are recorded as yours, so another restore undoes them.',
+        tags: ['history'],
+        params: tenantParams,
+        body: restoreBody,
+        response: {
+          200: json('What changed, or would change.', restoredSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            incomplete,
+            cannot,
+            overQuota('restore'),
+            archived,
+            planOvertaken,
+          ]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path: where, version, dry_run } = request.body;
+      const options = optionsOf(request, request.body);
+      const { at, now } = await readTimes(database, { at: request.body.at });
+      const changes = await turns.run(tenant, departureOf(request, reply), () =>
+        version === undefined
+          ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
+          : restoreVersion(database, tenant, { version, path: where }, options),
+      );
+      noteAudit(request, { details: countsOf(changes) });
+      return changesRecord(changes, dry_run);
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/revert',
+    {
+      schema: {
+        operationId: 'revert',
+        summary: 'Undo what one actor has done since a time, and nothing else',
+        description:
+          'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
+        tags: ['history'],
+        params: tenantParams,
+        body: z.strictObject({
+          by: text(255).min(1).meta({
+            description:
+              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
+          }),
+          since: givenTime,
+          until: givenTime.optional().meta({
+            description:
+              'Default: now. Later changes by the actor are treated like those of others. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+          }),
+          dry_run: dryRun,
+          plan: expectedPlan,
+        }),
+        response: {
+          200: json('What changed, or would change.', revertedSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            incomplete,
+            overQuota('revert'),
+            archived,
+            planOvertaken,
+          ]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { by, dry_run } = request.body;
+      const { since: from, until: to } = request.body;
+      const { since, until, now } = await readTimes(database, { since: from, until: to });
+      const options = optionsOf(request, request.body);
+      const reverted = await turns.run(tenant, departureOf(request, reply), () =>
+        revert(database, tenant, { by, since: since ?? now, until }, options),
+      );
+      noteAudit(request, { details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
+      return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
+    },
+  );
+});
+
+function changesRecord(changes: Changes, isDryRun: boolean) {
+  return {
+    dry_run: isDryRun,
+    files: changes.files.map((file) => ({
+      change: file.change,
+      path: file.path,
+      from: file.change === 'renamed' ? file.from : null,
+      memory_id: file.memoryId,
+      content_changed: file.change === 'renamed' ? file.contentChanged : true,
+      old_version: file.oldVersion,
+      version: file.version,
+    })),
+    directories_made: changes.directoriesMade,
+    directories_removed: changes.directoriesRemoved,
+    summary: summary(changes),
+    plan: changes.plan,
+    changed_at: changes.changedAt,
+  };
+}
+
+function conflictRecord(conflict: Conflict) {
+  const isOvertaken = conflict.reason === 'changed' || conflict.reason === 'mixed';
+  return {
+    path: conflict.path,
+    memory_id: conflict.memoryId,
+    reason: conflict.reason,
+    changed_by: isOvertaken ? conflict.changedBy : null,
+    changed_at: isOvertaken ? conflict.changedAt : null,
+    at: conflict.reason === 'occupied' ? conflict.at : null,
+    message: conflictText(conflict),
+  };
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import type { Mount } from '../memory/mount.ts';
+import {
+  MAX_MOUNTS,
+  mountedBy,
+  mountFields,
+  mountNameSchema,
+  mountStatuses,
+  removeMount,
+  setMount,
+} from '../tenants/mounts.ts';
+import { noSuchTenant } from './errors.ts';
+import { tenantId, tenantParams, text } from './fields.ts';
+import { defineOperation } from './operation.ts';
+import { requireInScope } from './permissions.ts';
+import { mountRecord } from './tenant-record.ts';
+
+/** How many mounts by others a response has. */
+const MAX_LISTED = 1000;
+
+const mountsSchema = z
+  .object({
+    mounts: z.array(
+      mountRecord.extend({
+        status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).meta({
+          description:
+            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides.',
+        }),
+      }),
+    ),
+    mounted_by: z
+      .array(z.object({ tenant: tenantId, name: z.string(), access: mountRecord.shape.access }))
+      .meta({ description: `Where this tenant is mounted: the first ${MAX_LISTED}, by tenant.` }),
+    more: z.boolean().meta({ description: 'Whether `mounted_by` leaves some out.' }),
+  })
+  .meta({ id: 'Mounts' });
+
+export const listMounts = defineOperation({
+  id: 'listMounts',
+  method: 'GET',
+  url: '/tenants/:tenant/mounts',
+  summary: "List a tenant's mounts, and where it is mounted",
+  tag: 'mounts',
+  params: tenantParams,
+  response: { description: 'The mounts.', schema: mountsSchema },
+  errors: [noSuchTenant],
+  async run({ database, tenant, administrator }) {
+    const page = { scope: administrator.onlyTenants, limit: MAX_LISTED };
+    const [mounts, { mounts: by, more }] = await Promise.all([
+      mountStatuses(database, tenant),
+      mountedBy(database, tenant.id, page),
+    ]);
+    return { mounts, mounted_by: by, more };
+  },
+});
+
+export const setTenantMount = defineOperation({
+  id: 'setMount',
+  method: 'PUT',
+  url: '/tenants/:tenant/mounts/:name',
+  summary: 'Mount another tenant, or change a mount',
+  description: `The tenant's agents see the other memory as a directory. It takes effect within \`AUTH_CACHE_SECONDS\`. A tenant has up to ${MAX_MOUNTS} mounts.`,
+  tag: 'mounts',
+  access: 'read_write',
+  params: tenantParams.extend({ name: mountNameSchema }),
+  body: z.strictObject(mountFields),
+  response: { description: 'The mount.', schema: mountRecord },
+  errors: [
+    noSuchTenant,
+    new ServiceError('mounts_itself', 'acme'),
+    new ServiceError('mount_name_taken', 'acme', '/memories/team'),
+    new ServiceError('too_many_mounts', 'acme', MAX_MOUNTS),
+  ],
+  async run({ database, params: { tenant, name }, body, administrator, note }) {
+    const mount: Mount = { name, ...body };
+    // Otherwise a key could read, through a mount, what is not of its tenants.
+    requireInScope(administrator.onlyTenants, mount.tenant);
+    const before = await setMount(database, tenant, mount);
+    note({ details: { name, old: auditOf(before), new: auditOf(mount) } });
+    return mount;
+  },
+});
+
+export const removeTenantMount = defineOperation({
+  id: 'removeMount',
+  method: 'DELETE',
+  url: '/tenants/:tenant/mounts/:name',
+  summary: 'Remove a mount',
+  description: 'The mounted memory stays as it is. It takes effect within `AUTH_CACHE_SECONDS`.',
+  tag: 'mounts',
+  access: 'read_write',
+  params: tenantParams.extend({ name: text(255) }),
+  response: { description: 'The mount that was removed.', schema: mountRecord },
+  errors: [noSuchTenant, new ServiceError('no_such_mount', 'acme', 'team')],
+  async run({ database, params: { tenant, name }, note }) {
+    const mount = await removeMount(database, tenant, name);
+    note({ details: { name, old: auditOf(mount), new: null } });
+    return mount;
+  },
+});
+
+/** Without the instructions, which are contents. */
+function auditOf(mount: Mount | undefined): object | null {
+  return mount === undefined ? null : { tenant: mount.tenant, access: mount.access };
+}

@@ -1,0 +1,41 @@
+import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { ServiceError } from '../errors/errors.ts';
+import { Turns } from './turns.ts';
+
+it('runs heavy work on half of the cores, and lets who waits leave', async () => {
+  const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
+  const turns = new Turns();
+  const started: number[] = [];
+  const ends: (() => void)[] = [];
+  const departures = Array.from({ length: atOnce + 2 }, () => new AbortController());
+  const all = departures.map(({ signal }, i) =>
+    turns.run('acme', signal, () => {
+      started.push(i);
+      return new Promise<number>((resolve) => {
+        ends[i] = () => resolve(i);
+      });
+    }),
+  );
+  await setImmediate();
+  const first = Array.from({ length: atOnce }, (_, i) => i);
+  expect(started).toStrictEqual(first);
+
+  // The first is at work, and goes on. The next one waits, and leaves.
+  departures[0]?.abort(new ServiceError('client_gone'));
+  const left = expect(all[atOnce]).rejects.toThrow(new ServiceError('client_gone'));
+  departures[atOnce]?.abort(new ServiceError('client_gone'));
+  await left;
+  expect(started).toStrictEqual(first);
+
+  for (const i of first) ends[i]?.();
+  await setImmediate();
+  expect(started).toStrictEqual([...first, atOnce + 1]);
+  ends[atOnce + 1]?.();
+  expect(await Promise.allSettled(all)).toMatchObject([
+    ...first.map((value) => ({ status: 'fulfilled', value })),
+    { status: 'rejected' },
+    { status: 'fulfilled', value: atOnce + 1 },
+  ]);
+});

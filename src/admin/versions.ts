@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { History } from '../history/history.ts';
+import { type LogEntry, logPage, withChanges } from '../history/log.ts';
+import { eraseDirectories, eraseVersion } from '../history/redact.ts';
+import { versionRecord } from '../history/version.ts';
+import { departureOf } from '../http/access-log.ts';
+import { noteAudit } from './audit.ts';
+import { originOf } from './authentication.ts';
+import { adminRoutes } from './context.ts';
+import {
+  actor,
+  givenTime,
+  memoryPath,
+  next,
+  pageFields,
+  readCursor,
+  readTimes,
+  tenantParams,
+  text,
+  time,
+  versionId,
+  writeCursor,
+} from './fields.ts';
+import { errorResponses, json, noSuchTenant } from './responses.ts';
+
+export const id = z.guid();
+
+const versionFields = {
+  id,
+  memory_id: id.meta({ description: 'Identifies the file across edits and renames.' }),
+  operation: z.enum(['created', 'modified', 'renamed', 'deleted']),
+  path: z
+    .string()
+    .nullable()
+    .meta({ description: 'After the change; for a deletion, the last path. Null once redacted.' }),
+  content_sha256: z.string().nullable(),
+  content_size_bytes: z.int().nullable(),
+  created_at: time,
+  actor,
+  request_id: z.string().nullable(),
+  tool_use_id: z.string().nullable(),
+  via_tenant: z.string().nullable().meta({
+    description: 'The tenant that mounts this memory, if the change came through its mount.',
+  }),
+  source: z.string().nullable().meta({
+    description: 'The source of the key that made the change, as its operator said; it survives a merge.',
+  }),
+  draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
+  approved_by: actor
+    .nullable()
+    .meta({ description: 'Who merged it from a draft that `actor` had proposed.' }),
+  redacted_at: time.nullable(),
+  redacted_by: actor.nullable(),
+  previous_version: id
+    .nullable()
+    .meta({ description: 'The version that it replaced; null if there was none or it has been pruned.' }),
+  previous_path: z.string().nullable(),
+};
+export const versionSchema = z.object(versionFields).meta({
+  id: 'Version',
+  description: 'A change to a file. A version never changes, unless it is redacted.',
+});
+export const versionWithContentSchema = z
+  .object({ ...versionFields, content: z.string().nullable() })
+  .meta({ id: 'VersionWithContent' });
+
+export const versionParams = tenantParams.extend({ version: versionId });
+
+export const noSuchVersion = new ServiceError(
+  'no_such_version',
+  'acme',
+  '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52',
+);
+
+const versionPosition = z.strictObject({ id });
+
+/** The versions of a tenant's files. */
+export const versionRoutes = adminRoutes((app, { database, scans }) => {
+  const history = new History(database);
+
+  app.get(
+    '/tenants/:tenant/versions',
+    {
+      schema: {
+        operationId: 'listVersions',
+        summary: 'List the versions of files, newest first, a page at a time',
+        tags: ['history'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          path: memoryPath.optional().meta({
+            description:
+              'For a file, its versions at any path; for a directory, those of everything below it.',
+          }),
+          path_contains: text(1000).optional().meta({
+            description:
+              'A part of the path, in upper or lower case. A version that moved a file is found by the old path, too.',
+          }),
+          since: givenTime.optional(),
+          until: givenTime.optional(),
+          by: text(255).optional().meta({
+            description:
+              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
+          }),
+          by_contains: text(255).optional().meta({
+            description:
+              "A part of the actor's type, label, subject, name, job, or id, in upper or lower case.",
+          }),
+          operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
+          ...pageFields(200, 50),
+        }),
+        response: {
+          200: json('A page.', z.object({ versions: z.array(versionSchema), next })),
+          ...errorResponses('reads', [noSuchTenant]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path, by, operation, limit, ...query } = request.query;
+      const before = readCursor(versionPosition, query.after);
+      const { since, until } = await readTimes(database, { since: query.since, until: query.until });
+      const filter = {
+        ...(path !== undefined && { path }),
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
+        ...(query.path_contains !== undefined && { pathContains: query.path_contains }),
+        ...(by !== undefined && { by }),
+        ...(query.by_contains !== undefined && { byContains: query.by_contains }),
+        ...(operation !== undefined && { operation }),
+      };
+      const entries = await scans.run(tenant, departureOf(request, reply), () =>
+        logPage(history, tenant, filter, before?.id ?? null, limit + 1),
+      );
+      const shown = entries.slice(0, limit);
+      const last = shown.at(-1)?.version;
+      const more = entries.length > limit && last !== undefined;
+      return {
+        versions: shown.map(entryRecord),
+        next: more ? writeCursor({ id: last.id }) : null,
+      };
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/versions/:version',
+    {
+      schema: {
+        operationId: 'getVersion',
+        summary: 'Get a version with its content',
+        tags: ['history'],
+        params: versionParams,
+        response: {
+          200: json('The version.', versionWithContentSchema),
+          ...errorResponses('reads', [noSuchTenant, noSuchVersion]),
+        },
+      },
+    },
+    async ({ params: { tenant, version: given } }) => {
+      const { version, content } = await history.existing(tenant, given);
+      const [entry] = await withChanges(history, tenant, [version]);
+      if (entry === undefined) throw new Error('A version has no change.');
+      return { ...entryRecord(entry), content };
+    },
+  );
+});
+
+function entryRecord({ version, replaced, before }: LogEntry) {
+  return {
+    ...versionRecord(version),
+    previous_version: replaced,
+    previous_path: before.kind === 'file' ? before.path : null,
+  };
+}
+
+const counted = z.int().min(0);
+const redactedSchema = z.object({
+  versions: counted.meta({ description: 'The version itself and those with the same content.' }),
+  same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
+  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  drafts: z.array(z.string()).meta({
+    description:
+      'Open drafts that still have the file, as it was or changed. Close them, or delete and redact it there.',
+  }),
+});
+
+const redactedDirectoriesSchema = z.object({
+  directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
+  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+});
+
+const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+
+/** `POST …/redact`: a version without its path and content, and directories without their names. */
+export const redactRoutes = adminRoutes((app, { database }) => {
+  app.post(
+    '/tenants/:tenant/versions/:version/redact',
+    {
+      schema: {
+        operationId: 'redactVersion',
+        summary: 'Permanently remove the path and content of a superseded version',
+        description:
+          'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
+        tags: ['history'],
+        params: versionParams,
+        response: {
+          200: json('What was redacted.', redactedSchema),
+          ...errorResponses('changes', [
+            noSuchTenant,
+            noSuchVersion,
+            new ServiceError('version_is_live', LIVE, LIVE),
+          ]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant, version } = request.params;
+      const redacted = await eraseVersion(database, tenant, version, originOf(request));
+      noteAudit(request, { details: { version, versions: redacted.versions } });
+      return {
+        versions: redacted.versions,
+        same_path: redacted.samePath,
+        stored_results: redacted.storedResults,
+        drafts: redacted.drafts,
+      };
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/directories/redact',
+    {
+      schema: {
+        operationId: 'redactDirectories',
+        summary: 'Permanently remove the names of deleted directories',
+        description:
+          'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
+        tags: ['history'],
+        params: tenantParams,
+        body: z.strictObject({ path: memoryPath }),
+        response: {
+          200: json('What was redacted.', redactedDirectoriesSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            new ServiceError('no_such_directory', 'acme', '/memories/old'),
+            new ServiceError('directory_exists', '/memories/old'),
+          ]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant } = request.params;
+      const { directories, storedResults } = await eraseDirectories(database, tenant, request.body.path);
+      noteAudit(request, { details: { directories } });
+      return { directories, stored_results: storedResults };
+    },
+  );
+});

@@ -1,0 +1,299 @@
+import type { FastifySchema } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
+import { tooComplex } from '../http/json-limits.ts';
+import { schemaName } from '../http/openapi.ts';
+import { agentErrors, problemResponses } from '../http/problem-responses.ts';
+import { commands } from '../memory/commands/index.ts';
+import { TENANT_ID } from '../tenants/ids.ts';
+import { invalidTenant, TENANT_HEADER } from '../tenants/principal.ts';
+import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool.ts';
+
+/**
+ * One conversation as requests and responses, in an order in which each of them succeeds on an empty memory: the
+ * examples of the OpenAPI document, which a test replays.
+ */
+export interface Example {
+  summary: string;
+  request: object;
+  response: ExampleResponse | ExampleResponse[];
+}
+
+interface ExampleResponse {
+  type?: string;
+  tool_use_id?: string;
+  content: string;
+  is_error: boolean;
+}
+
+const ok = (content: string) => ({ content, is_error: false });
+
+export const examples: Record<string, Example> = {
+  view_directory: {
+    summary: 'view: look at the memory directory',
+    request: { command: 'view', path: '/memories' },
+    response: ok(
+      "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",
+    ),
+  },
+  create: {
+    summary: 'create: make a new file',
+    request: {
+      command: 'create',
+      path: '/memories/preferences.txt',
+      file_text: 'Name: Ada\nFavorite color: blue\n',
+    },
+    response: ok('File created successfully at: /memories/preferences.txt'),
+  },
+  view_file: {
+    summary: 'view: read lines of a file',
+    request: { command: 'view', path: '/memories/preferences.txt', view_range: [1, 2] },
+    response: ok(
+      "Here's the content of /memories/preferences.txt with line numbers:\n     1\tName: Ada\n     2\tFavorite color: blue",
+    ),
+  },
+  str_replace: {
+    summary: 'str_replace: replace a text that occurs once',
+    request: {
+      command: 'str_replace',
+      path: '/memories/preferences.txt',
+      old_str: 'Favorite color: blue',
+      new_str: 'Favorite color: green',
+    },
+    response: ok(
+      'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tName: Ada\n     2\tFavorite color: green\n     3\t',
+    ),
+  },
+  insert: {
+    summary: 'insert: put lines in after a line',
+    request: {
+      command: 'insert',
+      path: '/memories/preferences.txt',
+      insert_line: 2,
+      insert_text: 'Favorite food: figs\n',
+    },
+    response: ok('The file /memories/preferences.txt has been edited.'),
+  },
+  rename: {
+    summary: 'rename: move a file or directory',
+    request: {
+      command: 'rename',
+      old_path: '/memories/preferences.txt',
+      new_path: '/memories/people/ada.txt',
+    },
+    response: ok('Successfully renamed /memories/preferences.txt to /memories/people/ada.txt'),
+  },
+  tool_use_block: {
+    summary: 'A whole tool_use block; the result goes into the next message unchanged',
+    request: {
+      type: 'tool_use',
+      id: 'toolu_01C4D5E6F7G8H9I0J1K2L3M4',
+      name: 'memory',
+      input: { command: 'view', path: '/memories/people/ada.txt' },
+    },
+    response: {
+      type: 'tool_result',
+      tool_use_id: 'toolu_01C4D5E6F7G8H9I0J1K2L3M4',
+      ...ok(
+        "Here's the content of /memories/people/ada.txt with line numbers:\n     1\tName: Ada\n     2\tFavorite color: green\n     3\tFavorite food: figs\n     4\t",
+      ),
+    },
+  },
+  array: {
+    summary: 'Several tool_use blocks of one turn, which run in their order',
+    request: [
+      {
+        type: 'tool_use',
+        id: 'toolu_01D5E6F7G8H9I0J1K2L3M4N5',
+        name: 'memory',
+        input: { command: 'create', path: '/memories/people/grace.txt', file_text: 'Name: Grace' },
+      },
+      {
+        type: 'tool_use',
+        id: 'toolu_01E6F7G8H9I0J1K2L3M4N5O6',
+        name: 'memory',
+        input: { command: 'view', path: '/memories/people/grace.txt' },
+      },
+    ],
+    response: [
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_01D5E6F7G8H9I0J1K2L3M4N5',
+        ...ok('File created successfully at: /memories/people/grace.txt'),
+      },
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_01E6F7G8H9I0J1K2L3M4N5O6',
+        ...ok("Here's the content of /memories/people/grace.txt with line numbers:\n     1\tName: Grace"),
+      },
+    ],
+  },
+  delete: {
+    summary: 'delete: remove a file, or a directory with everything in it',
+    request: { command: 'delete', path: '/memories/people' },
+    response: ok('Successfully deleted /memories/people'),
+  },
+  failure: {
+    summary: 'An error that the model can read and correct',
+    request: { command: 'view', path: '/memories/missing.txt' },
+    response: {
+      content: 'The path /memories/missing.txt does not exist. Please provide a valid path.',
+      is_error: true,
+    },
+  },
+};
+
+for (const { name, description, schema } of commands) {
+  z.globalRegistry.add(schema, { id: schemaName(name), description });
+}
+
+const [first, ...rest] = commands.map(({ schema }) => schema);
+if (first === undefined) throw new Error('There are no memory commands.');
+
+const commandSchema = z
+  .discriminatedUnion('command', [first, ...rest])
+  .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
+
+const toolUseId = z
+  .string()
+  .min(1)
+  .max(MAX_ID_LENGTH)
+  .meta({ examples: ['toolu_01C4D5E6F7G8H9I0J1K2L3M4'] });
+
+const toolUseSchema = z
+  .object({
+    type: z.literal('tool_use'),
+    id: toolUseId,
+    name: z.literal('memory'),
+    input: commandSchema,
+  })
+  .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
+
+const searchUseSchema = z
+  .object({
+    type: z.literal('tool_use'),
+    id: toolUseId,
+    name: z.literal(SEARCH_TOOL),
+    input: searchSchema,
+  })
+  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block of the tool `memory_search`.' });
+
+const toolUsesSchema = z
+  .array(z.union([toolUseSchema, searchUseSchema]))
+  .min(1)
+  .max(MAX_CALLS)
+  .meta({
+    id: 'ToolUses',
+    description:
+      'The blocks of one turn. They run in this order; each has a result, and none stops the others.',
+  });
+
+export const resultFields = {
+  content: z.string().meta({ description: 'The text for the model.' }),
+  is_error: z.boolean().meta({ description: 'Whether the result reports a failure.' }),
+};
+
+const resultSchema = z.object(resultFields).meta({ id: 'MemoryResult' });
+
+const toolResultSchema = z
+  .object({ type: z.literal('tool_result'), tool_use_id: z.string(), ...resultFields })
+  .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
+
+/** Printable ASCII without spaces. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+const tenantHeader = {
+  [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
+    description:
+      'The tenant: required with a service key, optional with a credential for one tenant, `default` without authentication.',
+  }),
+};
+
+export const tenantHeaders = z.object(tenantHeader);
+
+const headers = z.object({
+  'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
+    description:
+      'Makes a repeated write apply only once: a retry gets the first result, with `Idempotency-Replayed: true`. The id of a `tool_use` block does the same.',
+  }),
+  'accept-language': z
+    .string()
+    .optional()
+    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
+  ...tenantHeader,
+});
+
+/** What is wrong with the tenant of a request, as examples. */
+export const tenantErrors = [
+  new ServiceError('tenant_required'),
+  invalidTenant(),
+  new ServiceError('tenant_mismatch'),
+  new ServiceError('tenant_suspended', 'acme'),
+  new ServiceError('unknown_tenant', 'acme'),
+];
+
+/** What the routes that agents call can return instead of a result, as examples. */
+export const callErrors = [
+  new ServiceError('invalid_json', 'malformed'),
+  new ServiceError('invalid_utf8'),
+  new ServiceError('invalid_body'),
+  tooComplex('values'),
+  ...tenantErrors,
+  ...agentErrors,
+  new ServiceError('unsupported_charset'),
+  new ServiceError('unsupported_content_encoding'),
+];
+
+const errors = [
+  ...callErrors,
+  notAMemoryInput('it has no `command`'),
+  new ServiceError('invalid_idempotency_key'),
+  new ServiceError('idempotency_key_reused'),
+];
+
+/** The results of an array are always JSON. */
+const textExamples = Object.fromEntries(
+  Object.entries(examples).flatMap(([name, { summary, response }]) =>
+    Array.isArray(response) ? [] : [[name, { summary, content: response.content }]],
+  ),
+);
+
+/** What `POST /execute` takes and returns: documentation only, the route reads the body by itself. */
+export const executeSchema: FastifySchema = {
+  operationId: 'execute',
+  summary: 'Execute a memory tool call',
+  description: [
+    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
+    'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
+    'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
+  ].join('\n\n'),
+  tags: ['memory'],
+  headers,
+  // Some client generators make one type of them, with the fields of the last block.
+  body: z.union([commandSchema, searchUseSchema, toolUseSchema, toolUsesSchema]).meta({
+    'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
+  }),
+  response: {
+    200: {
+      description:
+        'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
+      content: {
+        'application/json': {
+          // The one with more fields first: generated clients take the first that fits.
+          schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
+          examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
+        },
+        'text/plain': {
+          schema: z.string(),
+          examples: mapExamples(textExamples, ({ summary, content }) => ({ summary, value: content })),
+        },
+      },
+    },
+    ...problemResponses(errors),
+  },
+};
+
+function mapExamples<From, To>(from: Record<string, From>, each: (example: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(from).map(([name, example]) => [name, each(example)]));
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import type { MemoryServices } from '../files/mounts/execute.ts';
+import { instructionsFor } from '../files/mounts/instructions.ts';
+import { contextOf } from '../http/authentication.ts';
+import { inFlightOf } from '../http/capacity.ts';
+import { agentErrors, problemResponses } from '../http/problem-responses.ts';
+import { tenantErrors, tenantHeaders } from './execute-schema.ts';
+import { sendJson, wantsText } from './tool.ts';
+
+const invalidProtocol = () =>
+  new ServiceError('invalid_parameter', 'The query parameter protocol must be true or false.');
+
+const schema = {
+  operationId: 'getInstructions',
+  summary: 'Get text for the system prompt',
+  description:
+    'The memory protocol, and the directories that show other memories, with what they are for. With `Accept: text/plain` the body is the text alone.',
+  tags: ['memory'],
+  headers: tenantHeaders,
+  querystring: z.object({
+    protocol: z.enum(['true', 'false']).default('true').meta({
+      description:
+        '`false` leaves the memory protocol out: the Claude API adds it by itself with the memory tool.',
+    }),
+  }),
+  response: {
+    200: {
+      description: 'The text, and the same for programs.',
+      content: {
+        'application/json': {
+          schema: z
+            .object({
+              content: z.string().meta({ description: 'For the system prompt of the agent.' }),
+              mounts: z.array(
+                z.object({
+                  path: z.string().meta({ examples: ['/memories/team'] }),
+                  access: z.enum(['read_only', 'read_write']),
+                  instructions: z.string(),
+                }),
+              ),
+            })
+            .meta({ id: 'Instructions', description: 'What an agent should know about its memory.' }),
+        },
+        'text/plain': { schema: z.string() },
+      },
+    },
+    ...problemResponses([...tenantErrors, ...agentErrors, invalidProtocol()]),
+  },
+};
+
+/** `GET /instructions`: what an agent should know about its memory. */
+export async function instructionsRoute(
+  app: FastifyInstance,
+  options: Pick<MemoryServices, 'policies'> & { timeoutMs: number },
+): Promise<void> {
+  app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    const { protocol = 'true' } = request.query as { protocol?: unknown };
+    if (protocol !== 'true' && protocol !== 'false') throw invalidProtocol();
+    const call = { ...contextOf(request), ip: request.ip };
+    const work = () => instructionsFor(call, options, protocol === 'true');
+    const instructions = await inFlight.workWithin(options.timeoutMs, work);
+    request.logEntry.command = 'instructions';
+    request.logEntry.outcome = 'ok';
+    if (!wantsText(request)) return sendJson(reply, instructions);
+    return reply.type('text/plain; charset=utf-8').send(instructions.content);
+  });
+}

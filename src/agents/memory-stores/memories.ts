@@ -1,0 +1,233 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { type MemoryLimits, refuseSecretPath } from '../../memory/commands/command.ts';
+import { applyWritePolicy } from '../../memory/commands/edit.ts';
+import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import type { SecretScanner } from '../../memory/secrets/secrets.ts';
+import type { OverQuota, PolicyRefusal } from '../../memory/store.ts';
+import type { TenantPolicy } from '../../tenants/policy-cache.ts';
+import { directoryOf, filePathOf, shownPath, uuidOf } from '../../tenants/store-ids.ts';
+import { Stores } from '../../tenants/stores.ts';
+import { fileJsonBytes } from '../result-bounds.ts';
+import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
+import { defineOperation, type StoresOptions } from './operation.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
+import { deletedSchema, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
+import {
+  MAX_FULL_PAGE,
+  memoryCreate,
+  memoryDelete,
+  memoryList,
+  memoryParams,
+  memoryUpdate,
+  memoryView,
+  storeParams,
+} from './schemas.ts';
+
+/**
+ * Applies a store's policy on secrets to what is about to be written: returns the content with its secrets masked.
+ *
+ * @throws StoreError when the policy refuses the content, or the path contains a secret.
+ */
+export async function applySecretPolicy(
+  { path, content }: { path: MemoryPath | null; content: string | null },
+  { secrets: secretsMode }: TenantPolicy,
+  scanner: SecretScanner,
+): Promise<string | null> {
+  if (secretsMode === 'store') return content;
+  const context = { redaction: { mode: secretsMode, scanner }, limits: { maxFileBytes: 0, maxViewChars: 0 } };
+  const refusal = path === null ? undefined : await refuseSecretPath(path, context);
+  if (refusal !== undefined) throw refusedBy(refusal);
+  if (content === null) return null;
+  const change = { content, start: 0, end: content.length };
+  const edit = await applyWritePolicy(path ?? ROOT, undefined, change, () => '', context);
+  if ('refusal' in edit) throw refusedBy(edit.refusal);
+  return edit.content;
+}
+
+function refusedBy(refusal: PolicyRefusal): StoreError {
+  if (refusal.kind === 'file_too_large') return tooLarge(refusal.maxBytes);
+  const field = refusal.kind === 'secret_in_path' ? 'path' : 'content';
+  return invalid(`${field}: it contains what looks like a secret (${refusal.kinds.join(', ')}).`);
+}
+
+export const tooLarge = (maxFileBytes: number): StoreError =>
+  invalid(`content: it is larger than ${maxFileBytes} bytes, the limit of this memory store.`);
+
+export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>): StoreError =>
+  invalid(`The memory store is full: it has ${used} of ${limit} ${of}, and this needs ${needed} more.`);
+
+/** The database ends a page with the file that takes its contents beyond this many bytes, whether they are sent or only hashed. */
+const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
+
+const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });
+const notStored = [
+  tooLarge(102_400),
+  overQuota({ of: 'files', used: 2000, limit: 2000, needed: 1 }),
+  invalid('The memory store is archived: nothing in it can be created or changed.'),
+];
+
+/** Memories: each is a file. */
+export async function memoryRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  const { scanner } = options;
+  const stores = new Stores(options.database);
+
+  defineOperation(app, options, {
+    method: 'POST',
+    url: '/:memory_store_id/memories',
+    id: 'createMemory',
+    access: 'write',
+    summary: 'Create a memory',
+    description: 'No other memory may be at, above or below the path.',
+    params: storeParams,
+    query: memoryView,
+    body: memoryCreate,
+    response: memorySchema,
+    responseBytes: fullFileBytes,
+    errors: [...notStored, conflict],
+    run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
+      const path = filePathOf(body.path) ?? ROOT;
+      const content = (await applySecretPolicy({ path, content: body.content }, policy, scanner)) ?? '';
+      const { maxFileBytes } = policy.limits;
+      if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
+      const created = await memories.create({ path, content, withContent: view === 'full' });
+      if (created.kind !== 'created') throw refused(created, maxFileBytes);
+      return memoryRecord(store, created);
+    },
+  });
+
+  defineOperation(app, options, {
+    method: 'GET',
+    url: '/:memory_store_id/memories',
+    id: 'listMemories',
+    access: 'read',
+    summary: 'List memories, by their paths',
+    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+    params: storeParams,
+    query: memoryList,
+    body: null,
+    response: pageOf(z.union([memorySchema, prefixSchema])),
+    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
+    run: async ({ store, memories, query }) => {
+      const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
+      const [, after = ''] = readCursor(positions.memories, page) ?? [];
+      const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
+        top: directoryOf(prefix) ?? ROOT,
+        after,
+        withContent: view === 'full',
+        bytes: PAGE_BYTES[view],
+        limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
+      });
+      if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+      const data = fittingItems(
+        rows.map((row) =>
+          row.kind === 'file'
+            ? memoryRecord(store, row)
+            : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+        ),
+      );
+      const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
+      return { data, next_page: last === undefined ? null : writeCursor(['memories', last.path]) };
+    },
+  });
+
+  defineOperation(app, options, {
+    method: 'GET',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'retrieveMemory',
+    access: 'read',
+    summary: 'Retrieve a memory',
+    params: memoryParams,
+    query: memoryView,
+    body: null,
+    response: memorySchema,
+    errors: [notFound('memory')],
+    run: async ({ store, memories, params, query: { view = 'full' } }) => {
+      const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
+      if (found === undefined) throw notFound('memory');
+      return memoryRecord(store, found);
+    },
+  });
+
+  defineOperation(app, options, {
+    method: 'POST',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'updateMemory',
+    access: 'write',
+    summary: "Change a memory's content, its path, or both",
+    description: 'A memory that already matches the request gets no new version, whatever the precondition.',
+    params: memoryParams,
+    query: memoryView,
+    body: memoryUpdate,
+    response: memorySchema,
+    responseBytes: fullFileBytes,
+    errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
+    run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
+      const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
+      const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
+      const { maxFileBytes } = policy.limits;
+      const updated = await memories.update(memoryUuid(params), {
+        path,
+        content,
+        maxFileBytes,
+        withContent: view === 'full',
+        expected: body.precondition?.content_sha256 ?? null,
+      });
+      if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
+      return memoryRecord(store, updated);
+    },
+  });
+
+  defineOperation(app, options, {
+    method: 'DELETE',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'deleteMemory',
+    access: 'write',
+    summary: 'Delete a memory',
+    description: 'Its versions are kept.',
+    params: memoryParams,
+    query: memoryDelete,
+    body: null,
+    response: deletedSchema('memory_deleted'),
+    errors: [notFound('memory'), preconditionFailed()],
+    run: async ({ memories, params, query }) => {
+      const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
+      if (deleted.kind !== 'deleted') throw refused(deleted, 0);
+      return { id: params.memory_id, type: 'memory_deleted' };
+    },
+  });
+}
+
+function fullFileBytes(
+  { view }: { view?: string | undefined },
+  { limits }: { limits: MemoryLimits },
+): number {
+  return view === 'full' ? fileJsonBytes(limits) : 0;
+}
+
+/** @throws StoreError 404 for what cannot be the id of a memory. */
+function memoryUuid({ memory_id: id }: { memory_id: string }): string {
+  const uuid = uuidOf('mem', id);
+  if (uuid === undefined) throw notFound('memory');
+  return uuid;
+}
+
+type Refused =
+  | { kind: 'missing' | 'precondition_failed' | 'too_large' }
+  | ({ kind: 'conflict' } & Parameters<typeof pathConflict>[0])
+  | ({ kind: 'over_quota' } & Parameters<typeof overQuota>[0]);
+
+function refused(outcome: Refused, maxFileBytes: number): StoreError {
+  switch (outcome.kind) {
+    case 'missing':
+      return notFound('memory');
+    case 'precondition_failed':
+      return preconditionFailed();
+    case 'too_large':
+      return tooLarge(maxFileBytes);
+    case 'conflict':
+      return pathConflict(outcome);
+    case 'over_quota':
+      return overQuota(outcome);
+  }
+}

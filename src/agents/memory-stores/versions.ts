@@ -1,0 +1,205 @@
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import type { Database } from '../../database/database.ts';
+import { defineQuery } from '../../database/query.ts';
+import { hasReason } from '../../errors/errors.ts';
+import { History } from '../../history/history.ts';
+import { eraseVersion } from '../../history/redact.ts';
+import {
+  AFTER,
+  COLUMNS,
+  FIRST_ID,
+  LAST_ID,
+  type Version,
+  type VersionRow,
+  versionOf,
+} from '../../history/version.ts';
+import { uuidOf } from '../../tenants/store-ids.ts';
+import { Stores } from '../../tenants/stores.ts';
+import { notFound, stillCurrent } from './errors.ts';
+import { defineOperation, type StoresOptions } from './operation.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
+import { pageOf, versionRecord, versionSchema } from './responses.ts';
+import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
+
+/** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
+type VersionFilter = {
+  operation: 'created' | 'modified' | 'deleted' | null;
+  apiKey: string | null;
+  serviceAccount: string | null;
+  session: string | null;
+  since: string | null;
+  until: string | null;
+};
+
+type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
+
+/** A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a modification. */
+const versionsText = (ofMemory: '' | 'AND v.memory_id = $10::text::uuid') => `
+SELECT ${COLUMNS} FROM (
+  SELECT v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1
+    AND v.id >= COALESCE(memory_first_id($5::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($7::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$6')}, '${LAST_ID}')
+    AND ($2::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $2::text)
+    AND ($3::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $3::text))
+    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $4::text))
+    AND ($9::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $9::text))
+    ${ofMemory}
+  ORDER BY v.id DESC LIMIT $8::integer
+) AS v
+ORDER BY v.id DESC
+`;
+
+const PARAMETERS = [
+  'tenant',
+  'operation',
+  'apiKey',
+  'serviceAccount',
+  'since',
+  'until',
+  'before',
+  'limit',
+  'session',
+] as const;
+
+const listStoreVersionsQuery = defineQuery<VersionPageParams, VersionRow>(
+  'list_store_versions',
+  PARAMETERS,
+  versionsText(''),
+);
+
+/** Those of one memory: a statement of its own, whose plan uses the index for that. */
+const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string }, VersionRow>(
+  'list_memory_versions',
+  [...PARAMETERS, 'memory'],
+  versionsText('AND v.memory_id = $10::text::uuid'),
+);
+
+/** Versions: those of the history. */
+export async function versionRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  const { database } = options;
+  const history = new History(database);
+  const stores = new Stores(database);
+
+  defineOperation(app, options, {
+    method: 'GET',
+    url: '/:memory_store_id/memory_versions',
+    id: 'listMemoryVersions',
+    access: 'read',
+    summary: 'List versions, the newest first',
+    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+    params: storeParams,
+    query: versionList,
+    body: null,
+    response: pageOf(versionSchema),
+    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
+    run: async ({ store, tenant, query }) => {
+      const isFull = query.view === 'full';
+      const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
+      const [, before = null] = readCursor(positions.versions, query.page) ?? [];
+      const found = await listVersions(database, tenant, query, before, limit + 1);
+      if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+      const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
+      const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
+      const data = fittingItems(
+        page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
+      );
+      const last = found.length > data.length ? page[data.length - 1] : undefined;
+      return { data, next_page: last === undefined ? null : writeCursor(['versions', last.id]) };
+    },
+  });
+
+  const ofVersion = { params: versionParams, body: null, response: versionSchema } as const;
+  const url = '/:memory_store_id/memory_versions/:memory_version_id';
+
+  defineOperation(app, options, {
+    method: 'GET',
+    url,
+    id: 'retrieveMemoryVersion',
+    access: 'read',
+    summary: 'Retrieve a version',
+    ...ofVersion,
+    query: memoryView,
+    errors: [notFound('memory version')],
+    run: async ({ store, tenant, params, query: { view = 'full' } }) => {
+      const version = await existing(history, tenant, versionUuid(params));
+      const content = await history.content(tenant, version);
+      return versionRecord(store, version, view === 'full' ? content : null);
+    },
+  });
+
+  defineOperation(app, options, {
+    method: 'POST',
+    url: `${url}/redact`,
+    id: 'redactMemoryVersion',
+    access: 'manage',
+    summary: 'Permanently remove the path and content of a version',
+    description:
+      'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
+    ...ofVersion,
+    query: nothing,
+    errors: [notFound('memory version'), stillCurrent()],
+    run: async ({ store, tenant, params, origin }) => {
+      const id = versionUuid(params);
+      try {
+        await eraseVersion(database, tenant, id, origin);
+      } catch (error) {
+        throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
+      }
+      return versionRecord(store, await existing(history, tenant, id), null);
+    },
+  });
+}
+
+async function listVersions(
+  database: Database,
+  tenant: string,
+  query: z.output<typeof versionList>,
+  before: string | null,
+  limit: number,
+): Promise<Version[]> {
+  const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
+  // A text that is not the id of a memory has no versions.
+  if (memory === undefined) return [];
+  const page = {
+    tenant,
+    before,
+    limit,
+    operation: query.operation ?? null,
+    apiKey: query.api_key_id ?? null,
+    serviceAccount: query.service_account_id ?? null,
+    session: query.session_id ?? null,
+    since: query['created_at[gte]'] ?? null,
+    until: query['created_at[lte]'] ?? null,
+  };
+  const { rows } = await (memory === null
+    ? database.query(listStoreVersionsQuery, page)
+    : database.query(listMemoryVersionsQuery, { ...page, memory }));
+  return rows.map(versionOf);
+}
+
+/** The first versions whose contents together have up to this many bytes, and at least one. */
+function fitting(versions: Version[], bytes: number): Version[] {
+  let before = 0;
+  return versions.filter(({ contentSizeBytes }) => {
+    const fits = before < bytes;
+    before += contentSizeBytes ?? 0;
+    return fits;
+  });
+}
+
+const withVersionId = ({ id, memoryId }: Version) => ({ versionId: id, memoryId });
+
+/** @throws StoreError 404 for what cannot be the id of a version. */
+function versionUuid({ memory_version_id: id }: { memory_version_id: string }): string {
+  const uuid = uuidOf('memver', id);
+  if (uuid === undefined) throw notFound('memory version');
+  return uuid;
+}
+
+async function existing(history: History, tenant: string, id: string): Promise<Version> {
+  const found = await history.find(tenant, id);
+  if (found === undefined) throw notFound('memory version');
+  return found;
+}

@@ -1,0 +1,143 @@
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { type SearchServices, searchCall } from '../files/mounts/search.ts';
+import { SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
+import type { MemorySearch } from '../files/search/search.ts';
+import type { SearchResult } from '../files/search/tool.ts';
+import { contextOf } from '../http/authentication.ts';
+import { inFlightOf } from '../http/capacity.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { problemResponses } from '../http/problem-responses.ts';
+import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
+import { inCurrentTenant } from './proposals.ts';
+import { resultBytes } from './result-bounds.ts';
+import { isObject, measured, sendJson, sendText, wantsText } from './tool.ts';
+
+z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
+
+export const foundSchema = z
+  .object({
+    path: z.string(),
+    line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
+    text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
+    score: z.number().nullable().meta({
+      description:
+        'The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path.',
+    }),
+  })
+  .meta({ id: 'SearchMatch' });
+
+const resultSchema = z
+  .object({ ...resultFields, matches: z.array(foundSchema) })
+  .meta({ id: 'SearchResult', description: 'The text for the model, and the same as data.' });
+
+export const notAnObject = () =>
+  new ServiceError('invalid_parameter', 'The body is not a JSON object. Send {"query": "what to look for"}.');
+
+/** The second is what the first one finds after the examples of `POST /execute`, up to their deletion. */
+const examples = {
+  search: {
+    summary: 'Search for words',
+    request: { query: 'favorite colour of Ada' },
+    response: {
+      content: 'There are no files in /memories.',
+      is_error: false,
+      matches: [],
+    },
+  },
+  failure: {
+    summary: 'An error that the model can read and correct',
+    request: { query: 'a[', mode: 'regex' },
+    response: {
+      content:
+        'Error: Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ]: `[`',
+      is_error: true,
+      matches: [],
+    },
+  },
+};
+
+/** What `POST /search` takes and returns: documentation only, the route reads the body by itself. */
+export const searchRouteSchema: FastifySchema = {
+  operationId: 'search',
+  summary: 'Search the files of a memory',
+  description: [
+    'Takes an input of the tool `memory_search` and returns the text for the model, and the same as data.',
+    'Errors that the model can correct come back with status 200 and `is_error: true`. With `Accept: text/plain` the body is the text alone, and the header `X-Memory-Is-Error` carries the flag.',
+  ].join('\n\n'),
+  tags: ['memory'],
+  headers: tenantHeaders,
+  body: searchSchema.meta({
+    'x-examples': Object.fromEntries(
+      Object.entries(examples).map(([name, { summary, request }]) => [name, { summary, value: request }]),
+    ),
+  }),
+  response: {
+    200: {
+      description: 'The result.',
+      content: {
+        'application/json': {
+          schema: resultSchema,
+          examples: Object.fromEntries(
+            Object.entries(examples).map(([name, { summary, response }]) => [
+              name,
+              { summary, value: response },
+            ]),
+          ),
+        },
+        'text/plain': { schema: z.string() },
+      },
+    },
+    ...problemResponses([...callErrors, notAnObject()]),
+  },
+};
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** That of the process. */
+    memorySearch: MemorySearch;
+  }
+}
+
+export interface SearchOptions extends SearchServices {
+  metrics: Metrics;
+}
+
+/** `POST /search`: searches the memory of the request's tenant. */
+export async function searchRoute(
+  app: FastifyInstance,
+  options: SearchOptions & { timeoutMs: number },
+): Promise<void> {
+  app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    // The matches repeat what the text shows.
+    await inFlight.takeSlot(resultBytes(2, contextOf(request).policy.limits));
+    const { body: input } = request;
+    if (!isObject(input)) throw notAnObject();
+    const work = () => searchMemory(request, { input }, options);
+    const result = await inFlight.workWithin(options.timeoutMs, work);
+    if (wantsText(request)) return sendText(reply, result);
+    const { content, isError, matches } = result;
+    return sendJson(reply, { content, is_error: isError, matches });
+  });
+}
+
+/** Runs one call of `memory_search` for the request's tenant. */
+export function searchMemory(
+  request: FastifyRequest,
+  { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
+  options: SearchOptions,
+): Promise<SearchResult> {
+  const inFlight = inFlightOf(request);
+  const { ip } = request;
+  const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
+  // Searches take turns: those that wait would take the slots of all other requests.
+  const work = () =>
+    inFlight.workWithoutSlot(() =>
+      inCurrentTenant(request, (context) =>
+        searchCall(input, { ...context, ip, gone: inFlight.gone }, options),
+      ),
+    );
+  return measured(request, options.metrics, call, work);
+}

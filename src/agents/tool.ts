@@ -1,0 +1,148 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../errors/errors.ts';
+import { SEARCH_TOOL } from '../files/search/input.ts';
+import { prefers } from '../http/accept.ts';
+import { contextOf } from '../http/authentication.ts';
+import { TooComplexInput } from '../http/json-limits.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { CommandDetails } from '../http/tracing.ts';
+import { countUse } from '../http/usage.ts';
+import { textProblem } from '../memory/commands/command.ts';
+import {
+  invalidField,
+  isMissing,
+  mustBeAnObject,
+  mustBeAString,
+  tooComplexBlock,
+  unknownTool,
+} from '../memory/messages.ts';
+import type { MemoryResult } from '../memory/result.ts';
+
+/** The tools of the service, by the names that `tool_use` blocks have. */
+export const tools = ['memory', SEARCH_TOOL] as const;
+
+/** An input of a tool, and the id of the `tool_use` block when it came in one. */
+export interface ValidCall {
+  tool: (typeof tools)[number];
+  input: Record<string, unknown>;
+  toolUseId?: string;
+}
+
+/** A `tool_use` block that has an id but no input for a tool. */
+export interface InvalidCall {
+  /** The result, in words for the model. */
+  invalid: string;
+  toolUseId: string;
+}
+
+export type ToolCall = ValidCall | InvalidCall;
+
+/** How many `tool_use` blocks one request may hold. */
+export const MAX_CALLS = 32;
+
+/** In UTF-16 units. Those of the API (`toolu_…`) have some 30. */
+export const MAX_ID_LENGTH = 255;
+
+/**
+ * Parses a body: a bare input, a whole `tool_use` block, or an array of such blocks.
+ *
+ * @returns one call, or an array of calls for an array
+ * @throws ServiceError 400 for anything else, and for a block without an id that a result could name
+ */
+export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
+  if (!Array.isArray(body)) return readToolCall(body);
+  if (body.length === 0 || body.length > MAX_CALLS) {
+    throw notAMemoryInput(
+      `the array holds ${body.length} tool_use blocks, and 1 to ${MAX_CALLS} are allowed`,
+    );
+  }
+  return body.map((block: unknown, i) => {
+    if (!isObject(block) || block.type !== 'tool_use')
+      throw notAMemoryInput(`item ${i} of the array is not a tool_use block`);
+    return readToolUse(block, `item ${i} of the array: `);
+  });
+}
+
+function readToolCall(body: unknown): ToolCall {
+  if (!isObject(body)) throw notAMemoryInput('it is not a JSON object');
+  if (body.type === 'tool_use') return readToolUse(body);
+  if (!('command' in body)) throw notAMemoryInput('it has no `command`');
+  return { tool: 'memory', input: body };
+}
+
+function readToolUse({ id, name, input }: Record<string, unknown>, at = ''): ToolCall {
+  if (typeof id !== 'string' || id === '') throw notAMemoryInput(`${at}the tool_use block has no \`id\``);
+  if (id.length > MAX_ID_LENGTH) {
+    throw notAMemoryInput(`${at}the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
+  }
+  const tool = tools.find((each) => each === name);
+  if (tool === undefined) return { invalid: describeUnknownTool(name), toolUseId: id };
+  const invalid = (problem: string) => ({ invalid: invalidField(tool, 'input', problem), toolUseId: id });
+  const idProblem = textProblem(id);
+  if (idProblem !== undefined) return { invalid: invalidField(tool, 'id', idProblem), toolUseId: id };
+  if (input === undefined) return invalid(isMissing);
+  if (input instanceof TooComplexInput) return { invalid: tooComplexBlock(input.excess), toolUseId: id };
+  if (!isObject(input)) return invalid(mustBeAnObject);
+  return { tool, input, toolUseId: id };
+}
+
+function describeUnknownTool(name: unknown): string {
+  if (name === undefined || name === null) return invalidField('tool_use', 'name', isMissing);
+  if (typeof name !== 'string') return invalidField('tool_use', 'name', mustBeAString);
+  return unknownTool(name, tools);
+}
+
+export function notAMemoryInput(why: string): ServiceError {
+  return new ServiceError('not_a_memory_input', why);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Runs one call, and tells the log, the metrics, the usage and the trace what came of it. */
+export async function measured<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
+  request: FastifyRequest,
+  metrics: Metrics,
+  {
+    access,
+    ...call
+  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'> & { access: 'read' | 'write' | undefined },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { principal, policy } = contextOf(request);
+  noteCommand(request, call.command);
+  const { createExisting } = policy;
+  const trace = request.trace?.startCommand({ ...call, createExisting, tenant: principal.tenant });
+  const started = performance.now();
+  let outcome: 'ok' | 'error' | 'fault' = 'fault';
+  try {
+    const result = await (trace === undefined ? work() : trace.run(work));
+    outcome = result.isError ? 'error' : 'ok';
+    if (result.isRefusal) countUse(request, 'refused');
+    else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
+    // Of several calls in one request the log's line names a failure, if there was one.
+    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
+    return result;
+  } finally {
+    metrics.observeCommand(call.command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
+  }
+}
+
+/** For the log's line; several calls of one request are named one after the other. */
+function noteCommand({ logEntry }: FastifyRequest, command: string): void {
+  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
+}
+
+export function sendText(reply: FastifyReply, { content, isError }: MemoryResult): FastifyReply {
+  return reply.header('X-Memory-Is-Error', String(isError)).type('text/plain; charset=utf-8').send(content);
+}
+
+export function sendJson(reply: FastifyReply, body: object): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Whether the caller prefers the text alone to JSON. */
+export function wantsText({ headers }: FastifyRequest): boolean {
+  return prefers(headers.accept, 'text/plain', 'application/json');
+}

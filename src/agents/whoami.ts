@@ -1,0 +1,178 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { instructionsFor } from '../files/mounts/instructions.ts';
+import type { RequestContext } from '../http/authentication.ts';
+import { inFlightOf } from '../http/capacity.ts';
+import { agentErrors, problemResponses } from '../http/problem-responses.ts';
+import { snakeCase } from '../lib/text.ts';
+import { version } from '../lib/version.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
+import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
+import { settingSchemas } from '../tenants/setting-schemas.ts';
+import { ALL_SETTINGS } from '../tenants/settings.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import { tenantHeaders } from './execute-schema.ts';
+import { inCurrentTenant } from './proposals.ts';
+import { sendJson } from './tool.ts';
+
+/** The settings that are numbers, or those that are choices, by the names of the API. */
+const settingFields = (hasChoices: boolean): Record<string, z.ZodType> =>
+  Object.fromEntries(
+    ALL_SETTINGS.filter(([, setting]) => 'choices' in setting === hasChoices).map(([name]) => [
+      snakeCase(name),
+      settingSchemas[name],
+    ]),
+  );
+
+const credential = z.object({
+  kind: z.enum(['tenant_key', 'service_key', 'token', 'none']).meta({
+    description: 'A `service_key` is for many tenants, a `token` is a JWT; `none`: no authentication.',
+  }),
+  id: z.string().nullable().meta({ description: 'Of a key.' }),
+  label: z.string().nullable().meta({ description: 'Of a key.' }),
+  subject: z.string().nullable().meta({ description: 'Of a token; null when it has none.' }),
+});
+
+const tenant = z.object({
+  id: z.string().meta({ examples: ['acme'] }),
+  exists: z.boolean().meta({ description: '`false`: the first write creates it.' }),
+  archived: z.boolean().meta({ description: 'Whether its files can only be read and deleted.' }),
+});
+
+const rights = z.object({
+  access: z.enum(['read_write', 'propose', 'read_only']),
+  creates_tenants: z.boolean().meta({ description: 'Whether the first write creates a tenant.' }),
+  manages_stores: z
+    .boolean()
+    .meta({ description: 'Whether the credential may create, change and delete memory stores.' }),
+});
+
+const identitySchema = z
+  .object({
+    credential,
+    tenant,
+    rights,
+    limits: z.object(settingFields(false)).meta({ description: 'The limits in effect for the tenant.' }),
+    settings: z.object(settingFields(true)).meta({ description: 'Its other settings in effect.' }),
+    mounts: z
+      .array(
+        z.object({
+          path: z.string().meta({ examples: ['/memories/team'] }),
+          access: z.enum(['read_only', 'read_write']),
+          instructions: z.string(),
+        }),
+      )
+      .meta({ description: 'The directories that show other memories.' }),
+    version: z.string().meta({ description: 'Of the service.' }),
+  })
+  .meta({ id: 'Identity', description: 'Who the caller is, for which tenant, and what it may do.' });
+
+export type Identity = z.output<typeof identitySchema>;
+
+const errors = [
+  new ServiceError('tenant_required'),
+  invalidTenant(),
+  ...agentErrors,
+  new ServiceError('tenant_mismatch'),
+  new ServiceError('tenant_suspended', 'acme'),
+  new ServiceError('unknown_tenant', 'acme'),
+];
+
+export const whoamiSchema = {
+  operationId: 'whoami',
+  summary: 'Get your identity, tenant, rights and limits',
+  description:
+    'Call it when a program starts: a wrong URL, credential or tenant is an error here, before a model meets it. It changes nothing.',
+  tags: ['memory'],
+  headers: tenantHeaders,
+  response: {
+    200: {
+      description: 'The identity.',
+      content: { 'application/json': { schema: identitySchema } },
+    },
+    ...problemResponses(errors),
+  },
+};
+
+interface WhoamiOptions {
+  authenticator: Authenticator;
+  tenants: Tenants;
+  config: Config;
+  policies: TenantPolicyCache;
+  /** How long a request may be worked on, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** `GET /whoami`: who the caller is, for which tenant, and what it may do. */
+export async function whoamiRoute(
+  app: FastifyInstance,
+  { authenticator, tenants, config, policies, timeoutMs }: WhoamiOptions,
+): Promise<void> {
+  app.get('/whoami', { config: { hasNoBody: true }, schema: whoamiSchema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    const identity = await inFlight.workWithin(timeoutMs, () =>
+      inCurrentTenant(request, (context) => identify(request, context)),
+    );
+    request.logEntry.command = 'whoami';
+    request.logEntry.outcome = 'ok';
+    return sendJson(reply, identity);
+  });
+
+  async function identify(request: FastifyRequest, context: RequestContext): Promise<Identity> {
+    // Known since the request was authenticated.
+    const caller = await authenticator.identify(request);
+    const { principal } = context;
+    const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);
+    const tenant = await tenants.find(principal.tenant);
+    const { createdAt } = context.policy;
+    if (createdAt !== null && tenant?.createdAt !== createdAt)
+      throw new ServiceError('tenant_replaced', principal.tenant);
+    return {
+      credential: credentialOf(caller),
+      tenant: {
+        id: principal.draftOf ?? principal.tenant,
+        exists: tenant !== undefined,
+        archived: (tenant?.archivedAt ?? null) !== null,
+      },
+      rights: {
+        access: principal.proposesAs === undefined ? principal.access : 'propose',
+        creates_tenants: principal.autoCreate,
+        manages_stores: caller.managesStores,
+      },
+      ...settingsInEffect(effectiveSettings(tenant ?? {}, config)),
+      mounts,
+      version,
+    };
+  }
+}
+
+function credentialOf({ actor, tenant }: Caller): Identity['credential'] {
+  const none = { id: null, label: null, subject: null };
+  switch (actor.type) {
+    case 'api_key': {
+      const { id, label } = actor;
+      return { ...none, kind: tenant === null ? 'service_key' : 'tenant_key', id, label };
+    }
+    case 'jwt':
+      return { ...none, kind: 'token', subject: actor.subject };
+    default:
+      return { ...none, kind: 'none' };
+  }
+}
+
+function settingsInEffect(
+  effective: ReturnType<typeof effectiveSettings>,
+): Pick<Identity, 'limits' | 'settings'> {
+  const record = (hasChoices: boolean) =>
+    Object.fromEntries(
+      ALL_SETTINGS.filter(([, setting]) => 'choices' in setting === hasChoices).map(([name]) => [
+        snakeCase(name),
+        effective[name],
+      ]),
+    );
+  return { limits: record(false), settings: record(true) };
+}

@@ -1,0 +1,207 @@
+import type { z } from 'zod';
+import { timeSliced } from '../lib/time-slice.ts';
+import { cannotImport, printable, type SourceEntry } from './entry.ts';
+import {
+  type ArchivedDirectory,
+  damagedHistory,
+  directorySchema,
+  FOLDER,
+  MANIFEST,
+  type Manifest,
+  manifestSchema,
+  PAGE_ROWS,
+  type StoredVersion,
+  storedVersion,
+  versionSchema,
+} from './history-format.ts';
+import type { HistorySource } from './history-import.ts';
+import type { Placement } from './import-tree.ts';
+import { Spool } from './spool.ts';
+
+/** The part of a name below the folder of the history; undefined for a name that is not in it. */
+function nameInHistory(name: string): string | undefined {
+  const names = name.split('/').filter((each) => each !== '' && each !== '.');
+  return names[0] === FOLDER && !name.startsWith('/') ? names.slice(1).join('/') : undefined;
+}
+
+/** Whether an entry is part of a history. Where files are placed otherwise, its names have no meaning. */
+export function isHistory({ name }: SourceEntry, { into, strip }: Placement): boolean {
+  const inside = nameInHistory(name);
+  if (into === undefined && strip === undefined) return inside !== undefined;
+  if (inside !== MANIFEST) return false;
+  throw cannotImport(name, 'entry_history_not_placeable');
+}
+
+/** What the policy on secrets says of the parts of a history. */
+interface SecretPolicy {
+  /** Whether it has changed the live file at a path. */
+  isMasked: (path: string) => boolean;
+  /** Applies it to the content of a version. */
+  inspect: HistorySource['inspect'];
+  /** Finds the first of some paths that contains a secret. */
+  findSecret: (paths: readonly string[]) => Promise<{ masked: string; kinds: readonly string[] } | undefined>;
+}
+
+/**
+ * The history in an archive, whose entries come in any order. Each is checked by itself and kept in temporary files, since there may be
+ * many. Whether they fit together, the database says.
+ */
+export class ArchivedHistory implements HistorySource {
+  readonly #pages: Record<'heads' | 'versions' | 'directories', Spool<object>>;
+  readonly #found = { versions: 0, heads: 0, directories: 0 };
+  readonly #policy: SecretPolicy;
+  #manifest: Manifest | undefined;
+
+  private constructor(
+    pages: Record<'heads' | 'versions' | 'directories', Spool<object>>,
+    policy: SecretPolicy,
+  ) {
+    this.#pages = pages;
+    this.#policy = policy;
+  }
+
+  static async open(policy: SecretPolicy): Promise<ArchivedHistory> {
+    const pages = {
+      heads: await Spool.open<object>(),
+      versions: await Spool.open<object>(),
+      directories: await Spool.open<object>(),
+    };
+    return new ArchivedHistory(pages, policy);
+  }
+
+  get inspect(): HistorySource['inspect'] {
+    return this.#policy.inspect;
+  }
+
+  /**
+   * Takes the next entry of the archive, with its content.
+   *
+   * @throws ServiceError when it is not what an export writes
+   */
+  async add({ name, kind }: SourceEntry, content: Buffer): Promise<void> {
+    const inside = nameInHistory(name) ?? '';
+    if (kind === 'dir') return;
+    if (inside === MANIFEST) this.#manifest = this.#parse(name, manifestSchema, content.toString());
+    else if (/^versions\/\d+\.ndjson$/.test(inside)) await this.#addVersions(name, content);
+    else if (/^directories\/\d+\.ndjson$/.test(inside)) await this.#addDirectories(name, content);
+    else throw damagedHistory(`${printable(name)} does not belong to it`);
+  }
+
+  /** To be called after the last entry. @param files how many files the memory has */
+  check(files: number): void {
+    const manifest = this.#manifest;
+    if (manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
+    for (const kind of ['versions', 'directories'] as const) {
+      if (this.#found[kind] === manifest[kind]) continue;
+      throw damagedHistory(`it has ${this.#found[kind]} ${kind} instead of ${manifest[kind]}`);
+    }
+    if (this.#found.heads === files) return;
+    throw damagedHistory(`it has ${this.#found.heads} live files, and the memory has ${files}`);
+  }
+
+  get manifest(): Manifest {
+    if (this.#manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
+    return this.#manifest;
+  }
+
+  async *heads(): AsyncGenerator<StoredVersion[]> {
+    for await (const rows of pagesOf<StoredVersion>(this.#pages.heads)) {
+      yield rows.map((row) => (this.#policy.isMasked(row.path ?? '') ? { ...row, sha256: null } : row));
+    }
+  }
+
+  versions(): AsyncGenerator<StoredVersion[]> {
+    return pagesOf(this.#pages.versions);
+  }
+
+  directories(): AsyncGenerator<ArchivedDirectory[]> {
+    return pagesOf(this.#pages.directories);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#pages).map((spool) => spool.close()));
+  }
+
+  async #addVersions(name: string, content: Buffer): Promise<void> {
+    const rows: StoredVersion[] = [];
+    for await (const row of this.#rows(name, versionSchema, content)) rows.push(storedVersion(row));
+    this.#found.versions += rows.length;
+    await this.#checkPaths(
+      name,
+      rows.flatMap(({ path }) => path ?? []),
+    );
+    const heads = rows.filter(({ superseded_at }) => superseded_at === null);
+    this.#found.heads += heads.length;
+    await addRows(this.#pages.heads, heads);
+    await addRows(
+      this.#pages.versions,
+      rows.filter(({ superseded_at }) => superseded_at !== null),
+    );
+  }
+
+  async #addDirectories(name: string, content: Buffer): Promise<void> {
+    const rows: ArchivedDirectory[] = [];
+    for await (const row of this.#rows(name, directorySchema, content)) rows.push(row);
+    this.#found.directories += rows.length;
+    await this.#checkPaths(
+      name,
+      rows.map(({ path }) => path),
+    );
+    await addRows(this.#pages.directories, rows);
+  }
+
+  async #checkPaths(name: string, paths: string[]): Promise<void> {
+    const found = await this.#policy.findSecret([...new Set(paths)]);
+    if (found === undefined) return;
+    throw cannotImport(name, 'entry_lists_secret_path', printable(found.masked), found.kinds);
+  }
+
+  async *#rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): AsyncGenerator<T> {
+    let line = 0;
+    for await (const json of timeSliced(linesOf(content))) {
+      if (json === undefined || ++line > PAGE_ROWS)
+        throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
+      yield this.#parse(`${name}, line ${line}`, schema, json);
+    }
+  }
+
+  /** The text itself is in no message: it may quote a memory. */
+  #parse<T>(place: string, schema: z.ZodType<T>, json: string): T {
+    const parsed = schema.safeParse(parseJson(json));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw damagedHistory(
+      `${printable(place)}: ${issue?.path.join('.') || 'the line'} is not what an export writes`,
+    );
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of a page; undefined for a last one without an end. */
+function* linesOf(content: Buffer): Generator<string | undefined> {
+  for (let from = 0; from < content.length; ) {
+    const end = content.indexOf('\n', from);
+    yield end === -1 ? undefined : content.toString('utf8', from, end);
+    if (end === -1) return;
+    from = end + 1;
+  }
+}
+
+async function addRows(spool: Spool<object>, rows: object[]): Promise<void> {
+  for await (const row of timeSliced(rows)) await spool.add({}, Buffer.from(JSON.stringify(row)));
+}
+
+async function* pagesOf<T>(spool: Spool<object>): AsyncGenerator<T[]> {
+  for await (const batch of spool.batches()) {
+    const rows: T[] = [];
+    for await (const { content } of timeSliced(batch)) rows.push(JSON.parse(content));
+    yield rows;
+  }
+}

@@ -1,0 +1,32 @@
+/** Writing archives to files and streams that fail, or that are left. */
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { ServiceError } from '../errors/errors.ts';
+import { openTemporaryFile, writerTo } from './spool.ts';
+import { writeTar } from './tar.ts';
+
+it('appends to a temporary file, and leaves it open when the stream is destroyed', async () => {
+  const file = await openTemporaryFile('export');
+  const output = writerTo(file);
+  output.cork();
+  for (const text of ['one ', 'two ']) output.write(text);
+  const written = new Promise((resolve) => output.write('three', resolve));
+  output.uncork();
+  await written;
+  output.destroy();
+  await once(output, 'close');
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(20), 0, 20, 0);
+  expect(buffer.toString('utf8', 0, bytesRead)).toBe('one two three');
+  await file.close();
+});
+
+it('fails an archive with the error of its source, and not with what follows from it', async () => {
+  const left = new ServiceError('client_gone');
+  const output = new PassThrough().resume();
+  const written = writeTar(output, true, async (add) => {
+    await add({ path: '/memories/a', kind: 'file', content: 'x'.repeat(200_000), modified: 0 });
+    throw left;
+  });
+  await expect(written).rejects.toBe(left);
+});

@@ -1,0 +1,71 @@
+import { isUtf8 } from 'node:buffer';
+import { constants, type Dirent } from 'node:fs';
+import { lstat, open, readdir, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { ServiceError } from '../errors/errors.ts';
+import { asByte, cannotImport, type SourceEntry } from './entry.ts';
+
+/**
+ * Reads the files and directories in a folder, in the order of their names, without following links.
+ *
+ * @param bare whether names are relative to the folder. Otherwise the folder is `memories` itself, or one that holds it
+ *   (as that of the SDK's `BetaLocalFilesystemMemoryTool`), and they begin with `memories/`.
+ */
+export async function* readFolder(folder: string, bare: boolean): AsyncGenerator<SourceEntry> {
+  try {
+    if (bare) return yield* walk(Buffer.from(folder), '');
+    yield* walk(Buffer.from(await memoriesFolder(folder)), 'memories');
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined || error instanceof ServiceError) throw error;
+    throw new ServiceError('folder_unreadable', path ?? folder, code);
+  }
+}
+
+async function memoriesFolder(folder: string): Promise<string> {
+  if (basename(resolve(folder)) === 'memories') return folder;
+  const inside = join(folder, 'memories');
+  if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;
+  throw new ServiceError('folder_without_memories', folder);
+}
+
+/** Works on paths as bytes, because they may not be UTF-8. */
+async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> {
+  const { mtime } = await stat(folder);
+  yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: nothing() };
+  const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' });
+  for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
+    const path = Buffer.concat([folder, Buffer.from('/'), entry.name]);
+    if (!isUtf8(entry.name)) {
+      const shown = `${name}/${entry.name.toString('latin1').replace(/[^ -~]/g, asByte)}`;
+      throw cannotImport(shown, 'entry_name_not_utf8');
+    }
+    const below = name === '' ? entry.name.toString() : `${name}/${entry.name}`;
+    if (entry.isDirectory()) {
+      yield* walk(path, below);
+    } else if (entry.isFile()) {
+      const { size, mtime: modified } = await lstat(path);
+      yield { name: below, kind: 'file', bytes: size, modified, content: contentOf(path) };
+    } else {
+      throw cannotImport(below, faultOf(entry));
+    }
+  }
+}
+
+async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
+  // If it has become a link or a pipe in the meantime, this fails instead of waiting.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    yield* handle.createReadStream({ autoClose: false });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function faultOf(entry: Dirent<Buffer>) {
+  if (entry.isSymbolicLink()) return 'entry_symlink';
+  if (entry.isFIFO()) return 'entry_fifo';
+  return entry.isSocket() ? 'entry_socket' : 'entry_device';
+}

@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { printable } from '../entry.ts';
+
+/* The responses of a service with the Memory Stores API, as far as they are read here. Fields that are not named are ignored. */
+
+export const storeSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  metadata: z.record(z.string(), z.string()),
+  created_at: z.string(),
+});
+export type HostedStoreRecord = z.output<typeof storeSchema>;
+
+export const memorySchema = z.object({
+  type: z.literal('memory'),
+  id: z.string(),
+  memory_version_id: z.string(),
+  path: z.string(),
+  content: z.string().nullish(),
+  content_sha256: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type HostedMemory = z.output<typeof memorySchema>;
+
+export const listedMemorySchema = z.discriminatedUnion('type', [
+  memorySchema,
+  z.object({ type: z.literal('memory_prefix') }),
+]);
+
+/** An actor of a type that is not known yet is read as nobody. */
+const actorSchema = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('api_actor'), api_key_id: z.string() }),
+    z.object({ type: z.literal('service_account_actor'), service_account_id: z.string() }),
+    z.object({ type: z.literal('user_actor'), user_id: z.string() }),
+    z.object({ type: z.literal('session_actor'), session_id: z.string() }),
+  ])
+  .nullish()
+  .catch(null);
+export type HostedActor = z.output<typeof actorSchema>;
+
+export const versionSchema = z.object({
+  id: z.string(),
+  memory_id: z.string(),
+  operation: z.enum(['created', 'modified', 'deleted']),
+  path: z.string().nullish(),
+  content: z.string().nullish(),
+  content_sha256: z.string().nullish(),
+  created_at: z.string(),
+  created_by: actorSchema,
+  redacted_at: z.string().nullish(),
+  redacted_by: actorSchema,
+});
+export type HostedVersion = z.output<typeof versionSchema>;
+
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ data: z.array(item), next_page: z.string().nullish() });
+
+export const errorSchema = z.object({
+  error: z.object({ message: z.string(), conflicting_memory_id: z.string().optional() }),
+});
+
+/** How often a request that may succeed later is sent: less often until the service has responded once. */
+const ATTEMPTS = 8;
+const FIRST_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 120_000;
+
+/** A store that cannot be read or written as asked. Its message is for the operator. */
+export class HostedStoreError extends Error {
+  override name = 'HostedStoreError';
+  /** Of the response, where that is the reason. */
+  readonly status: number | undefined;
+  readonly body: unknown;
+
+  constructor(message: string, status?: number, body?: unknown) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export interface HostedRequest {
+  method: 'GET' | 'POST';
+  /** After the base URL, with the query. */
+  path: string;
+  body?: object;
+  /** Whether the request is sent again when nobody knows whether it was done. */
+  isRepeatable?: boolean;
+}
+
+interface Attempt {
+  status: number | undefined;
+  body: unknown;
+  headers?: Headers;
+}
+
+/** Sends requests to a service with the Memory Stores API, such as Anthropic's, and repeats those that may succeed later. */
+export class HostedClient {
+  readonly url: string;
+  readonly #key: string;
+  readonly #onPause: (milliseconds: number, why: string) => void;
+  #wasReached = false;
+
+  /** @param onPause called before a request is sent again */
+  constructor(url: string, key: string, onPause: (milliseconds: number, why: string) => void = () => {}) {
+    this.url = url.replace(/\/+$/, '');
+    this.#key = key;
+    this.#onPause = onPause;
+  }
+
+  /** @throws HostedStoreError when the request was refused, or failed too often. */
+  async send<T>(schema: z.ZodType<T>, request: HostedRequest): Promise<T> {
+    const { path, isRepeatable = true } = request;
+    for (let attempt = 1; ; attempt++) {
+      const response = await this.#attempt(request);
+      const { status, body } = response;
+      if (status !== undefined && status >= 200 && status < 300) {
+        const read = schema.safeParse(body);
+        if (read.success) return read.data;
+        throw new HostedStoreError(
+          `${this.url} responds to ${nameOf(path)}, but not like a memory store.`,
+          status,
+        );
+      }
+      // Only a refusal for now says that nothing was done.
+      const mayRepeat = isRepeatable ? isTemporary(response) : status === 429;
+      const isLast = attempt === (this.#wasReached ? ATTEMPTS : FIRST_ATTEMPTS);
+      if (!mayRepeat || isLast) throw this.#failure(path, response);
+      const pause = pauseBefore(attempt, response.headers);
+      this.#onPause(pause, status === undefined ? 'no response' : `status ${status}`);
+      await sleep(pause);
+    }
+  }
+
+  /** The whole response is read here, because a connection may break in the middle of it. */
+  async #attempt({ method, path, body }: HostedRequest): Promise<Attempt> {
+    const headers = {
+      'x-api-key': this.#key,
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'agent-memory-2026-07-22',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    try {
+      const response = await fetch(this.url + path, {
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+        // A redirect would send the key elsewhere.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      this.#wasReached = true;
+      return { status: response.status, body: parseJson(await response.text()), headers: response.headers };
+    } catch {
+      return { status: undefined, body: undefined };
+    }
+  }
+
+  #failure(path: string, { status, body }: Attempt): HostedStoreError {
+    if (status === undefined) return new HostedStoreError(`Cannot reach ${this.url}.`);
+    return new HostedStoreError(
+      `${this.url} refused a request (${nameOf(path)}): ${status}, ${reasonOf(body)}`,
+      status,
+      body,
+    );
+  }
+}
+
+/** Why a request was refused, by the body of the response. */
+export function reasonOf(body: unknown): string {
+  const problem = errorSchema.safeParse(body);
+  return problem.success ? printable(problem.data.error.message) : 'no reason given';
+}
+
+/** The path of a request without its query, which may contain paths of memories. */
+function nameOf(path: string): string {
+  return path.replace(/\?.*/s, '');
+}
+
+function isTemporary({ status, headers }: Attempt): boolean {
+  const advice = headers?.get('x-should-retry');
+  if (advice === 'true' || advice === 'false') return advice === 'true';
+  return status === undefined || status === 408 || status === 429 || status >= 500;
+}
+
+/** `Retry-After` is a number of seconds or a date. */
+function pauseBefore(attempt: number, headers: Headers | undefined): number {
+  const given = headers?.get('retry-after') ?? '';
+  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
+  const pause = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** (attempt - 1) : seconds * 1000;
+  return Math.min(Math.max(pause, 0), LONGEST_PAUSE_MS);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

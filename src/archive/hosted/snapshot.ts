@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { timeOf } from '../../lib/rfc3339.ts';
+import { ancestorsOf, type MemoryPath } from '../../memory/path.ts';
+import type { SourceEntry } from '../entry.ts';
+import {
+  type ArchivedDirectory,
+  type ArchivedVersion,
+  FOLDER,
+  MANIFEST,
+  type Manifest,
+  PAGE_BYTES,
+  PAGE_ROWS,
+} from '../history-format.ts';
+import type { HostedMemory, HostedVersion } from './client.ts';
+import type { HostedStore } from './store.ts';
+import { timeIn, VersionLines } from './versions.ts';
+
+/** The hosted API keeps versions at least this long. */
+const RETENTION_MICROSECONDS = 30 * 24 * 3600 * 1_000_000;
+
+export interface Read {
+  /** Called with the number of versions read so far. */
+  onVersion?: (versions: number) => void;
+  /** Called at the end with the number of versions that this service cannot have. */
+  onLeftOut?: (versions: number) => void;
+}
+
+/**
+ * Reads a store with its versions, as the entries of an archive with a history: as of the moment when the first page of versions is read. Later
+ * changes come before that page, and so are not seen.
+ */
+export async function* readWithVersions(
+  store: HostedStore,
+  { onVersion, onLeftOut }: Read = {},
+): AsyncGenerator<SourceEntry> {
+  const { created_at } = await store.retrieve();
+  const lines = new VersionLines();
+  const versions = new Pages<ArchivedVersion>('versions');
+  let read = 0;
+  let newest: number | undefined;
+  for await (const version of store.versions()) {
+    newest ??= timeIn(version.created_at);
+    onVersion?.(++read);
+    yield* entriesOf(version, lines.add(version), versions);
+  }
+  for await (const memory of store.memories('full')) {
+    const isLater = newest !== undefined && timeIn(memory.created_at) > newest;
+    if (!isLater && !lines.has(memory.id)) yield* entriesOf(memory, lines.addHead(memory), versions);
+  }
+  yield* versions.end();
+  const directories = new Pages<ArchivedDirectory>('directories');
+  for (const row of lines.directories()) yield* directories.add(row);
+  yield* directories.end();
+
+  const created = timeIn(created_at);
+  const since = Math.max(created, lines.completeSince, Date.now() * 1000 - RETENTION_MICROSECONDS);
+  yield entryOf(MANIFEST, {
+    format: 1,
+    created_at: timeOf(created),
+    complete_since: timeOf(since),
+    versions: versions.rows,
+    directories: directories.rows,
+  } satisfies Manifest);
+  if (lines.leftOut > 0) onLeftOut?.(lines.leftOut);
+}
+
+/** A memory as a file of an archive. */
+export function fileOf(
+  path: string,
+  { content, updated_at }: Pick<HostedMemory, 'content' | 'updated_at'>,
+): SourceEntry {
+  return entry(`memories${path}`, content ?? '', new Date(updated_at));
+}
+
+/** A version as a line and, that of a live memory, as a file as well. */
+function* entriesOf(
+  from: HostedVersion | HostedMemory,
+  line: ArchivedVersion | undefined,
+  pages: Pages<ArchivedVersion>,
+): Generator<SourceEntry> {
+  if (line === undefined) return;
+  if (line.superseded_at === null) {
+    yield fileOf(from.path ?? '', { content: from.content, updated_at: line.created_at });
+  }
+  yield* pages.add(line);
+}
+
+/** Collects lines until they are a page. */
+class Pages<Row extends object> {
+  readonly #folder: string;
+  #lines: string[] = [];
+  #bytes = 0;
+  #pages = 0;
+  rows = 0;
+
+  constructor(folder: 'versions' | 'directories') {
+    this.#folder = folder;
+  }
+
+  *add(row: Row): Generator<SourceEntry> {
+    const line = `${JSON.stringify(row)}\n`;
+    this.#lines.push(line);
+    this.#bytes += Buffer.byteLength(line);
+    this.rows++;
+    if (this.#lines.length === PAGE_ROWS || this.#bytes >= PAGE_BYTES) yield* this.end();
+  }
+
+  *end(): Generator<SourceEntry> {
+    if (this.#lines.length === 0) return;
+    this.#pages++;
+    const name = `${this.#folder}/${String(this.#pages).padStart(6, '0')}.ndjson`;
+    yield entry(`${FOLDER}/${name}`, this.#lines.join(''), new Date());
+    this.#lines = [];
+    this.#bytes = 0;
+  }
+}
+
+function entryOf(name: string, content: object): SourceEntry {
+  return entry(`${FOLDER}/${name}`, JSON.stringify(content), new Date());
+}
+
+function entry(name: string, content: string, modified: Date): SourceEntry {
+  const bytes = Buffer.from(content);
+  return { name, kind: 'file', bytes: bytes.length, modified, content: once(bytes) };
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
+
+/** Where memories go that has files or a history already: the SHA-256 of each file there, in hexadecimal, by its path. */
+export interface Destination {
+  files: ReadonlyMap<string, string>;
+  /** The path of the file that a memory becomes. */
+  placed: (path: string) => string;
+  /** The content that would be kept of one with secrets. */
+  masked: (content: string) => Promise<string>;
+}
+
+/**
+ * A store to import: with its versions, or only the memories that are missing at the destination. The counts are right once the entries
+ * have been read.
+ */
+export class HostedSource {
+  /** How many memories are at the destination already. */
+  unchanged = 0;
+  /** Memories that are left alone, because another file is in the way. */
+  readonly differing: string[] = [];
+  /** How many versions this service cannot have. */
+  versionsLeftOut = 0;
+  readonly #store: HostedStore;
+
+  constructor(store: HostedStore) {
+    this.#store = store;
+  }
+
+  withVersions(onVersion: (versions: number) => void): AsyncGenerator<SourceEntry> {
+    const onLeftOut = (versions: number) => {
+      this.versionsLeftOut = versions;
+    };
+    return readWithVersions(this.#store, { onVersion, onLeftOut });
+  }
+
+  async *missingFrom({ files, placed, masked }: Destination): AsyncGenerator<SourceEntry> {
+    const directories = new Set([...files.keys()].flatMap((path) => ancestorsOf(path as MemoryPath)));
+    for await (const memory of this.#store.memories('full')) {
+      const { path, content_sha256: sha256, content } = memory;
+      const place = placed(path) as MemoryPath;
+      const there = files.get(place);
+      if (there === undefined) {
+        const isFree = !directories.has(place) && !ancestorsOf(place).some((above) => files.has(above));
+        if (isFree) yield fileOf(path, memory);
+        else this.differing.push(path);
+      } else if (there === sha256 || there === sha256Of(await masked(content ?? ''))) this.unchanged++;
+      else this.differing.push(path);
+    }
+  }
+}
+
+function sha256Of(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import {
+  errorSchema,
+  type HostedClient,
+  type HostedMemory,
+  HostedStoreError,
+  type HostedStoreRecord,
+  type HostedVersion,
+  listedMemorySchema,
+  memorySchema,
+  pageOf,
+  reasonOf,
+  storeSchema,
+  versionSchema,
+} from './client.ts';
+
+const CONFLICT = 409;
+/** The statuses of what a store cannot take, such as a content that is too large for it. */
+const REFUSALS: readonly (number | undefined)[] = [400, 413];
+const PAGE = { basic: '100', full: '20' };
+
+/** `changed`: there is another content by now, or something is in the way. `refused`: the store cannot take this memory. */
+export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'refused'; reason: string };
+
+/** A memory store of a service with the Memory Stores API. Throws HostedStoreError. */
+export class HostedStore {
+  readonly id: string;
+  readonly #client: HostedClient;
+  readonly #path: string;
+
+  constructor(client: HostedClient, id: string) {
+    this.id = id;
+    this.#client = client;
+    this.#path = `/v1/memory_stores/${encodeURIComponent(id)}`;
+  }
+
+  retrieve(): Promise<HostedStoreRecord> {
+    return this.#client.send(storeSchema, { method: 'GET', path: this.#path });
+  }
+
+  /** All memories, read page by page. */
+  async *memories(view: 'basic' | 'full'): AsyncGenerator<HostedMemory> {
+    const query = { view, limit: PAGE[view] };
+    for await (const item of listed(this.#client, `${this.#path}/memories`, listedMemorySchema, query)) {
+      if (item.type === 'memory') yield item;
+    }
+  }
+
+  /** All versions with their contents, the newest first, read page by page. */
+  versions(): AsyncGenerator<HostedVersion> {
+    const query = { view: 'full', limit: PAGE.full };
+    return listed(this.#client, `${this.#path}/memory_versions`, versionSchema, query);
+  }
+
+  /**
+   * Creates a memory, or replaces the content that it was found with. A request whose response was lost is sent again, and finds what the
+   * first one did.
+   */
+  async write(
+    { path, content, sha256 }: { path: string; content: string; sha256: string },
+    found: HostedMemory | undefined,
+  ): Promise<WriteOutcome> {
+    const memories = `${this.#path}/memories`;
+    const request =
+      found === undefined
+        ? { path: memories, body: { path, content } }
+        : {
+            path: `${memories}/${encodeURIComponent(found.id)}`,
+            body: {
+              content,
+              precondition: { type: 'content_sha256', content_sha256: found.content_sha256 },
+            },
+          };
+    try {
+      await this.#client.send(memorySchema, { method: 'POST', ...request });
+      return { kind: 'written' };
+    } catch (error) {
+      if (!(error instanceof HostedStoreError)) throw error;
+      if (REFUSALS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
+      // The memory may have been deleted since it was listed.
+      if (error.status === 404 && found !== undefined) return { kind: 'changed' };
+      if (error.status !== CONFLICT) throw error;
+      const id = found?.id ?? errorSchema.safeParse(error.body).data?.error.conflicting_memory_id;
+      const there = id === undefined || id === '' ? undefined : await this.#find(id);
+      const isDone = there !== undefined && there.path === path && there.content_sha256 === sha256;
+      return { kind: isDone ? 'written' : 'changed' };
+    }
+  }
+
+  async #find(id: string): Promise<HostedMemory | undefined> {
+    const path = `${this.#path}/memories/${encodeURIComponent(id)}?view=basic`;
+    try {
+      return await this.#client.send(memorySchema, { method: 'GET', path });
+    } catch (error) {
+      if (error instanceof HostedStoreError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** All stores that are not archived. */
+export function listStores(client: HostedClient): AsyncGenerator<HostedStoreRecord> {
+  return listed(client, '/v1/memory_stores', storeSchema, { limit: PAGE.basic });
+}
+
+async function* listed<Item>(
+  client: HostedClient,
+  path: string,
+  item: z.ZodType<Item>,
+  query: Record<string, string>,
+): AsyncGenerator<Item> {
+  let page: string | null | undefined;
+  do {
+    const search = new URLSearchParams({ ...query, ...(page ? { page } : {}) });
+    const response = await client.send(pageOf(item), { method: 'GET', path: `${path}?${search}` });
+    yield* response.data;
+    page = response.next_page;
+  } while (page);
+}

@@ -1,0 +1,291 @@
+import { createHash, type Hash } from 'node:crypto';
+import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../database/citus.ts';
+import { defineQuery, type Query, type QueryExecutor, type Value } from '../database/query.ts';
+
+/** The tables of a tenant, `tenants` first: other rows refer to its row. */
+export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;
+
+/** The tables of all tenants together. The migrations that were applied are not data. */
+export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDINATOR_TABLES].filter((name) =>
+  name.startsWith('public.'),
+);
+
+/** What a row counts beside its texts. */
+export const ROW_BYTES = 200;
+
+/** A row as text: what the database writes for each column, in one form on every server. */
+export type TextRow = (string | null)[];
+
+type Statement<Row> = Query<Record<string, Value>, Row>;
+
+/** The statements that read and write whole rows of a table: those of a tenant, its first parameter, or without one all. */
+export interface Table {
+  readonly name: string;
+  /** What the two databases must have in common: the columns with their types, and the key. */
+  readonly definition: string;
+  readonly columns: number;
+  /** Positions in a row of the columns by which pages follow each other: the primary key, without the tenant. */
+  readonly key: readonly number[];
+  /** A page after a key, or without one the first: up to `limit` rows, and `bytes`, but at least one row. */
+  readonly firstPage: Statement<SelectedRow>;
+  readonly nextPage: Statement<SelectedRow>;
+  /** The rows with certain values of the first column of the key. */
+  readonly matching: Statement<SelectedRow>;
+  readonly insert: Statement<never>;
+}
+
+/** Columns by position: `c0`, `c1`, … */
+export type SelectedRow = Record<string, string | null>;
+
+interface Column {
+  name: string;
+  type: string;
+  /** Position in the primary key, from 1. */
+  key: number | null;
+}
+
+/** The columns of a table that rows are inserted with: not those that are generated from others. */
+export const tableColumnsQuery = defineQuery<{ table: string }, Column>(
+  'table_columns',
+  ['table'],
+  `
+SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type,
+  array_position(string_to_array(i.indkey::text, ' '), a.attnum::text) AS key
+FROM pg_attribute AS a LEFT JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
+WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+ORDER BY a.attname
+`,
+);
+
+/**
+ * Reads from the database what a table looks like, so that no column can be forgotten.
+ *
+ * @param by whether its statements are for one tenant, or for all rows
+ */
+export async function describeTable(
+  query: QueryExecutor,
+  name: string,
+  by: 'tenant' | 'all',
+): Promise<Table> {
+  const columns = (await query(tableColumnsQuery, { table: name })).rows;
+  const tenant = name === 'public.tenants' ? 'id' : 'tenant_id';
+  return tableOf(name, columns, by === 'tenant' ? tenant : undefined);
+}
+
+function tableOf(name: string, columns: Column[], tenant: string | undefined): Table {
+  const keyed = columns
+    .map((column, position) => ({ ...column, position }))
+    .filter(({ key }) => key !== null)
+    .sort((a, b) => Number(a.key) - Number(b.key));
+  const key = keyed.length === 1 ? keyed : keyed.filter((column) => column.name !== tenant);
+  const label = `${name.replace('public.', '')}${tenant === undefined ? '_of_all' : ''}`;
+  const order = key.map((column) => column.name).join(', ');
+  const first = tenant === undefined ? [] : ['tenant'];
+  const $ = (position: number) => `$${first.length + position}`;
+  const selected = columns.map(({ name: column, type }, i) => `${toText(column, type)} AS c${i}`).join(', ');
+  const pages = (conditions: string[]) => `
+SELECT ${selected} FROM (
+  SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before FROM (
+    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ${$(1)}::bigint
+  ) AS page
+) AS page WHERE bytes_before < ${$(2)}::bigint ORDER BY ${order}`;
+  const ofTenant = tenant === undefined ? 'true' : `${tenant} = $1`;
+  const after = key.map(({ type }, i) => fromText($(i + 3), type)).join(', ');
+  return {
+    name,
+    definition: columns.map((column) => `${column.name} ${column.type} ${column.key ?? ''}`).join(),
+    columns: columns.length,
+    key: key.map(({ position }) => position),
+    firstPage: {
+      name: `migrate_first_${label}`,
+      parameters: [...first, 'limit', 'bytes'],
+      sql: pages([ofTenant]),
+    },
+    nextPage: {
+      name: `migrate_next_${label}`,
+      parameters: [...first, 'limit', 'bytes', ...key.map((_, i) => `after${i}`)],
+      sql: pages([ofTenant, `(${order}) > (${after})`]),
+    },
+    matching: {
+      name: `migrate_matching_${label}`,
+      parameters: ['values'],
+      sql: `SELECT ${selected} FROM ${name} WHERE ${key[0]?.name} = ANY ($1::text[]::${key[0]?.type}[])`,
+    },
+    insert: insertInto(name, label, columns, tenant),
+  };
+}
+
+function insertInto(
+  name: string,
+  label: string,
+  columns: Column[],
+  tenant: string | undefined,
+): Statement<never> {
+  const given = columns.filter((column) => column.name !== tenant);
+  const position = new Map(given.map((column, i) => [column, i]));
+  const values = columns.map((column) =>
+    column.name === tenant ? '$1' : fromText(`r.c${position.get(column)}`, column.type),
+  );
+  const shift = tenant === undefined ? 1 : 2;
+  const arrays = given.map((_, i) => `$${i + shift}::text[]`).join(', ');
+  return {
+    name: `migrate_insert_${label}`,
+    parameters: [
+      ...(tenant === undefined ? [] : ['tenant']),
+      ...given.map((column) => `c${columns.indexOf(column)}`),
+    ],
+    sql: `
+INSERT INTO ${name} (${columns.map((column) => column.name).join(', ')})
+SELECT ${values.join(', ')} FROM unnest(${arrays}) AS r (${given.map((_, i) => `c${i}`).join(', ')})`,
+  };
+}
+
+/** As text that depends on no setting of the server: its time zone, or how it writes dates and bytes. */
+function toText(column: string, type: string): string {
+  switch (type) {
+    case 'timestamp with time zone':
+      return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+    case 'date':
+      return `to_char(${column}, 'YYYY-MM-DD')`;
+    case 'bytea':
+      return `encode(${column}, 'hex')`;
+    default:
+      return `${column}::text`;
+  }
+}
+
+function fromText(value: string, type: string): string {
+  return type === 'bytea' ? `decode(${value}::text, 'hex')` : `${value}::text::${type}`;
+}
+
+/** About the bytes of a row. Texts are measured without reading the compressed ones. */
+function sizeOf(columns: Column[]): string {
+  const long = columns.filter(({ type }) => type === 'text' || type === 'bytea');
+  return [`${ROW_BYTES}::bigint`, ...long.map(({ name }) => `COALESCE(octet_length(${name}), 0)`)].join(
+    ' + ',
+  );
+}
+
+/** A page is in memory at once, a few times over. One row alone may be larger. */
+const PAGE = { limit: 1000, bytes: 4 * 1024 * 1024 };
+
+/** Reads the rows of a table by their key, page by page: those of a tenant, or of a table that is for no single one, all. */
+export async function* readPagesOf(
+  query: QueryExecutor,
+  table: Table,
+  tenant: string | null,
+): AsyncGenerator<TextRow[]> {
+  let last: TextRow | undefined;
+  do {
+    const rows = await readPage(query, table, tenant, last);
+    if (rows.length > 0) yield rows;
+    last = isCut(rows) ? rows.at(-1) : undefined;
+  } while (last !== undefined);
+}
+
+async function readPage(
+  query: QueryExecutor,
+  table: Table,
+  tenant: string | null,
+  last: TextRow | undefined,
+): Promise<TextRow[]> {
+  const page = { tenant, ...PAGE };
+  const { rows } =
+    last === undefined
+      ? await query(table.firstPage, page)
+      : await query(table.nextPage, { ...page, ...keyOf(table, last) });
+  return rows.map((row) => textRow(table, row));
+}
+
+/** Whether there may be more rows after a page. */
+function isCut(rows: TextRow[]): boolean {
+  if (rows.length === PAGE.limit) return true;
+  // At least what the database counts, which ends a page.
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += ROW_BYTES;
+    for (const text of row) bytes += text === null ? 0 : Buffer.byteLength(text);
+  }
+  return bytes >= PAGE.bytes;
+}
+
+function textRow({ columns }: Table, row: SelectedRow): TextRow {
+  return Array.from({ length: columns }, (_, i) => row[`c${i}`] ?? null);
+}
+
+function keyOf(table: Table, row: TextRow): Record<string, Value> {
+  return Object.fromEntries(table.key.map((position, i) => [`after${i}`, row[position] ?? null]));
+}
+
+export async function insertRows(
+  query: QueryExecutor,
+  table: Table,
+  tenant: string | null,
+  rows: TextRow[],
+): Promise<void> {
+  const columns = Array.from({ length: table.columns }, (_, i) => [
+    `c${i}`,
+    rows.map((row) => row[i] ?? null),
+  ]);
+  await query(table.insert, { tenant, ...Object.fromEntries(columns) });
+}
+
+/** The rows whose first key column is that of one of `rows`, by that value. */
+export async function matchingRows(
+  query: QueryExecutor,
+  table: Table,
+  rows: TextRow[],
+): Promise<Map<string, TextRow>> {
+  const values = rows.map((row) => identity(table, row));
+  const found = (await query(table.matching, { values })).rows.map((row) => textRow(table, row));
+  return new Map(found.map((row) => [identity(table, row), row]));
+}
+
+/** The value of the first column of the key. */
+export function identity({ key: [position = 0] }: Table, row: TextRow): string {
+  return row[position] ?? '';
+}
+
+export const isSameRow = (a: TextRow, b: TextRow): boolean => a.every((text, i) => text === b[i]);
+
+/** Counts and hashes rows in the order of their keys. */
+export class Digest {
+  readonly #hash: Hash = createHash('sha256');
+  rows = 0;
+  bytes = 0;
+
+  add(rows: TextRow[]): void {
+    for (const row of rows) {
+      const text = JSON.stringify(row);
+      this.#hash.update(`${text}\n`);
+      this.bytes += Buffer.byteLength(text);
+    }
+    this.rows += rows.length;
+  }
+
+  /** Adds what another one has counted. */
+  append(other: Digest): void {
+    this.#hash.update(other.sha256);
+    this.rows += other.rows;
+    this.bytes += other.bytes;
+  }
+
+  /** Of what was added so far. */
+  get sha256(): string {
+    return this.#hash.copy().digest('hex');
+  }
+}
+
+export async function digestOf(
+  query: QueryExecutor,
+  table: Table,
+  tenant: string | null,
+  onRows: (rows: number) => void = () => {},
+): Promise<Digest> {
+  const digest = new Digest();
+  for await (const rows of readPagesOf(query, table, tenant)) {
+    digest.add(rows);
+    onRows(rows.length);
+  }
+  return digest;
+}

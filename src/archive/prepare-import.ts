@@ -1,0 +1,210 @@
+import { isUtf8 } from 'node:buffer';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { ArchivedHistory, isHistory } from './archived-history.ts';
+import { cannotImport, type SourceEntry } from './entry.ts';
+import type { HistorySource } from './history-import.ts';
+import type { ImportSource } from './import-transaction.ts';
+import { ImportTree, type Placement } from './import-tree.ts';
+import { Spool } from './spool.ts';
+
+/** What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without them. */
+export interface Inspected {
+  isRefused: boolean;
+  kinds: string[];
+  masked: string;
+}
+
+/** The rules of an import. A limit of 0 means no limit. */
+export interface ImportRules extends Placement {
+  tenant: string;
+  maxFileBytes: number;
+  maxFiles: number;
+  maxBytes: number;
+  inspect?: ((text: string) => Promise<Inspected>) | undefined;
+  /** Called for each file whose text the policy has changed. */
+  onChanged?: ((path: string, kinds: string[]) => void) | undefined;
+  onProgress?: ((files: number, bytes: number) => void) | undefined;
+}
+
+export interface PreparedImport extends ImportSource {
+  close(): Promise<void>;
+}
+
+/** The limit for tenants without one: more cannot be sent to the database in one piece. */
+const LARGEST_FILE = 128 * 1024 * 1024;
+const LARGEST_PAGE = 256 * 1024 * 1024;
+
+/**
+ * Reads a whole source and checks everything that does not need the database.
+ *
+ * @returns the entries to import. The caller closes it.
+ * @throws ServiceError that names the first entry that cannot be imported and says why
+ */
+export async function prepareImport(
+  source: AsyncIterable<SourceEntry>,
+  rules: ImportRules,
+): Promise<PreparedImport> {
+  const now = new Date();
+  const tree = new ImportTree(rules, now);
+  const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
+  /** Paths of files. */
+  const masked = new Set<string>();
+  let history: ArchivedHistory | undefined;
+  const close = async () => {
+    await spool.close();
+    await history?.close();
+  };
+  try {
+    let found = 0;
+    for await (const entry of timeSliced(source)) {
+      found++;
+      if (isHistory(entry, rules)) {
+        history ??= await ArchivedHistory.open({
+          isMasked: (path) => masked.has(path),
+          inspect: versionInspector(rules),
+          findSecret: (paths) => secretIn(paths, rules),
+        });
+        await history.add(entry, await read(entry, (size) => checkPageSize(entry.name, size)));
+        continue;
+      }
+      const modified = believable(entry.modified, now);
+      const path = tree.add({ ...entry, modified });
+      if (path === undefined) continue;
+      await checkPath(path, rules);
+      if (entry.kind === 'dir') continue;
+      const { bytes, isMasked } = await checkedContent(entry, rules);
+      if (isMasked) masked.add(path);
+      await spool.add({ path, modified }, bytes);
+      checkTotals(spool, rules);
+      rules.onProgress?.(spool.files, spool.bytes);
+    }
+    if (found === 0) throw new ServiceError('archive_empty');
+    history?.check(spool.files);
+    return {
+      history,
+      entries: tree.entries,
+      files: spool.files,
+      bytes: spool.bytes,
+      batches: () => spool.batches(),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Limits a modification time to the present: a file from the future would never expire. */
+function believable(modified: Date, now: Date): Date {
+  const time = modified.getTime();
+  return time >= 0 && time <= now.getTime() ? modified : now;
+}
+
+/** A checked content, and whether the policy on secrets has changed it. */
+interface CheckedContent {
+  bytes: Buffer;
+  isMasked: boolean;
+}
+
+async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<CheckedContent> {
+  const { name } = entry;
+  const bytes = await read(entry, (size) => checkSize(name, size, rules));
+  if (rules.inspect === undefined) return { bytes, isMasked: false };
+  const text = bytes.toString();
+  const kept = await inspected(name, text, rules, rules.inspect);
+  if (kept === text) return { bytes, isMasked: false };
+  const changed = Buffer.from(kept);
+  checkSize(name, changed.length, rules);
+  return { bytes: changed, isMasked: true };
+}
+
+/** The same policy for the content of a version. */
+function versionInspector(rules: ImportRules): HistorySource['inspect'] {
+  const { inspect } = rules;
+  return inspect && ((version, content) => inspected(`version ${version}`, content, rules, inspect));
+}
+
+/** Returns the text to keep. */
+async function inspected(
+  name: string,
+  text: string,
+  { onChanged }: ImportRules,
+  inspect: (text: string) => Promise<Inspected>,
+): Promise<string> {
+  const { isRefused, kinds, masked } = await inspect(text);
+  if (isRefused) throw cannotImport(name, 'entry_has_secret', kinds);
+  if (masked !== text) onChanged?.(name, kinds);
+  return masked;
+}
+
+/** Like requests, refuses a path with a secret also where secrets are masked: masked, it would be another path. */
+async function checkPath(path: MemoryPath, rules: ImportRules): Promise<void> {
+  const found = await secretIn([path], rules);
+  if (found !== undefined) throw cannotImport(found.masked, 'entry_path_has_secret', found.kinds);
+}
+
+/** Returns the first of some paths in which there is a secret, masked. */
+async function secretIn(
+  paths: readonly string[],
+  { inspect }: ImportRules,
+): Promise<{ masked: string; kinds: string[] } | undefined> {
+  if (inspect === undefined) return undefined;
+  // All at once, as nearly always there are none.
+  if (paths.length > 1 && (await inspect(paths.join('\n'))).kinds.length === 0) return undefined;
+  for (const path of paths) {
+    const { kinds, masked } = await inspect(path);
+    if (kinds.length > 0) return { masked, kinds };
+  }
+  return undefined;
+}
+
+/**
+ * Reads the content, and stops as soon as it cannot be imported.
+ *
+ * @param check called with the size so far
+ */
+async function read(
+  { name, bytes: announced, content }: SourceEntry,
+  check: (bytes: number) => void,
+): Promise<Buffer> {
+  check(announced);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of content) {
+    if (chunk.includes(0)) throw cannotImport(name, 'entry_has_nul');
+    bytes += chunk.length;
+    // The file may have grown since its size was read.
+    check(bytes);
+    chunks.push(chunk);
+  }
+  const whole = Buffer.concat(chunks, bytes);
+  if (isUtf8(whole)) return whole;
+  throw cannotImport(name, 'entry_not_utf8');
+}
+
+/** A page of a history may hold one version with the largest content, which JSON makes up to six times as long. */
+function checkPageSize(name: string, bytes: number): void {
+  if (bytes > LARGEST_PAGE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_PAGE);
+}
+
+function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: ImportRules): void {
+  if (maxFileBytes > 0 && bytes > maxFileBytes) {
+    throw cannotImport(name, 'entry_too_large', bytes, tenant, maxFileBytes);
+  }
+  if (bytes > LARGEST_FILE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_FILE);
+}
+
+/** Rejects early what would not fit even into an empty memory. The database decides about the rest. */
+function checkTotals(
+  total: { files: number; bytes: number },
+  { tenant, maxFiles, maxBytes }: ImportRules,
+): void {
+  if (maxFiles > 0 && total.files > maxFiles) {
+    throw new ServiceError('import_too_large', tenant, 'files', maxFiles);
+  }
+  if (maxBytes > 0 && total.bytes > maxBytes) {
+    throw new ServiceError('import_too_large', tenant, 'bytes', maxBytes);
+  }
+}

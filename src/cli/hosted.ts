@@ -1,0 +1,316 @@
+import { type Command, Option } from 'commander';
+import { printable, type SourceEntry } from '../archive/entry.ts';
+import { HostedClient, HostedStoreError } from '../archive/hosted/client.ts';
+import {
+  createStore,
+  findCreatedStore,
+  memoriesByPath,
+  type PushAction,
+  type PushedFile,
+  planPush,
+} from '../archive/hosted/push.ts';
+import { HostedSource } from '../archive/hosted/snapshot.ts';
+import { HostedStore } from '../archive/hosted/store.ts';
+import { type ImportedArchive, inspectorFor } from '../archive/import.ts';
+import { isUntouchedQuery } from '../archive/import-transaction.ts';
+import { hasReason, OperatorError } from '../errors/errors.ts';
+import { PostgresMemory } from '../files/memory-store.ts';
+import { amount } from '../lib/units.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
+import { Stores } from '../tenants/stores.ts';
+import { tenantId } from './arguments.ts';
+import { type Io, Progress } from './io.ts';
+import { printLine } from './output.ts';
+import { type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
+
+const PAGE = { limit: 100, bytes: 4 * 1024 * 1024 };
+
+/** The tenant's files in the order of their paths, read page by page. */
+export async function* tenantFiles(
+  { config, database, tenant }: TenantSession,
+  { withContent }: { withContent: boolean },
+) {
+  const memory = new PostgresMemory(database, {
+    batchSize: 1,
+    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
+    defaults: tenantDefaults(config),
+  });
+  try {
+    const memories = memory.memoriesOf(tenant.id, { autoCreate: false, origin: operatorOrigin() });
+    for (let after = ''; ; ) {
+      const { rows, hasMore } = await memories.page(0, { top: ROOT, after, withContent, ...PAGE });
+      yield* rows;
+      const last = rows.at(-1);
+      if (!hasMore || last === undefined) return;
+      after = last.path;
+    }
+  } finally {
+    await memory.close();
+  }
+}
+
+/** A pause that is shorter needs no words. */
+const SHOWN_PAUSE_MS = 2000;
+/** How many paths a message lists. */
+const LISTED = 20;
+
+export interface HostedOptions {
+  fromStore?: string;
+  storeUrl: string;
+  /** False with `--no-history`. */
+  history: boolean;
+  into?: MemoryPath;
+}
+
+export const storeUrlOption = () =>
+  new Option('--store-url <url>', 'where the store is').default(
+    process.env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
+  );
+
+/** The key is that of `ANTHROPIC_API_KEY`, so that it is in no list of processes. */
+export function hostedClient(url: string, io: Io): HostedClient {
+  const key = process.env.ANTHROPIC_API_KEY;
+  if (key === undefined || key === '')
+    throw new OperatorError('Set ANTHROPIC_API_KEY to a key for the store.');
+  // Messages show the URL.
+  if (!/^https?:\/\/[^@?#]+$/.test(url) || !URL.canParse(url)) {
+    throw new OperatorError(
+      'The URL of the store (--store-url, ANTHROPIC_BASE_URL) must be an http(s) URL without a user, a password, and a query.',
+    );
+  }
+  return new HostedClient(url, key, (milliseconds, why) => {
+    if (milliseconds < SHOWN_PAUSE_MS) return;
+    io.stderr.write(`Trying again in ${Math.round(milliseconds / 1000)} seconds (${why}).\n`);
+  });
+}
+
+/** Returns a handler of errors that tells the operator what to do about those of a store. */
+export function explainHosted(advice: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof HostedStoreError ? new OperatorError(`${error.message}\n${advice}`) : error;
+  };
+}
+
+/**
+ * Opens a hosted store to import it. A tenant that has neither files nor a history gets all of it as of one moment; another one gets the
+ * memories that it lacks.
+ */
+export async function openHosted(session: TenantSession, id: string, options: HostedOptions, io: Io) {
+  const { config, database, tenant } = session;
+  const { into, history } = options;
+  const { historyDays } = effectiveSettings(tenant, config);
+  const [untouched] = (await database.query(isUntouchedQuery, { tenant: tenant.id })).rows;
+  const isUntouched = untouched?.isUntouched ?? false;
+  const withVersions = history && into === undefined && isUntouched && historyDays > 0;
+  const source = new HostedSource(new HostedStore(hostedClient(options.storeUrl, io), id));
+  const progress = new Progress(io.stderr, 'Read', 'version');
+
+  const entries: AsyncGenerator<SourceEntry> = withVersions
+    ? source.withVersions((versions) => progress.update(versions))
+    : source.missingFrom(await destinationOf(session, into));
+
+  return {
+    entries,
+    withVersions,
+    details: { store: id },
+    /** Undefined when nothing was left to import. */
+    explained: (importing: Promise<ImportedArchive>): Promise<ImportedArchive | undefined> =>
+      importing
+        .finally(() => progress.end())
+        .catch((error: unknown) => {
+          if (hasReason(error, 'archive_empty')) return undefined;
+          if (!hasReason(error, 'history_damaged'))
+            return explainHosted('Nothing was imported. Run the command again.')(error);
+          throw new OperatorError(
+            `The versions of ${id} do not fit together: ${error.values[0]}. Import only its memories, with --no-history.\nNothing was imported.`,
+          );
+        }),
+    /** @throws OperatorError that lists what was left alone. */
+    report: () => {
+      const { unchanged, differing, versionsLeftOut } = source;
+      const say = (text: string) => io.stderr.write(`${text}\n`);
+      if (unchanged > 0) say(`Already in ${tenant.id}: ${amount(unchanged, 'memory', 'memories')} of ${id}.`);
+      if (versionsLeftOut > 0)
+        say(
+          `${amount(versionsLeftOut, 'version')} with a path or a content that cannot be kept here were left out.`,
+        );
+      if (history && !withVersions) {
+        const why =
+          historyDays === 0
+            ? 'keeps no history'
+            : isUntouched
+              ? 'is given another directory'
+              : 'has files or a history of its own';
+        say(`The versions of ${id} were not imported: ${tenant.id} ${why}.`);
+      }
+      refuseDiffering(differing, tenant.id);
+    },
+  };
+}
+
+async function destinationOf(session: TenantSession, into: MemoryPath | undefined) {
+  const files = new Map<string, string>();
+  for await (const { kind, path, sha256 } of tenantFiles(session, { withContent: false })) {
+    if (kind === 'file') files.set(path, sha256);
+  }
+  const { secrets: secretsMode } = effectiveSettings(session.tenant, session.config);
+  const inspect = await inspectorFor(secretsMode);
+  return {
+    files,
+    placed: (path: string) => (into ?? ROOT) + path,
+    masked: async (content: string) => (inspect === undefined ? content : (await inspect(content)).masked),
+  };
+}
+
+function refuseDiffering(paths: readonly string[], tenant: string): void {
+  if (paths.length === 0) return;
+  throw new OperatorError(
+    `These differ in ${tenant}, or are blocked by other files, and were left unchanged:${listed(paths)}`,
+  );
+}
+
+/** Paths, line by line. */
+export function listed(paths: readonly string[]): string {
+  const lines = paths.slice(0, LISTED).map((path) => `\n  ${printable(path)}`);
+  return lines.join('') + (paths.length > LISTED ? `\n  and ${paths.length - LISTED} more` : '');
+}
+
+interface PushOptions {
+  toStore?: string;
+  /** True: with the tenant's name. */
+  createStore?: string | true;
+  storeUrl: string;
+  overwrite?: boolean;
+  dryRun?: boolean;
+}
+
+/** `push`: a tenant's files into a hosted memory store. */
+export function registerPushCommand(program: Command, open: Open, io: Io): void {
+  program
+    .command('push')
+    .description(
+      "Write a tenant's files to a hosted memory store: creates missing memories, updates outdated ones, and deletes nothing. Memories that were changed in the store are left unchanged and listed, and so are files that the store refuses. After an interruption, run it again: what is identical is skipped.",
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
+    .option(
+      '--create-store [name]',
+      'instead: create a store, named after the tenant by default. A repeated run continues with the store that it created',
+    )
+    .addOption(storeUrlOption())
+    .option('--overwrite', 'also replace memories that were changed in the store')
+    .option('--dry-run', 'list what would be written, without writing it')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service push acme --to-store memstore_01ABC --dry-run\n  memory-service push acme --create-store "Notes of Acme"',
+    )
+    .action((tenant: string, options: PushOptions) => {
+      if ((options.toStore === undefined) === (options.createStore === undefined))
+        throw new OperatorError('Push requires --to-store or --create-store, not both.');
+      return withTenant(open, tenant, async (session) => {
+        const client = hostedClient(options.storeUrl, io);
+        const work = async () => {
+          const id = options.toStore ?? (await createdStore(session, client, options, io));
+          await push(session, id === undefined ? undefined : new HostedStore(client, id), options, io);
+        };
+        await work().catch(explainHosted('The push is not complete. Run the command again to go on.'));
+      });
+    });
+}
+
+/** The id of the store that is created, or was by an earlier push; undefined in a dry run that would create it. */
+async function createdStore(
+  { database, tenant }: TenantSession,
+  client: HostedClient,
+  { createStore: given, dryRun }: PushOptions,
+  io: Io,
+): Promise<string | undefined> {
+  const details = await new Stores(database).find(tenant.id);
+  const name = typeof given === 'string' ? given : (details?.name ?? tenant.id);
+  const store = {
+    name,
+    description: details?.description ?? '',
+    metadata: details?.metadata ?? {},
+    // A tenant of another service may have the same id.
+    tenant: `${tenant.id} ${details?.createdAt ?? ''}`,
+  };
+  const earlier = await findCreatedStore(client, store);
+  if (earlier !== undefined) {
+    printLine(io.stderr, `Continuing with ${earlier}, which an earlier push created.`);
+    return earlier;
+  }
+  if (dryRun) {
+    printLine(io.stdout, `create the store ${name}`);
+    return undefined;
+  }
+  const id = await createStore(client, store);
+  printLine(io.stderr, `Created the store ${id}.`);
+  return id;
+}
+
+const WORDS: Record<PushAction, string> = {
+  unchanged: 'keep',
+  create: 'create',
+  update: 'update',
+  changed: 'overwrite',
+};
+
+/** @param store undefined for one that a dry run would create */
+async function push(
+  session: TenantSession,
+  store: HostedStore | undefined,
+  { dryRun = false, overwrite = false }: PushOptions,
+  io: Io,
+): Promise<void> {
+  const there = store === undefined ? new Map() : await memoriesByPath(store);
+  const progress = new Progress(io.stderr, 'Compared');
+  const done: Record<PushAction, number> = { unchanged: 0, create: 0, update: 0, changed: 0 };
+  const leftAlone: string[] = [];
+  const refused: string[] = [];
+  let files = 0;
+  let bytes = 0;
+  try {
+    for await (const file of pushedFiles(session)) {
+      const found = there.get(file.path);
+      const action = await planPush(session.database, session.tenant.id, file, found);
+      if (action === 'changed' && !overwrite) leftAlone.push(file.path);
+      else if (action === 'unchanged') done.unchanged++;
+      else if (dryRun) {
+        progress.end();
+        printLine(io.stdout, `${WORDS[action]} ${file.path}`);
+        done[action]++;
+      } else {
+        const outcome = await store?.write(file, found);
+        if (outcome?.kind === 'written') done[action]++;
+        else if (outcome?.kind === 'refused') refused.push(`${file.path}: ${outcome.reason}`);
+        else leftAlone.push(file.path);
+      }
+      bytes += Buffer.byteLength(file.content);
+      progress.update(++files, bytes);
+    }
+  } finally {
+    progress.end();
+  }
+  const counts = [
+    `${done.create} ${dryRun ? 'to create' : 'created'}`,
+    `${done.update} ${dryRun ? 'to update' : 'updated'}`,
+    `${done.unchanged} unchanged`,
+  ];
+  if (overwrite) counts.push(`${done.changed} ${dryRun ? 'to overwrite' : 'overwritten'}`);
+  printLine(io.stderr, `Memories: ${counts.join(', ')}.`);
+  const problems: string[] = [];
+  if (leftAlone.length > 0) {
+    problems.push(
+      `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
+    );
+  }
+  if (refused.length > 0) problems.push(`The store refused these:${listed(refused)}`);
+  if (problems.length > 0) throw new OperatorError(problems.join('\n'));
+}
+
+async function* pushedFiles(session: TenantSession): AsyncGenerator<PushedFile> {
+  for await (const { memoryId, path, content, sha256 } of tenantFiles(session, { withContent: true })) {
+    yield { memoryId, file: path, path: path.slice(ROOT.length), content: content ?? '', sha256 };
+  }
+}

@@ -1,0 +1,324 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../lib/units.ts';
+import { changedValues } from '../tenants/audit.ts';
+import type { KeyFilter, KeyRow } from '../tenants/key-queries.ts';
+import { ALL_KEYS, Keys, kindOfKey, newApiKey } from '../tenants/keys.ts';
+import { requireTenant } from '../tenants/tenants.ts';
+import { nameOf, tenantId } from './arguments.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine, printTable, time } from './output.ts';
+import { audited, type Open, withDatabase } from './session.ts';
+
+interface CreateOptions {
+  tenant?: string;
+  service?: boolean;
+  admin?: boolean;
+  manageStores?: boolean;
+  access: KeyRow['access'];
+  readOnly?: boolean;
+  onlyTenants?: string[];
+  label: string;
+  source: string;
+  expires?: Date;
+  json?: boolean;
+}
+
+/** Parses a duration, or a time that JavaScript understands. */
+export function expiry(value: string): Date {
+  const duration = parseDuration(value);
+  const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
+  if (Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('Use a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
+  }
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
+  return date;
+}
+
+function tenantIds(value: string): string[] {
+  return value.split(',').map(tenantId);
+}
+
+/** `keys create`. */
+export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): void {
+  keys
+    .command('create')
+    .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
+    .option('--tenant <tenant>', 'a key for this tenant', tenantId)
+    .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
+    .option(
+      '--manage-stores',
+      'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
+    )
+    .option('--admin', 'a key for the admin API only (ADMIN_PORT)')
+    .addOption(
+      new Option(
+        '--access <access>',
+        'what the key allows; propose, with --tenant: what it writes goes into a draft that a reviewer merges; operate, with --admin: everything except managing keys, and creating, copying, renaming and deleting tenants',
+      )
+        .choices(['read_write', 'propose', 'operate', 'read_only'])
+        .default('read_write'),
+    )
+    .option('--read-only', 'same as --access read_only')
+    .option(
+      '--only-tenants <tenants>',
+      'with --admin: the key administers only these tenants, separated by commas',
+      tenantIds,
+    )
+    .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
+    .option('--label <text>', 'what the key is for', nameOf(255), '')
+    .option(
+      '--source <text>',
+      'where its writes come from, such as user, web, import or consolidation; recorded in every version',
+      nameOf(64),
+      '',
+    )
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  memory-service keys create --tenant acme --expires 90d --label worker
+  memory-service keys create --tenant acme --access propose --source web --label browser-agent
+  memory-service keys create --service --manage-stores --label control-plane
+  memory-service keys create --admin --read-only --label dashboard
+  memory-service keys create --admin --access operate --only-tenants acme,globex --label support`,
+    )
+    .action((options: CreateOptions, command: Command) => {
+      const { tenant = null, service = false, admin: isAdmin = false, label, source, json } = options;
+      if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
+        command.error('error: requires one of --tenant <tenant>, --service or --admin');
+      }
+      const { manageStores: managesStores = false } = options;
+      const access = options.readOnly ? 'read_only' : options.access;
+      if (managesStores && (!service || access === 'read_only')) {
+        command.error('error: --manage-stores requires --service, without --read-only');
+      }
+      const { onlyTenants = null } = options;
+      if ((onlyTenants !== null || access === 'operate') && !isAdmin) {
+        command.error('error: --only-tenants and --access operate require --admin');
+      }
+      if (access === 'propose' && tenant === null) {
+        command.error('error: --access propose is for --tenant');
+      }
+      return withDatabase(open, async ({ database }) => {
+        const expiresAt = options.expires?.toISOString() ?? null;
+        const kind = kindOfKey({ tenant, isAdmin });
+        const subject = {
+          tenant: tenant ?? undefined,
+          details: {
+            kind,
+            access,
+            tenants: onlyTenants,
+            manages_stores: managesStores,
+            label,
+            source,
+            expires_at: expiresAt,
+          },
+        };
+        const { key, id } = await audited({ database, io }, 'createKey', subject, async (note) => {
+          const purpose = { tenant, isAdmin, managesStores, access, onlyTenants, label, source, expiresAt };
+          const issued = await new Keys(database).issue(purpose);
+          note({ key: issued.id });
+          return issued;
+        });
+        if (json)
+          return printJson(io.stdout, {
+            id,
+            key,
+            kind,
+            tenant,
+            access,
+            tenants: onlyTenants,
+            managesStores,
+            label,
+            source,
+            expiresAt,
+          });
+        printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
+        printLine(io.stdout, key);
+      });
+    });
+}
+
+const describe = ({ isAdmin, onlyTenants, ...row }: KeyRow) => ({
+  ...row,
+  tenants: onlyTenants,
+  kind: kindOfKey({ ...row, isAdmin }),
+  createdAt: time(row.createdAt),
+  expiresAt: time(row.expiresAt),
+  revokedAt: time(row.revokedAt),
+  lastUsedAt: time(row.lastUsedAt),
+});
+
+function rightsOf({ access, managesStores, tenants }: ReturnType<typeof describe>): string {
+  const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
+  return `${access}${managesStores ? ', manages stores' : ''}${scope}`;
+}
+
+/** `keys create|generate|list|show|update|rotate|revoke`. */
+export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
+  const keys = program.command('keys').description('Create, list, change, rotate, and revoke API keys.');
+
+  registerKeyCreateCommand(keys, open, io);
+  keys
+    .command('generate')
+    .description('Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.')
+    .addHelpText('after', '\nExample:\n  memory-service keys generate')
+    .action(() => printLine(io.stdout, newApiKey().key));
+
+  keys
+    .command('list')
+    .description('List keys by their IDs. The keys themselves are not stored.')
+    .option('--tenant <tenant>', 'only keys of this tenant', tenantId)
+    .addOption(new Option('--kind <kind>', 'only keys of this kind').choices(['tenant', 'service', 'admin']))
+    .addOption(
+      new Option('--status <status>', 'only keys with this status').choices(['active', 'expired', 'revoked']),
+    )
+    .option('--search <text>', 'only keys whose ID or label contains this')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
+    .action(({ json, ...filter }: Partial<KeyFilter> & { json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        if (filter.tenant != null) await requireTenant(database, filter.tenant);
+        const rows = (await new Keys(database).list({ ...ALL_KEYS, ...filter })).map(describe);
+        if (json) return printJson(io.stdout, rows);
+        printTable(
+          io.stdout,
+          ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
+          rows.map((row) => [
+            row.id,
+            row.tenant ?? `(${row.kind})`,
+            rightsOf(row),
+            row.label,
+            row.createdAt,
+            row.expiresAt,
+            row.revokedAt,
+            row.lastUsedAt,
+          ]),
+        );
+      }),
+    );
+
+  keys
+    .command('show')
+    .description(
+      'Show a key, and until when its previous secret works. The first use shows after a second; later, the last use may be up to 5 minutes newer.',
+    )
+    .argument('<id>', 'ID of the key, from `keys list`')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const { previous: before, ...found } = await new Keys(database).get(id);
+        const row = describe(found);
+        const previous = before && {
+          expiresAt: time(before.expiresAt),
+          lastUsedAt: time(before.lastUsedAt),
+        };
+        if (json) return printJson(io.stdout, { ...row, previous });
+        printTable(
+          io.stdout,
+          ['KEY', row.id],
+          [
+            ['for', row.tenant === null ? row.kind : `tenant ${row.tenant}`],
+            ['access', rightsOf(row)],
+            ['label', row.label],
+            ['created', row.createdAt],
+            ['expires', row.expiresAt ?? 'never'],
+            ['revoked', row.revokedAt],
+            ['last used', row.lastUsedAt ?? 'never'],
+            ...(previous === null
+              ? []
+              : [
+                  ['previous secret until', previous.expiresAt],
+                  ['previous secret last used', previous.lastUsedAt ?? 'never'],
+                ]),
+          ],
+        );
+      }),
+    );
+
+  registerKeyChangeCommands(keys, open, io);
+
+  keys
+    .command('revoke')
+    .description('Revoke a key. It stops working everywhere within AUTH_CACHE_SECONDS.')
+    .argument('<id>', 'ID of the key, from `keys list`')
+    .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
+    .action((id: string) =>
+      withDatabase(open, async ({ database }) => {
+        await audited({ database, io }, 'revokeKey', { key: id }, async (note) => {
+          note({ tenant: (await new Keys(database).revoke(id)) ?? undefined });
+        });
+        printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
+      }),
+    );
+}
+
+/** `keys update` and `keys rotate`. */
+function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
+  keys
+    .command('update')
+    .description('Change the label and the expiry of a key.')
+    .argument('<id>', 'ID of the key, from `keys list`')
+    .option('--label <text>', 'what the key is for', nameOf(255))
+    .option(
+      '--expires <when>',
+      'when the key expires: a duration (90d, 12h), a time, or never',
+      expiryOrNever,
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service keys update key_0123456789ab --label worker --expires 90d',
+    )
+    .action((id: string, options: { label?: string; expires?: Date | 'never' }, command: Command) => {
+      const { label, expires } = options;
+      if (label === undefined && expires === undefined) command.error('error: nothing to change');
+      const expiresAt = expires === 'never' ? null : expires?.toISOString();
+      return withDatabase(open, async ({ database }) => {
+        await audited({ database, io }, 'updateKey', { key: id }, async (note) => {
+          const before = await new Keys(database).update(id, { label, expiresAt });
+          const after = {
+            ...(label === undefined ? {} : { label }),
+            ...(expiresAt === undefined ? {} : { expiresAt }),
+          };
+          note({ tenant: before.tenant ?? undefined, details: changedValues(before, after) });
+        });
+        printLine(io.stdout, `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.`);
+      });
+    });
+
+  keys
+    .command('rotate')
+    .description('Give a key a new secret and print it. Its ID, label and permissions stay the same.')
+    .argument('<id>', 'ID of the key, from `keys list`')
+    .option('--overlap <duration>', 'how long the previous secret still works: 0s, 1h, 7d', overlap, 0)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service keys rotate key_0123456789ab --overlap 1h')
+    .action((id: string, { overlap: overlapSeconds, json }: { overlap: number; json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const subject = { key: id, details: { overlap_seconds: overlapSeconds } };
+        const { key } = await audited({ database, io }, 'rotateKey', subject, async (note) => {
+          const rotated = await new Keys(database).rotate(id, overlapSeconds);
+          note({ tenant: rotated.tenant ?? undefined });
+          return rotated;
+        });
+        if (json) return printJson(io.stdout, { id, key, overlapSeconds });
+        printLine(io.stderr, `Rotated key ${id}. The new secret cannot be shown again:`);
+        printLine(io.stdout, key);
+      }),
+    );
+}
+
+function expiryOrNever(value: string): Date | 'never' {
+  return value === 'never' ? value : expiry(value);
+}
+
+const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** Seconds. */
+function overlap(value: string): number {
+  const duration = value === '0' ? 0 : parseDuration(value);
+  if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);
+  throw new InvalidArgumentError('Use a duration of at most 7 days: 0s, 1h, 7d.');
+}

@@ -1,0 +1,193 @@
+import { existsSync, realpathSync } from 'node:fs';
+import type { Command } from 'commander';
+import { type Migrated, type MigrationProgress, migrateData } from '../archive/migrate-data.ts';
+import type { Database } from '../database/database.ts';
+import { OperatorError } from '../errors/errors.ts';
+import { expireFiles } from '../files/expiry.ts';
+import { pruneHistory } from '../history/pruning.ts';
+import { amount, byteAmount } from '../lib/units.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
+import { requireTenant } from '../tenants/tenants.ts';
+import { tenantId } from './arguments.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine } from './output.ts';
+import { audited, type Open, type OpenPlace, withDatabase } from './session.ts';
+
+/** `expire`: runs the service's hourly job now. */
+export function registerExpireCommand(program: Command, open: Open, io: Io = process): void {
+  program
+    .command('expire')
+    .description(
+      "Delete files that nobody has read or written for MEMORY_TTL_DAYS, or for the tenant's own TTL.",
+    )
+    .option('--dry-run', 'show what would be deleted, without deleting it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  MEMORY_TTL_DAYS=180 memory-service expire --dry-run')
+    .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
+      withDatabase(open, async ({ config, database }) => {
+        const verb = dryRun ? 'Would delete' : 'Deleted';
+        const expired = await audited({ database, io }, 'expireFiles', { dryRun }, async (note) => {
+          const done = await expireFiles(database, {
+            defaultTtlDays: config.MEMORY_TTL_DAYS,
+            ...tenantDefaults(config),
+            dryRun,
+            onTenant: (tenant, { files, bytes }) => {
+              if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${byteAmount(bytes)}`);
+            },
+          });
+          if (done === undefined)
+            throw new OperatorError('Another process is deleting expired files. Try again later.');
+          note({ details: { ...done } });
+          return done;
+        });
+        if (json) return printJson(io.stdout, expired);
+        printLine(
+          io.stdout,
+          `${verb} ${amount(expired.files, 'file')} (${byteAmount(expired.bytes)}) of ${amount(expired.tenants, 'tenant')}.`,
+        );
+      }),
+    );
+}
+
+/** `history prune`: runs the service's hourly job now. */
+export function registerPruneCommand(program: Command, open: Open, io: Io = process): void {
+  const history = program.command('history').description('Maintain the history of changes.');
+  history
+    .command('prune')
+    .description(
+      "Delete superseded versions that are older than HISTORY_DAYS or exceed MAX_TENANT_HISTORY_BYTES, or the tenant's own limits.",
+    )
+    .argument('[tenant]', 'tenant ID (default: all tenants)', tenantId)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service history prune acme')
+    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+      withDatabase(open, async ({ config, database }) => {
+        if (tenant !== undefined) await requireTenant(database, tenant);
+        const pruned = await audited({ database, io }, 'pruneHistory', { tenant }, async (note) => {
+          const done = await pruneHistory(database, { ...tenantDefaults(config), tenant });
+          if (done === undefined)
+            throw new OperatorError('Another process is pruning the history. Try again later.');
+          note({ details: { ...done } });
+          return done;
+        });
+        if (json) return printJson(io.stdout, pruned);
+        printLine(
+          io.stdout,
+          `Deleted ${amount(pruned.versions, 'version')} (${byteAmount(pruned.bytes)} of history).`,
+        );
+      }),
+    );
+}
+
+interface Options {
+  from?: string;
+  to?: string;
+  json?: boolean;
+}
+
+/** `migrate-data`. */
+export function registerMigrateDataCommand(program: Command, openPlace: OpenPlace, io: Io): void {
+  program
+    .command('migrate-data')
+    .description(
+      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source stays as it is.',
+    )
+    .option('--from <place>', 'a folder (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
+    .option(
+      '--to <place>',
+      'a URL or a folder; default: DATABASE_URL, which keeps its password out of the shell',
+    )
+    .option('--json', 'print JSON: the rows of each table, and a SHA-256 of them')
+    .addHelpText(
+      'after',
+      `
+The target is migrated first. It may already contain part of the source, from an interrupted run: run the command again to continue with the first missing
+tenant. Each tenant is copied in one transaction, which commits only if the rows of both databases match in number and hash.
+
+Examples:
+  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate-data --from ./data
+  memory-service migrate-data --from postgres://user:password@localhost/memory --to ./copy`,
+    )
+    .action(async (options: Options) => {
+      const from = options.from ?? (process.env.DATA_DIR || './data');
+      const to = options.to ?? process.env.DATABASE_URL;
+      if (!to) throw new OperatorError('Name the target with --to, or set DATABASE_URL.');
+      if (isSame(from, to)) throw new OperatorError('The source and the target are the same database.');
+      const source = await openPlace(from, { migrate: false });
+      try {
+        const target = await openPlace(to, { migrate: true });
+        try {
+          report(await migrate(source, target, io), options, io);
+        } finally {
+          await target.close();
+        }
+      } finally {
+        await source.close();
+      }
+    });
+}
+
+/** Of folders also under another name: to open one twice would destroy it. */
+function isSame(from: string, to: string): boolean {
+  if (from === to) return true;
+  return [from, to].every((place) => existsSync(place)) && realpathSync(from) === realpathSync(to);
+}
+
+function migrate(source: Database, target: Database, io: Io): Promise<Migrated> {
+  return audited({ database: target, io }, 'migrateData', {}, async (note) => {
+    const progress = new Lines(io);
+    const migrated = await migrateData(source, target, (now) => progress.update(now)).finally(() =>
+      progress.end(),
+    );
+    if (migrated === undefined) {
+      throw new OperatorError('Another process is copying data into the target. Wait until it finishes.');
+    }
+    const { tenants, alreadyThere, rows, bytes } = migrated;
+    note({ details: { tenants, already_there: alreadyThere, rows, bytes } });
+    return migrated;
+  });
+}
+
+function report(migrated: Migrated, { json }: Options, io: Io): void {
+  if (json) {
+    printJson(io.stdout, migrated);
+    return;
+  }
+  const { tenants, alreadyThere, rows, bytes } = migrated;
+  const before = alreadyThere === 0 ? '' : ` (${alreadyThere} from before)`;
+  printLine(
+    io.stdout,
+    `Both databases have ${amount(tenants, 'tenant')}${before} with ${amount(rows, 'row')}, ${byteAmount(bytes)}: compared by number and SHA-256.`,
+  );
+}
+
+/** Rows between two lines, where the output is no terminal. */
+const ROWS_A_LINE = 100_000;
+
+/** Shows the progress: on a terminal in one line, otherwise a line whenever much has been done. */
+class Lines {
+  readonly #io: Io;
+  #last: MigrationProgress = { tenants: 0, of: 0, rows: 0 };
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  update(now: MigrationProgress): void {
+    const { stderr } = this.#io;
+    const { tenants, of, rows } = now;
+    const line = `Copied ${tenants} of ${amount(of, 'tenant')}, ${amount(rows, 'row')}`;
+    if (stderr.isTTY) stderr.write(`\r${line}`);
+    else if (isMuch(this.#last, now)) printLine(stderr, `${line}.`);
+    else return;
+    this.#last = now;
+  }
+
+  end(): void {
+    if (this.#io.stderr.isTTY) this.#io.stderr.write('\r\u001b[K');
+  }
+}
+
+function isMuch(last: MigrationProgress, { tenants, of, rows }: MigrationProgress): boolean {
+  return rows - last.rows >= ROWS_A_LINE || (tenants - last.tenants) * 10 >= of;
+}

@@ -1,0 +1,380 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { OperatorError } from '../errors/errors.ts';
+import type { ChangeOptions } from '../history/apply.ts';
+import { History } from '../history/history.ts';
+import { type Changes, countsOf, type FileChange, summary } from '../history/log.ts';
+import {
+  countErasableDirectories,
+  type ErasurePreview,
+  eraseDirectories,
+  eraseVersion,
+  previewErasure,
+  type RemainingVersion,
+} from '../history/redact.ts';
+import { restoreAt, restoreVersion } from '../history/restore.ts';
+import { conflictText, revert } from '../history/revert.ts';
+import { shownTime } from '../history/time-text.ts';
+import { fullVersionId, type Version } from '../history/version.ts';
+import { amount } from '../lib/units.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
+import {
+  memoryPath,
+  TIME_HELP,
+  tenantId,
+  timeArgument,
+  timeOf,
+  VERSION_HELP,
+  versionArgument,
+} from './arguments.ts';
+import { confirm, type Io, Progress, print } from './io.ts';
+import { bySource, checkActor, sourceOption } from './log.ts';
+import { formatJson, printJson, printLine } from './output.ts';
+import { audited, type Open, operatorOrigin, withDatabase, withTenant } from './session.ts';
+
+interface RestoreOptions {
+  at?: string;
+  version?: string;
+  dryRun?: boolean;
+  plan?: string;
+  json?: boolean;
+}
+
+/** `restore`: a tenant's memory, or a part of it, as it was. */
+export function registerRestoreCommand(program: Command, open: Open, io: Io = process): void {
+  program
+    .command('restore')
+    .description(
+      'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, nothing changes. Another restore undoes it.',
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument(
+      '[path]',
+      'the file or directory (default: the whole memory); with --version, where to put its content',
+      memoryPath,
+    )
+    .addOption(new Option('--at <time>', 'the time to restore').argParser(timeArgument).conflicts('version'))
+    .option('--version <id>', VERSION_HELP, versionArgument)
+    .option(...DRY_RUN)
+    .option(...PLAN)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}
+${CHANGE_LINES}
+
+Examples:
+  memory-service restore acme --at 2h --dry-run
+  memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z
+  memory-service restore acme --version 01a20877-6010
+  memory-service restore acme /memories/old-notes.md --version 01a20877-6010`,
+    )
+    .action((tenant: string, path: MemoryPath | undefined, options: RestoreOptions, command: Command) => {
+      if (options.at === undefined && options.version === undefined) {
+        command.error('error: requires --at <time> or --version <id>');
+      }
+      return withDatabase(open, async ({ config, database }) => {
+        const { dryRun = false, json = false } = options;
+        const changes = await audited({ database, io }, 'restore', { tenant, dryRun }, async (note) => {
+          const made = await restore(database, tenant, path, options, changeOptions(config, options));
+          note({ details: countsOf(made) });
+          return made;
+        });
+        if (json) return print(io.stdout, [formatJson({ tenant, dryRun, ...changes })]);
+        await print(io.stdout, changeLines(changes.files));
+        io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${summary(changes)}.\n`);
+      });
+    });
+}
+
+async function restore(
+  database: Database,
+  tenant: string,
+  path: MemoryPath | undefined,
+  { at, version }: RestoreOptions,
+  options: ChangeOptions,
+): Promise<Changes> {
+  if (at !== undefined) {
+    return restoreAt(database, tenant, { path: path ?? ROOT, at: await timeOf(database, at) }, options);
+  }
+  const id = await fullVersionId(database, tenant, version ?? '');
+  return restoreVersion(database, tenant, { version: id, path }, options);
+}
+
+const CONFLICTS = 3;
+
+interface RevertOptions {
+  by?: string;
+  source?: string;
+  since: string;
+  until?: string;
+  dryRun?: boolean;
+  plan?: string;
+  json?: boolean;
+}
+
+/** `revert`: what one actor did is undone. */
+export function registerRevertCommand(program: Command, open: Open, io: Io = process): void {
+  program
+    .command('revert')
+    .description(
+      'Undo what one actor has done since a time, and nothing else. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option(
+      '--by <actor>',
+      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
+    )
+    .addOption(
+      sourceOption('instead of --by: undo what was written with keys of this source: web, import, …'),
+    )
+    .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
+    .option(
+      '--until <time>',
+      'undo changes up to this time (default: now), and keep later ones',
+      timeArgument,
+    )
+    .option(...DRY_RUN)
+    .option(...PLAN)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}
+${CHANGE_LINES}
+
+Examples:
+  memory-service revert acme --by laptop --since 3d --dry-run
+  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
+  memory-service revert acme --by laptop --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z`,
+    )
+    .action((tenant: string, options: RevertOptions, command: Command) => {
+      const { source, by = source === undefined ? undefined : bySource(source) } = options;
+      if (by === undefined) command.error('error: requires --by <actor> or --source <source>');
+      return withDatabase(open, async ({ config, database }) => {
+        const { dryRun = false, json = false } = options;
+        const since = await timeOf(database, options.since);
+        const until = options.until === undefined ? undefined : await timeOf(database, options.until);
+        const progress = new Progress(io.stderr, 'Read', 'version');
+        const onProgress = (versions: number) => progress.update(versions);
+        const change = { ...changeOptions(config, options), onProgress };
+        const reverted = await audited({ database, io }, 'revert', { tenant, dryRun }, async (note) => {
+          const made = await revert(database, tenant, { by, since, until }, change).finally(() =>
+            progress.end(),
+          );
+          note({ details: { ...countsOf(made), conflicts: made.conflicts.length } });
+          return made;
+        });
+        const { conflicts } = reverted;
+        if (reverted.files.length + conflicts.length === 0)
+          await checkActor(new History(database), tenant, by);
+        if (json) {
+          await print(io.stdout, [formatJson({ tenant, dryRun, ...reverted })]);
+        } else {
+          await print(io.stdout, changeLines(reverted.files));
+          const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
+          const verb = dryRun ? 'Would revert' : 'Reverted';
+          io.stderr.write(
+            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}${end}: ${summary(reverted)}.\n`,
+          );
+        }
+        if (conflicts.length === 0) return;
+        const list = conflicts.map((conflict) => `\n  ${conflictText(conflict)}`).join('');
+        throw new OperatorError(`${amount(conflicts.length, 'conflict')}; not fully reverted:${list}`, {
+          exitCode: CONFLICTS,
+        });
+      });
+    });
+}
+
+/** The options of a command that changes many files: as the operator, within the configured limits. */
+export function changeOptions(
+  config: Config,
+  { dryRun = false, plan }: { dryRun?: boolean; plan?: string },
+): ChangeOptions {
+  return {
+    origin: operatorOrigin(),
+    defaults: tenantDefaults(config),
+    dryRun,
+    expectedPlan: plan,
+  };
+}
+
+/** A line for each file. */
+export function* changeLines(files: Iterable<FileChange>): Generator<string> {
+  for (const file of files) {
+    if (file.change === 'renamed') {
+      yield `${file.contentChanged ? 'RM' : 'R'} ${file.from} -> ${file.path}\n`;
+    } else {
+      yield `${LETTERS[file.change]} ${file.path}\n`;
+    }
+  }
+}
+
+const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
+
+/** What the help of a command that prints `changeLines` says of them. */
+export const CHANGE_LINES =
+  'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
+
+export const DRY_RUN = [
+  '--dry-run',
+  'run all checks and show what would change, and change nothing',
+] as const;
+
+export const PLAN = [
+  '--plan <plan>',
+  'change nothing unless the changes are still those that --dry-run --json showed with this plan',
+  planArgument,
+] as const;
+
+function planArgument(given: string): string {
+  if (/^[0-9a-f]{64}$/.test(given)) return given;
+  throw new InvalidArgumentError('it is the plan that --dry-run --json shows.');
+}
+
+interface Options {
+  dryRun?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
+
+/** `redact`: removes a secret from the history. */
+export function registerRedactCommand(program: Command, open: Open, io: Io): void {
+  program
+    .command('redact')
+    .description('Permanently remove the path and content of a version that is no longer live.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument(
+      '<version>',
+      'ID of the version, from `log`, or its first characters; or the path of a deleted directory',
+      subjectArgument,
+    )
+    .option('--dry-run', 'list what would be redacted, and what may still contain the text or the path')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Other versions of the file with the same content, such as those before a rename, are redacted as well, and so are all
+stored results of the tenant: a retried request learns that its result was redacted. Backups keep the text
+until you delete them.
+
+Versions with different content stay, even if they contain the same secret. --dry-run lists the other versions
+of the file, and the versions of other files that share a line or a path with it. Redact each that has the secret.
+
+With a path, it removes the names of the deleted directories there and below, once the versions of their
+files are redacted: for a directory that was empty when it was renamed or deleted.
+
+Examples:
+  memory-service redact acme 01a20877-6010 --dry-run
+  memory-service redact acme 01a20877-6010
+  memory-service redact acme /memories/old-name`,
+    )
+    .action((tenant: string, subject: Subject, options: Options) =>
+      withTenant(open, tenant, async ({ database }) => {
+        const { dryRun, yes, json = false } = options;
+        if (subject.kind === 'path') return redactPath(database, tenant, subject.path, options, io);
+        const id = await fullVersionId(database, tenant, subject.version);
+        const preview = () => previewErasure(new History(database), tenant, id);
+        if (dryRun) return showPreview(await preview(), json, io);
+        if (!yes) {
+          if (io.stdin.isTTY) await print(io.stderr, previewLines(await preview()));
+          const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
+          await confirm(io, question, 'Nothing was redacted.');
+        }
+        const redacted = await audited(
+          { database, io },
+          'redactVersion',
+          { tenant, details: { version: id } },
+          () => eraseVersion(database, tenant, id, operatorOrigin()),
+        );
+        if (json) return printJson(io.stdout, redacted);
+        printLine(
+          io.stdout,
+          `Redacted versions: ${redacted.versions}, stored results: ${redacted.storedResults}.`,
+        );
+        if (redacted.samePath > 0) {
+          printLine(
+            io.stdout,
+            `Other versions that still have a redacted path: ${redacted.samePath}. Redact them too if it is a secret.`,
+          );
+        }
+        if (redacted.drafts.length > 0) {
+          printLine(
+            io.stdout,
+            `Open drafts that still have the file: ${redacted.drafts.join(', ')}. Close them, or delete and redact it there.`,
+          );
+        }
+      }),
+    );
+}
+
+function subjectArgument(value: string): Subject {
+  return value.startsWith('/')
+    ? { kind: 'path', path: memoryPath(value) }
+    : { kind: 'version', version: versionArgument(value) };
+}
+
+async function redactPath(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+  { dryRun, yes, json }: Options,
+  io: Io,
+): Promise<void> {
+  if (dryRun) {
+    const directories = await countErasableDirectories(database, tenant, path);
+    if (json) return printJson(io.stdout, { dryRun, directories });
+    return printLine(
+      io.stdout,
+      `Would redact directories: ${directories}, and all stored results of ${tenant}.`,
+    );
+  }
+  if (!yes) {
+    const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
+    await confirm(io, question, 'Nothing was redacted.');
+  }
+  const redacted = await audited({ database, io }, 'redactDirectories', { tenant }, () =>
+    eraseDirectories(database, tenant, path),
+  );
+  if (json) return printJson(io.stdout, redacted);
+  const { directories, storedResults } = redacted;
+  printLine(io.stdout, `Redacted directories: ${directories}, stored results: ${storedResults}.`);
+}
+
+async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Promise<void> {
+  if (!json) return print(io.stdout, previewLines(preview));
+  const { redacted, remaining, lines } = preview;
+  printJson(io.stdout, {
+    dryRun: true,
+    redacted: redacted.map(named),
+    remaining: remaining.map(({ version, ...what }) => ({ ...named(version), ...what })),
+    lines,
+  });
+}
+
+const named = ({ id, memoryId, path, createdAt }: Version) => ({ id, memoryId, path, createdAt });
+
+function* previewLines({ redacted, remaining, lines }: ErasurePreview): Generator<string> {
+  if (redacted.length === 0) yield 'This version is already redacted.\n';
+  else yield `These versions and all stored results of the tenant would be redacted:\n`;
+  for (const version of redacted) yield line(version);
+  if (remaining.length === 0) return;
+  yield '\nThese are kept and may contain the same text or path. Redact each one that does:\n';
+  for (const each of remaining) yield line(each.version, whatItHas(each, lines));
+}
+
+const line = ({ createdAt, id, path }: Version, also = '') =>
+  `  ${shownTime(createdAt).padEnd(27)}  ${id}  ${path}${also}\n`;
+
+function whatItHas({ isLive, hasPath, sharedLines }: RemainingVersion, lines: number): string {
+  const has = [
+    ...(hasPath ? ['the path'] : []),
+    ...(lines > 0 ? [`${sharedLines} of ${amount(lines, 'line')}`] : []),
+  ];
+  return `${isLive ? ' (live)' : ''}: ${has.join(', ') || 'the same file'}`;
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { testQuery } from '../../test/support/query.ts';
+import { BatchQueue } from './batch-queue.ts';
+import type { BatchQuery, QueryExecutor } from './query.ts';
+
+const batch: BatchQuery = testQuery(
+  'reads',
+  ['tenant'],
+  'SELECT item FROM unnest($1::text[]) WITH ORDINALITY AS c (tenant, item)',
+);
+const query = testQuery<{ tenant: string }, { tenant: string }>(
+  'read',
+  ['tenant'],
+  'SELECT $1 AS tenant',
+  batch,
+);
+
+it('sends what a batch leaves one at a time for each tenant', async () => {
+  const running = new Map<string, number>();
+  let most = 0;
+  let mostOfOne = 0;
+  const change = (tenant: string, by: number) => {
+    running.set(tenant, (running.get(tenant) ?? 0) + by);
+    most = Math.max(
+      most,
+      [...running.values()].reduce((sum, each) => sum + each),
+    );
+    mostOfOne = Math.max(mostOfOne, ...running.values());
+  };
+  const single = (async (_, { tenant }) => {
+    change(String(tenant), 1);
+    await new Promise(setImmediate);
+    change(String(tenant), -1);
+    return { rows: [{ tenant }], count: 1 };
+  }) as QueryExecutor;
+  const batched = (async () => ({ rows: [], count: 0 })) as QueryExecutor;
+  const queue = new BatchQueue({ batched, single }, 32);
+
+  const tenants = Array.from({ length: 12 }, (_, i) => `t${i % 3}`);
+  const results = await Promise.all(tenants.map((tenant) => queue.query(query, { tenant })));
+  expect(results.map(({ rows }) => rows[0]?.tenant)).toStrictEqual(tenants);
+  expect([mostOfOne, most]).toStrictEqual([1, 3]);
+});

@@ -1,0 +1,292 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { OperatorError } from '../errors/errors.ts';
+
+/*
+ * Citus, the extension that spreads tables over several Postgres servers. All rows of a tenant are on one shard, and a write is one call of
+ * a database function there. See docs/scaling.md.
+ */
+
+/** Sharded by tenant; the others go where `tenants` goes. */
+export const TENANT_TABLES = [
+  'public.tenants',
+  'public.entries',
+  'public.versions',
+  'public.past_directories',
+  'public.idempotency_keys',
+  'public.tenant_usage',
+  'public.drafts',
+  'public.draft_base',
+];
+
+/**
+ * Copied to every node, and changed on all of them at once. API keys are looked up before their tenant is known, so any node can do it, also
+ * while another one is down, and a revoked key is refused everywhere at once.
+ */
+export const REFERENCE_TABLES = ['public.api_keys', 'drizzle.__drizzle_migrations'];
+
+/**
+ * Stored on the coordinator only; the workers pass their statements on to it. The audit trail is written before and after every
+ * administrative change, also while a worker is down, and has events without a tenant. So one node has all of it, and its pages are complete.
+ */
+export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage'];
+
+/** Every table of the service, each in one of the three places. */
+export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];
+
+/** The functions that the service's statements call. A call runs on the node that has the tenant, which is the first argument. */
+export const DELEGATED_FUNCTIONS = [
+  'memory_create',
+  'memory_write',
+  'memory_delete',
+  'memory_rename',
+  'memory_record_failure',
+  'memory_store_create',
+  'memory_store_update',
+  'memory_store_delete',
+  'memory_expire',
+  'memory_erase_entries',
+  'memory_erase_history',
+  'memory_prune_old',
+  'memory_prune_excess',
+  'memory_begin_change',
+  'memory_reserve',
+  'memory_redact',
+  'memory_redact_directories',
+  'memory_restore',
+  'memory_restore_excess',
+  'memory_merge_clear',
+  'memory_merge_write',
+  'memory_contents',
+  'memory_past_contents',
+  'memory_replace_content',
+];
+
+/** Whether the database has the extension. */
+export async function hasCitus(client: pg.ClientBase): Promise<boolean> {
+  return (await client.query("SELECT FROM pg_extension WHERE extname = 'citus'")).rowCount === 1;
+}
+
+/**
+ * How each table is distributed: by which column, as a `reference` table, on the `coordinator`, in `another way`, or null: Citus does not
+ * know it.
+ */
+export const TABLE_STATES = `
+SELECT w.name, CASE
+    WHEN p.logicalrelid IS NULL THEN NULL
+    WHEN p.partmethod = 'n' AND p.repmodel = 't' THEN 'reference'
+    WHEN p.partmethod = 'n' AND p.repmodel = 's' AND p.colocationid = 0 THEN 'coordinator'
+    WHEN p.partmethod = 'h' AND p.colocationid = tenants.colocationid THEN column_to_column_name(p.logicalrelid, p.partkey)
+    ELSE 'another way'
+  END AS state
+FROM unnest($1::text[]) WITH ORDINALITY AS w (name, item)
+LEFT JOIN pg_dist_partition AS p ON p.logicalrelid = to_regclass(w.name)
+LEFT JOIN pg_dist_partition AS tenants ON tenants.logicalrelid = to_regclass('public.tenants')
+ORDER BY w.item`;
+
+/** The delegated functions that are not distributed yet, with those of earlier releases that have the same name. */
+export const UNDISTRIBUTED_FUNCTIONS = `
+SELECT f.oid::regprocedure::text AS name FROM pg_proc AS f
+WHERE f.pronamespace = 'public'::regnamespace AND f.proname = ANY ($1::text[]) AND f.proargnames[1] = 'p_tenant'
+  AND NOT EXISTS (
+    SELECT FROM pg_dist_object AS d
+    WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.distribution_argument_index = 0
+  )`;
+
+/** Whether all tables ($1) and functions ($2) are distributed. */
+export const IS_DISTRIBUTED = `
+SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES}) AS t WHERE t.state IS NULL)
+  AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$2')}) AS "isDistributed"`;
+
+/**
+ * `plan_cache_mode` of the sessions that Citus opens on each node that responds. They have the setting of the node's database, not that of the
+ * session which they work for.
+ */
+export const PLAN_CACHE_MODES = `
+SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database
+FROM run_command_on_all_nodes($$SELECT current_setting('plan_cache_mode')$$) AS r JOIN pg_dist_node AS n ON n.nodeid = r.nodeid
+WHERE r.success ORDER BY n.groupid, n.nodeid`;
+
+export interface PlanCacheMode {
+  node: string;
+  mode: string;
+  database: string;
+}
+
+/** Says which nodes leak memory and the statement that ends it, in one line; undefined: none does. */
+export function describeLeakingNodes(modes: readonly PlanCacheMode[]): string | undefined {
+  const leaking = modes.filter(({ mode }) => mode !== 'force_custom_plan');
+  const [first] = leaking;
+  if (first === undefined) return undefined;
+  const nodes = leaking.map(({ node, mode }) => `${node} (${mode})`).join(', ');
+  const database = `"${first.database.replaceAll('"', '""')}"`;
+  return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${nodes}. On each of these nodes, run: ALTER DATABASE ${database} SET plan_cache_mode = force_custom_plan`;
+}
+
+/** The oldest one that the tests run on. */
+const OLDEST_MAJOR_VERSION = 13;
+
+/**
+ * Checks the cluster, and sets that Citus visits the shards of a table one after the other: only so can one transaction of a migration
+ * change tables of several kinds.
+ *
+ * @throws OperatorError when the cluster cannot be migrated as it is
+ */
+export async function prepareCluster(client: pg.ClientBase): Promise<void> {
+  const version = await versionOf(client);
+  if (Number.parseInt(version, 10) < OLDEST_MAJOR_VERSION) {
+    throw new OperatorError(
+      `The database has Citus ${version}, and memory-service needs ${OLDEST_MAJOR_VERSION} or newer. Update Citus on every node, then run ALTER EXTENSION citus UPDATE on each.`,
+    );
+  }
+  const [node] = await rows<{ isCoordinator: boolean }>(
+    client,
+    'SELECT citus_is_coordinator() AS "isCoordinator"',
+  );
+  if (!node?.isCoordinator) {
+    throw new OperatorError(
+      'The database is a worker of a Citus cluster, and only the coordinator can be migrated. Run memory-service migrate with a DATABASE_URL of the coordinator first.',
+    );
+  }
+  const [coordinator] = await rows<{ isRegistered: boolean }>(client, COORDINATOR_IS_REGISTERED);
+  if (!coordinator?.isRegistered) {
+    throw new OperatorError(
+      "The workers do not know the coordinator of the Citus cluster. Run SELECT citus_set_coordinator_host('its host name', 5432) there, then memory-service migrate.",
+    );
+  }
+  const workers = await rows<Worker>(client, WORKERS);
+  const faults = workers.map((worker) => faultOf(worker, version)).filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw new OperatorError(faults.join('\n'));
+  await client.query("SET citus.multi_shard_modify_mode = 'sequential'");
+}
+
+const VERSION = "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'";
+
+/** A cluster without workers registers its coordinator by itself. */
+const COORDINATOR_IS_REGISTERED = `
+SELECT NOT EXISTS (SELECT FROM pg_dist_node) OR EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isRegistered"`;
+
+async function versionOf(client: pg.ClientBase): Promise<string> {
+  const [extension] = await rows<{ version: string }>(client, VERSION);
+  if (extension === undefined) throw new Error('The extension citus is gone.');
+  return extension.version;
+}
+
+interface Worker {
+  name: string;
+  success: boolean;
+  /** The version of its extension; empty: it has none. */
+  result: string;
+}
+
+const WORKERS = `
+SELECT nodename || ':' || nodeport AS name, success, result
+FROM run_command_on_workers($$${VERSION}$$)`;
+
+function faultOf({ name, success, result }: Worker, version: string): string | undefined {
+  if (!success) {
+    return `The worker ${name} does not respond to the coordinator. Start it, or take it out of the cluster with SELECT citus_remove_node.`;
+  }
+  if (result === '') {
+    return `The worker ${name} does not have the extension citus in this database. Run CREATE EXTENSION citus there.`;
+  }
+  if (result !== version) {
+    return `The worker ${name} has Citus ${result}, and the coordinator has ${version}. Update the older one, then run ALTER EXTENSION citus UPDATE on it.`;
+  }
+  return undefined;
+}
+
+/**
+ * Distributes the tables and functions that are not distributed yet, with their rows, all or none. Writes wait meanwhile.
+ *
+ * @param folder of the migrations
+ * @throws OperatorError when a table is distributed in another way than the service needs
+ */
+export async function distribute(client: pg.ClientBase, folder: string): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    const tenantTables = await localTables(client, TENANT_TABLES, (table) =>
+      table === 'public.tenants' ? 'id' : 'tenant_id',
+    );
+    await distributeByTenant(client, tenantTables);
+    const referenceTables = await localTables(client, REFERENCE_TABLES, () => 'reference');
+    for (const table of referenceTables) await client.query('SELECT create_reference_table($1)', [table]);
+    // After the others: the first of them registers the coordinator of a cluster without workers.
+    for (const table of await localTables(client, COORDINATOR_TABLES, () => 'coordinator')) {
+      await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);
+    }
+    await copyFunctions(client);
+    await client.query(readFileSync(join(folder, 'citus/memory_hold_shard.sql'), 'utf8'));
+    const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);
+    for (const { name } of functions) await client.query(DISTRIBUTE_FUNCTION, [name]);
+    // The rows were copied to the shards.
+    for (const table of [...tenantTables, ...referenceTables]) {
+      await client.query('SELECT truncate_local_data_after_distributing_table($1)', [table]);
+    }
+    await client.query('COMMIT');
+    if (tenantTables.length > 0) await client.query(`ANALYZE ${tenantTables.join(', ')}`);
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}
+
+const LOCAL_FUNCTIONS = `
+SELECT pg_get_functiondef(f.oid) AS source FROM pg_proc AS f
+WHERE f.pronamespace = 'public'::regnamespace AND f.proname LIKE 'memory\\_%'
+  AND NOT EXISTS (SELECT FROM pg_dist_object AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid)
+ORDER BY f.oid`;
+
+/** Creates on the workers the functions that were created before there was a cluster. Citus passes new ones on by itself. */
+async function copyFunctions(client: pg.ClientBase): Promise<void> {
+  for (const { source } of await rows<{ source: string }>(client, LOCAL_FUNCTIONS))
+    await client.query(source);
+}
+
+const DISTRIBUTE_FUNCTION =
+  "SELECT create_distributed_function($1::regprocedure, 'p_tenant', colocate_with => 'public.tenants')";
+
+/** @throws OperatorError when one is distributed, but not as `wanted` */
+async function localTables(
+  client: pg.ClientBase,
+  tables: readonly string[],
+  wanted: (table: string) => string,
+): Promise<string[]> {
+  const states = await rows<{ name: string; state: string | null }>(client, TABLE_STATES, [tables]);
+  const wrong = states.filter(({ name, state }) => state !== null && state !== wanted(name));
+  if (wrong.length > 0) {
+    const names = wrong.map(({ name }) => name);
+    throw new OperatorError(
+      `Citus distributes ${names.join(', ')} in another way than memory-service needs. For each of them, run SELECT undistribute_table('${names[0]}', cascade_via_foreign_keys => true) on the coordinator, then memory-service migrate.`,
+    );
+  }
+  return states.filter(({ state }) => state === null).map(({ name }) => name);
+}
+
+const FOREIGN_KEYS = `
+SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
+FROM pg_constraint WHERE contype = 'f' AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[]))`;
+
+/** A foreign key holds between two tables that are both distributed, so those of the tables are dropped and added again. */
+async function distributeByTenant(client: pg.ClientBase, tables: string[]): Promise<void> {
+  const keys = await rows<{ table: string; name: string; definition: string }>(client, FOREIGN_KEYS, [
+    tables,
+  ]);
+  for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  for (const table of tables) {
+    const isFirst = table === 'public.tenants';
+    await client.query('SELECT create_distributed_table($1, $2, colocate_with => $3)', [
+      table,
+      isFirst ? 'id' : 'tenant_id',
+      isFirst ? 'none' : 'public.tenants',
+    ]);
+  }
+  for (const { table, name, definition } of keys) {
+    await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+  }
+}
+
+async function rows<Row>(client: pg.ClientBase, sql: string, values: unknown[] = []): Promise<Row[]> {
+  return (await client.query(sql, values)).rows;
+}

@@ -1,0 +1,178 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { OperatorError } from '../errors/errors.ts';
+
+/** The major version of PGlite's Postgres. A folder of another version cannot be opened. */
+const POSTGRES_VERSION = '18';
+
+const RESTORE =
+  'Restore the folder from a backup, or set DATA_DIR to another folder to start with an empty database.';
+const OWN_FILES = 'Make this user the owner of the folder and all files in it.';
+const CHANGE = 'Set DATA_DIR to a folder on a local disk that this user may read and write.';
+
+/** An error for an embedded database that is damaged or unreadable. */
+export function damagedDatabase(folder: string, reason: string): OperatorError {
+  const advice = reason.endsWith('Permission denied') ? OWN_FILES : RESTORE;
+  return new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${advice}`);
+}
+
+/**
+ * Checks whether there is a database in a folder. PGlite would create an empty one in any folder without `PG_VERSION`, and the memory
+ * would look lost.
+ *
+ * @returns false when there is none yet
+ * @throws OperatorError when the folder contains something else, or a damaged database
+ */
+export function hasDatabase(folder: string): boolean {
+  try {
+    if (!existsSync(folder) || readdirSync(folder).length === 0) return false;
+    if (!existsSync(join(folder, 'PG_VERSION'))) throw damagedDatabase(folder, 'PG_VERSION is missing');
+    const version = readFileSync(join(folder, 'PG_VERSION'), 'latin1').trim();
+    if (version === POSTGRES_VERSION) return true;
+    if (!/^\d{1,3}$/.test(version)) throw damagedDatabase(folder, 'PG_VERSION holds no version');
+    throw new OperatorError(
+      `The embedded database in ${folder} is of PostgreSQL ${version}, and this version of memory-service needs ${POSTGRES_VERSION}. Export the memory with the version of memory-service that wrote it, and import it into another DATA_DIR.`,
+    );
+  } catch (error) {
+    throw explainFileError(folder, error);
+  }
+}
+
+/** Turns an error of the file system into one that says what to do. Returns other errors unchanged. */
+function explainFileError(folder: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  const reason = FILE_ERRORS[code] ?? code;
+  const advice = code === 'ENOSPC' ? 'Make room on its disk.' : CHANGE;
+  return new OperatorError(`The data directory ${folder} cannot be used: ${reason}. ${advice}`);
+}
+
+const FILE_ERRORS: Partial<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its disk is full',
+  EDQUOT: "this user's disk quota is used up",
+  EEXIST: 'it is not a folder',
+  ENOTDIR: 'it is not a folder, or is below a file',
+  ENOENT: 'it cannot be created there',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'its name is too long',
+};
+
+/**
+ * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that reports ENOENT, such as
+ * `/proc`.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it in the meantime.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** Another process uses the embedded database. Two processes would destroy it. */
+export class DataDirectoryInUse extends OperatorError {
+  constructor(folder: string, user = 'another process') {
+    super(
+      `The data directory ${folder} is in use by ${user}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
+    );
+  }
+}
+
+/** SQLite's result code for a file that another connection has locked. */
+const SQLITE_BUSY = 5;
+
+/**
+ * Locks the folder for this process, until the returned function is called or the process ends in any way. The kernel holds the lock, on
+ * the file `memory-service.lock` (docs/decisions/0021-lock-of-the-data-directory.md), which is never deleted.
+ *
+ * @throws DataDirectoryInUse naming the other process
+ * @throws OperatorError when the folder cannot be written
+ */
+export function lockDataDirectory(folder: string): () => void {
+  const pidFile = join(folder, 'memory-service.pid');
+  try {
+    makeFolder(resolve(folder));
+    const lock = lockFile(join(resolve(folder), 'memory-service.lock'));
+    if (lock === undefined) throw new DataDirectoryInUse(folder, readHolder(pidFile));
+    const unlock = () => {
+      rmSync(pidFile, { force: true });
+      lock.close();
+    };
+    try {
+      writeFileSync(pidFile, `${process.pid} ${hostname()}\n`);
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+    return unlock;
+  } catch (error) {
+    throw explainFileError(folder, error);
+  }
+}
+
+/**
+ * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction that writes. The
+ * file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in this process may open the file.
+ *
+ * @returns undefined when another connection has locked it
+ */
+function lockFile(path: string): DatabaseSync | undefined {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new (loadSqlite().DatabaseSync)(path);
+    // With a journal in memory, there is no second file.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    const { errcode, errstr } = error as { errcode?: number; errstr?: string };
+    if (errcode === undefined) throw error;
+    if (errcode === SQLITE_BUSY) return undefined;
+    // Throws the reason where the file system has one.
+    closeSync(openSync(path, 'r+'));
+    throw Object.assign(new Error(), { code: `memory-service.lock cannot be locked (${errstr})` });
+  }
+}
+
+/** Loads SQLite without Node's warning that it is experimental in some versions. */
+function loadSqlite(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Names the process that has locked the folder. Its ID belongs to its host, which may be a container. */
+function readHolder(pidFile: string): string | undefined {
+  try {
+    const [, pid, host] = /^(\d+) (\S+)\n$/.exec(readFileSync(pidFile, 'utf8')) ?? [];
+    return pid && `process ${pid} on host ${host}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceError } from '../errors/errors.ts';
+import type { Query, QueryExecutor, TracedRequest, Value } from './query.ts';
+import { describeUnavailability, type Layer } from './unavailability.ts';
+
+export const FOREIGN_KEY_VIOLATION = '23503';
+export const CHECK_VIOLATION = '23514';
+const SERIALIZATION_FAILURE = '40001';
+/** `lock_timeout` expired. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+const DEADLOCK_DETECTED = '40P01';
+const ADMIN_SHUTDOWN = '57P01';
+const CONNECTION_FAILURE = '08006';
+const UNDEFINED_TABLE = '42P01';
+const UNDEFINED_FUNCTION = '42883';
+const INVALID_SCHEMA_NAME = '3F000';
+
+const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
+
+/** SQLSTATEs of a session that was refused. With an open connection, a pooler reports them, which has not sent the statement on. */
+const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
+
+/** The database works, but this statement was not executed in time. */
+const BUSY: ReadonlySet<string> = new Set([
+  LOCK_NOT_AVAILABLE,
+  '57014', // query_canceled (statement_timeout)
+  SERIALIZATION_FAILURE,
+  DEADLOCK_DETECTED,
+]);
+
+/** SQLSTATEs of a server, or a connection to it, that is not available now. By class: */
+const UNAVAILABLE =
+  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014), system error
+  /^(08...|28...|53...|57P..|58...|25006|25P03|3D000|42501)$/;
+
+/** SQLSTATEs of an unavailability that lasts until somebody mends it. */
+const LASTING = /^(28...|3D000|42501)$/;
+
+/** Codes of the system and of TLS, for a connection that fails. */
+const BROKEN_CONNECTION =
+  /^(E(CONN\w+|HOST\w+|NET\w+|NOTFOUND|AI_\w+|PIPE|PROTO|TIMEDOUT)|ERR_(SSL|STREAM|SOCKET)_\w+)$/;
+
+type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
+
+/**
+ * A failed statement or connection. The driver's error is dropped, because its message and detail contain parameters, such as paths and
+ * contents. The SQLSTATE is kept for the log.
+ */
+export class DatabaseError extends ServiceError<DatabaseErrorCode> {
+  override name = 'DatabaseError';
+  /** The SQLSTATE. Undefined for an error of the connection or the driver. */
+  readonly sqlState: string | undefined;
+  /** The SQLSTATE, or else the system's code for an error of the connection, such as ECONNREFUSED. */
+  readonly faultCode: string | undefined;
+  /** Whether the database or the connection was at fault, and not the statement. */
+  readonly isUnavailable: boolean;
+  /** Whether it can pass by itself, such as while the server restarts. */
+  readonly mayPass: boolean;
+  /** Whether nothing was sent, or all of it was rolled back, so that a retry cannot execute anything twice. */
+  readonly neverSent: boolean;
+  /** Whether a session of Citus has found out that its connection to another node is lost. */
+  readonly isNodeLost: boolean;
+  /** The name of the driver's error. */
+  readonly errorName: string;
+  /** Why the database is unavailable, in words that hold no secret. */
+  readonly unavailability: string | undefined;
+
+  /** @param options.connecting whether no connection could be opened, for whatever reason */
+  constructor(error: unknown, { connecting = false }: { connecting?: boolean } = {}) {
+    const layers = [...causeChain(error)];
+    const state = sqlStateOf(layers);
+    const code = state ?? connectionCode(layers);
+    const isServerOrNetwork =
+      state === undefined ? isConnectionFault(layers) : isUnavailableState(state, layers);
+    const isUnavailable = connecting || isServerOrNetwork;
+    const unavailability = isUnavailable ? describeUnavailability(layers, connecting) : undefined;
+    const errorName = error instanceof Error ? error.name : typeof error;
+    // The log has the reason why no connection can be opened once (`ConnectionWatch`), and not for each request.
+    const cause = connecting ? undefined : { sqlState: state, code, errorName, reason: unavailability };
+    super(codeOf(state, isUnavailable), cause);
+    this.sqlState = state;
+    this.faultCode = code;
+    this.errorName = errorName;
+    this.isUnavailable = isUnavailable;
+    this.mayPass = isServerOrNetwork && !LASTING.test(state ?? '');
+    this.isNodeLost = layers.some(({ message }) => typeof message === 'string' && NODE_LOST.test(message));
+    this.neverSent = connecting || this.isNodeLost || SESSION_REFUSED.test(state ?? '');
+    this.unavailability = unavailability;
+  }
+
+  /** Whether it is unknown if the statement was executed, or the database is unavailable. */
+  get outcomeUnknown(): boolean {
+    return this.sqlState === undefined || this.isUnavailable;
+  }
+
+  /** Whether the database was never migrated. */
+  get isNotMigrated(): boolean {
+    return NOT_MIGRATED.has(this.sqlState ?? '');
+  }
+}
+
+function codeOf(state: string | undefined, isUnavailable: boolean): DatabaseErrorCode {
+  if (isUnavailable) return 'database_unavailable';
+  return BUSY.has(state ?? '') ? 'database_busy' : 'internal_error';
+}
+
+/** The server has ended the session, if it calls its error fatal. */
+function isUnavailableState(state: string, layers: readonly Layer[]): boolean {
+  return (
+    UNAVAILABLE.test(state) ||
+    NOT_MIGRATED.has(state) ||
+    layers.some(({ severity }) => severity === 'FATAL' || severity === 'PANIC')
+  );
+}
+
+export function asDatabaseError(error: unknown): DatabaseError {
+  return error instanceof DatabaseError ? error : new DatabaseError(error);
+}
+
+/** Rethrows an error of the driver as a `DatabaseError`. */
+export function throwDatabaseError(error: unknown): never {
+  throw asDatabaseError(error);
+}
+
+/** Rethrows whatever kept a connection from being opened. */
+export function throwConnectionError(error: unknown): never {
+  throw new DatabaseError(error, { connecting: true });
+}
+
+/** How a session of Citus words that a node has died, to which it had a connection. It rolls back the transaction. */
+const NODE_LOST = /^failure on connection marked as essential\b/;
+
+/** Faults that Citus reports with the SQLSTATE of a bug (XX000), by their words, and the SQLSTATEs that they are. */
+const CITUS_FAULTS: readonly [RegExp, string][] = [
+  // It rolls back what comes to a shard while that is being moved or split.
+  [/^could not find valid entry for shard \d+$/, SERIALIZATION_FAILURE],
+  // A session that waits for a worker finds out that its own server is gone.
+  [/^postmaster was shut down, exiting$/, ADMIN_SHUTDOWN],
+  [NODE_LOST, CONNECTION_FAILURE],
+];
+
+function sqlStateOf(layers: readonly Layer[]): string | undefined {
+  for (const { code, message } of layers) {
+    const citusFault = CITUS_FAULTS.find(([words]) => typeof message === 'string' && words.test(message));
+    if (citusFault !== undefined) return citusFault[1];
+    // System codes such as EPIPE also have five letters.
+    if (typeof code === 'string' && /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(code)) return code;
+  }
+  return undefined;
+}
+
+/** An error, its causes, and the errors of an AggregateError (one for each address of a host). */
+function* causeChain(error: unknown, depth = 0): Generator<Layer> {
+  if (typeof error !== 'object' || error === null || depth > 5) return;
+  yield error;
+  if (error instanceof AggregateError) for (const each of error.errors) yield* causeChain(each, depth + 1);
+  if ('cause' in error) yield* causeChain(error.cause, depth + 1);
+}
+
+function connectionCode(layers: readonly Layer[]): string | undefined {
+  return layers.map(({ code }) => code).find((code) => typeof code === 'string') as string | undefined;
+}
+
+// pg gives these no code. The messages are only matched, never shown.
+const DRIVER_FAULT =
+  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end|Query read timeout|Received unexpected|PGlite is clos)/;
+
+function isConnectionFault(layers: readonly Layer[]): boolean {
+  return layers.some(
+    ({ code, message, syscall }) =>
+      (typeof code === 'string' && BROKEN_CONNECTION.test(code)) ||
+      // A socket that is a file.
+      (code === 'ENOENT' && syscall === 'connect') ||
+      (typeof message === 'string' && DRIVER_FAULT.test(message)),
+  );
+}
+
+/**
+ * Runs the work of a transaction. After a fault Postgres refuses all further statements with SQLSTATE 25P02, and turns the commit into a
+ * rollback without saying so. Therefore the work fails with its first fault, whatever it does afterwards.
+ */
+export async function failingWithFirstFault<T>(
+  query: QueryExecutor,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  let fault: unknown;
+  const result = await work(
+    async <Params extends Record<string, Value>, Row>(
+      statement: Query<Params, Row>,
+      params: Params,
+      requests?: readonly TracedRequest[],
+    ) => {
+      if (fault !== undefined) throw fault;
+      try {
+        return await query(statement, params, requests);
+      } catch (error) {
+        fault ??= error;
+        throw fault;
+      }
+    },
+  );
+  if (fault !== undefined) throw fault;
+  return result;
+}
+
+/** Short delays bridge the restart of a pooler or the end of a failover, and cost little while the database is down. */
+const DELAYS_MS = [50, 200];
+
+/**
+ * Retries `work`, at most twice, when the database was unavailable and repeating does no harm.
+ *
+ * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried only when it never
+ *   reached the server
+ */
+export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
+  for (const ms of DELAYS_MS) {
+    try {
+      return await work();
+    } catch (error) {
+      const isWorthRetrying =
+        error instanceof DatabaseError && (repeatable ? error.isUnavailable : error.neverSent);
+      if (!isWorthRetrying) throw error;
+    }
+    await delay(ms * (0.5 + Math.random()));
+  }
+  return work();
+}

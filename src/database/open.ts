@@ -1,0 +1,298 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { type Config, ConfigError, loadConfig, looksLikeUrl } from '../config.ts';
+import { OperatorError } from '../errors/errors.ts';
+import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
+import { DataDirectoryInUse, damagedDatabase, hasDatabase } from './data-directory.ts';
+import { type Database, describeDatabase } from './database.ts';
+import { asDatabaseError } from './errors.ts';
+import { assertCompatible, checkPlanCache, migrate, schemaState } from './migrate.ts';
+import type { EmbeddedEvents } from './pglite-engine.ts';
+import type { StatementTracer } from './query.ts';
+import { connectToServedDatabase } from './served-database.ts';
+
+const UNKNOWN_HOST =
+  'the name does not resolve to an address; set $HOST to an address of this machine, such as 127.0.0.1';
+const LISTEN_FAULTS: Partial<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; set $PORT to another',
+  EACCES: 'this user may not use the port; set $PORT to one above 1023',
+  EADDRNOTAVAIL:
+    'no network interface of this machine has the address; set $HOST to one that has, such as 127.0.0.1',
+  EAFNOSUPPORT:
+    'this machine does not have that kind of address; set $HOST to one that it has, such as 127.0.0.1',
+  ENOTFOUND: UNKNOWN_HOST,
+  EAI_AGAIN: UNKNOWN_HOST,
+};
+const EMBEDDED_FAULTS: Partial<Record<string, string>> = {
+  25006: 'its disk is nearly full; make room, or set DATA_DIR to a folder on another disk',
+  53100: 'its disk is full; make room, or set DATA_DIR to a folder on another disk',
+};
+
+/**
+ * One line on why the service cannot listen, and what to do.
+ *
+ * @param address.variables what the names of the variables for the address begin with
+ */
+export function describeListenFault(
+  { host, port, variables }: { host: string; port: number; variables: '' | 'ADMIN_' },
+  error: unknown,
+): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const reason = (LISTEN_FAULTS[code] ?? code).replace(/\$(?=HOST|PORT)/, variables);
+  return `Cannot listen on ${host}:${port}: ${reason}.`;
+}
+
+/** One line on why the database cannot be used, and what to do. It holds neither the user nor the password. */
+export function describeStartFault(config: Config, error: unknown): string {
+  const { faultCode = '', sqlState, unavailability, errorName } = asDatabaseError(error);
+  const isEmbedded = config.DATABASE_URL === undefined;
+  const code = sqlState ? `SQLSTATE ${sqlState}` : faultCode || errorName;
+  const reason = isEmbedded
+    ? EMBEDDED_FAULTS[faultCode]
+    : (unavailability ?? `${code}; check DATABASE_URL, and the log of the server`);
+  if (reason === undefined) return damagedDatabase(config.DATA_DIR, code).message;
+  return `${capitalize(describeDatabase(config))} cannot be used: ${reason}.`;
+}
+
+/** One line for a command that finds no schema of this version. */
+export function describeUnmigrated(config: Config): string {
+  return `${capitalize(describeDatabase(config))} is not set up for this version. Run memory-service migrate, or start the service.`;
+}
+
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Events of whichever database the configuration names. */
+export type DatabaseEvents = EmbeddedEvents & ConnectionEvents;
+
+const NO_EVENTS: DatabaseEvents = {
+  stopped: () => {},
+  readOnly: () => {},
+  unreachable: () => {},
+  reachable: () => {},
+};
+
+/** Reads the configuration. @throws OperatorError when it is invalid */
+export function configured<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+/**
+ * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`.
+ *
+ * @throws DatabaseError when the server cannot be reached
+ * @throws OperatorError when the embedded database cannot be opened, or another process has it
+ * @throws ConfigError when there is no embedded database here.
+ */
+export async function openDatabase(
+  config: Config,
+  events: DatabaseEvents = NO_EVENTS,
+  tracer?: StatementTracer,
+): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) {
+    const { openPostgres } = await import('./pg.ts');
+    return openPostgres(config.DATABASE_URL, config, events, tracer);
+  }
+  // Imported on demand: the image has no PGlite.
+  const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
+  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
+}
+
+function explainMissingPglite(error: Error & { code?: string }): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('@electric-sql/pglite')) throw error;
+  throw new ConfigError([
+    'DATABASE_URL must be set to a URL such as postgres://user:password@host:5432/database: the embedded database is not installed here',
+  ]);
+}
+
+/** How long a database may take to respond until it is reported. */
+const SLOW_AFTER_MS = 1000;
+const RETRY_AFTER_MS = 1000;
+
+/** Receives a line whenever the database cannot be reached, or does not respond. */
+type Report = (line: string) => void;
+
+/**
+ * Opens the database of the service and migrates it. Creates an embedded one that does not exist. Reports nodes of Citus that leak memory.
+ *
+ * @throws OperatorError when it cannot be used
+ */
+export async function openMigrated(
+  config: Config,
+  events: DatabaseEvents,
+  tracer: StatementTracer | undefined,
+  report: Report,
+): Promise<Database> {
+  const open = () => openDatabase(config, events, tracer);
+  return whenReachable(config, open, (opened) => migrateAndCheck(opened, report), report);
+}
+
+async function migrateAndCheck(database: Database, report: Report): Promise<void> {
+  await migrate(database);
+  await checkPlanCache(database, report);
+}
+
+/**
+ * Opens the configured database for a command.
+ *
+ * @param options.notify receives a line whenever the database is unreachable or reachable again, or its disk is nearly full
+ * @param options.migrate migrates the database; otherwise it must be up to date
+ * @throws OperatorError when it cannot be used
+ */
+export async function openSession(
+  env: NodeJS.ProcessEnv,
+  options: { notify: (line: string) => void; migrate?: boolean },
+): Promise<{ config: Config; database: Database }> {
+  const config = configured(() => loadConfig(env));
+  const events = {
+    ...NO_EVENTS,
+    readOnly: (isReadOnly: boolean) => {
+      if (isReadOnly) options.notify(`The disk with ${config.DATA_DIR} is nearly full: writes are refused.`);
+    },
+  };
+  const open = () => openExistingDatabase(config, events);
+  const work = ready(config, options.migrate ?? false, options.notify);
+  const database = await whenReachable(config, open, work, options.notify);
+  return { config, database };
+}
+
+/**
+ * Opens one end of a move of data: a URL of Postgres, or the folder of an embedded database, which no other process may use meanwhile.
+ *
+ * @param options.migrate migrates the database, and creates an embedded one; otherwise it must exist and be up to date
+ * @throws OperatorError when it cannot be used
+ */
+export async function openPlace(
+  env: NodeJS.ProcessEnv,
+  place: string,
+  options: { notify: (line: string) => void; migrate: boolean },
+): Promise<Database> {
+  const isServer = /^postgres(ql)?:\/\//.test(place);
+  const scheme = /^[a-z][a-z\d+.-]*:\/\//i.exec(place)?.[0];
+  if (!isServer && scheme !== undefined) {
+    throw new OperatorError(
+      `There is no database behind ${scheme} that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.`,
+    );
+  }
+  if (!isServer && looksLikeUrl(place)) {
+    throw new OperatorError(
+      'A place is neither a folder nor a URL: name a folder, or a URL like postgres://user:password@host:5432/database.',
+    );
+  }
+  const config = configured(() =>
+    loadConfig({ ...PATIENT, ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
+  );
+  const open = async () => {
+    if (!isServer && !options.migrate && !hasDatabase(join(place, 'pglite'))) {
+      throw new OperatorError(`There is no embedded database in ${resolve(place)}.`);
+    }
+    return openDatabase(config).catch((error) => {
+      if (!(error instanceof DataDirectoryInUse)) throw error;
+      throw new OperatorError(
+        `A process uses the embedded database in ${place}. Stop the service first: what it would write meanwhile would be missing.`,
+      );
+    });
+  };
+  return whenReachable(config, open, ready(config, options.migrate, options.notify), options.notify);
+}
+
+/** One end of a move waits while the other one reads or writes a whole tenant. */
+const PATIENT = { DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0', DB_STATEMENT_TIMEOUT_MS: '5m' };
+
+/** Migrates a database, or checks that it is up to date. */
+function ready(config: Config, migrates: boolean, report: Report): (opened: Database) => Promise<void> {
+  return async (opened) => {
+    if (migrates) return migrateAndCheck(opened, report);
+    const state = await schemaState(opened);
+    assertCompatible(state);
+    if (state !== 'current') throw new OperatorError(describeUnmigrated(config));
+  };
+}
+
+/**
+ * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process serves it, the
+ * command goes through that process.
+ *
+ * @throws OperatorError when there is none, or the process that uses it accepts no commands
+ */
+async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
+  const { DATA_DIR: folder } = config;
+  const served = await connectToServedDatabase(folder);
+  if (served !== undefined) return served;
+  if (!hasDatabase(join(folder, 'pglite'))) {
+    throw new OperatorError(
+      `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
+    );
+  }
+  // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
+  setFlagsFromString('--liftoff-only');
+  try {
+    return await openDatabase(config, events);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryInUse)) throw error;
+    throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
+  }
+}
+
+const TAKES_NO_COMMANDS =
+  process.platform === 'win32'
+    ? 'On Windows, a service that runs on the embedded database accepts no commands. Stop it first.'
+    : 'That process accepts no commands, because it is still starting or is a command itself. Try again shortly.';
+
+/**
+ * Opens a database and works on it. Retries both for a while, because the database may start after the service, for example with Docker
+ * Compose. Closes the database when the work fails.
+ */
+async function whenReachable(
+  config: Config,
+  open: () => Promise<Database>,
+  work: (database: Database) => Promise<void>,
+  report: Report,
+): Promise<Database> {
+  const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
+  const watch = new ConnectionWatch({
+    unreachable: (fault) => report(`${fault} Trying again.`),
+    reachable: () => report(`Connected to ${describeDatabase(config)}.`),
+  });
+  let database: Database | undefined;
+  for (;;) {
+    try {
+      database ??= await reportingDelay(config, open, report);
+      await work(database);
+      watch.opened();
+      return database;
+    } catch (error) {
+      const isExplained = error instanceof OperatorError || error instanceof ConfigError;
+      if (!isExplained && asDatabaseError(error).mayPass && Date.now() < deadline) {
+        watch.failed(describeStartFault(config, error));
+        await delay(RETRY_AFTER_MS);
+        continue;
+      }
+      await database?.close().catch(() => {});
+      throw isExplained ? explained(error) : new OperatorError(describeStartFault(config, error));
+    }
+  }
+}
+
+/** Reports a server that keeps a connection waiting, before the attempt times out. */
+async function reportingDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
+  if (config.DATABASE_URL === undefined) return open();
+  const line = `Waiting for ${describeDatabase(config)}, which has not responded yet.`;
+  const timer = setTimeout(() => report(line), SLOW_AFTER_MS);
+  try {
+    return await open();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function explained(error: unknown): unknown {
+  return error instanceof ConfigError ? new OperatorError(error.message) : error;
+}

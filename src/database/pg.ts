@@ -1,0 +1,413 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import { OperatorError } from '../errors/errors.ts';
+import { Deadlines } from '../lib/deadlines.ts';
+import { BatchQueue } from './batch-queue.ts';
+import { distribute, hasCitus, prepareCluster } from './citus.ts';
+import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
+import { type Database, describeDatabase, PLANNER, type Snapshot } from './database.ts';
+import {
+  asDatabaseError,
+  DatabaseError,
+  failingWithFirstFault,
+  throwConnectionError,
+  throwDatabaseError,
+} from './errors.ts';
+import { Connection, ConnectionPool } from './pool.ts';
+import { defineQuery, type QueryExecutor, type StatementTracer, traced, type Value } from './query.ts';
+
+/**
+ * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
+ * and on the server (docs/decisions/0002-binary-arrays.md).
+ */
+export function encoded(value: Value | undefined): unknown {
+  return Array.isArray(value) && value.some((each) => typeof each === 'string')
+    ? textArray(value as (string | null)[])
+    : value;
+}
+
+/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
+function textArray(strings: (string | null)[]): Buffer {
+  const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
+  const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
+  buffer.writeInt32BE(1, 0); // dimensions
+  buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
+  buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
+  buffer.writeInt32BE(strings.length, 12);
+  buffer.writeInt32BE(1, 16); // the first index
+  let at = 20;
+  for (const [i, string] of strings.entries()) {
+    at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
+    if (string !== null) at += buffer.write(string, at);
+  }
+  return buffer;
+}
+
+/*
+ * A pooler between the service and Postgres, such as PgBouncer. It takes no settings from a connection that starts, and in transaction mode
+ * a connection may get another session for each transaction. See docs/operations.md#pgbouncer.
+ */
+
+/** Whether a pooler is in between: the process that works is not the one that the connection was told of. */
+export async function usesPooler(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+  // Not in pg's types.
+  const { processID } = client as pg.Client & { processID: number };
+  return rows[0]?.pid !== processID;
+}
+
+/**
+ * Says why the service cannot work through a pooler, and what to do; undefined when it can.
+ *
+ * @param one and `other` are connections through the pooler
+ * @param settings what each session needs
+ */
+export async function describeUnfitPooler(
+  one: pg.Client,
+  other: pg.Client,
+  settings: Record<string, string>,
+): Promise<string | undefined> {
+  if (await losesStatements(one, other)) {
+    return 'it is behind a pooler in transaction mode that does not keep track of prepared statements; use PgBouncer 1.21 or newer with max_prepared_statements, or session mode';
+  }
+  const commands = await missingSettings(one, settings);
+  if (commands.length === 0) return undefined;
+  return `it is behind a pooler, through which the service cannot give its sessions their settings; run this as the same user, and RECONNECT in PgBouncer: ${commands.join(' ')}`;
+}
+
+/** In an otherwise idle pool the first attempt tells. */
+const ATTEMPTS = 10;
+
+/** Whether statements that one connection prepares stay behind for another one. Poolers that keep track of them give them names of their own. */
+async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolean> {
+  const name = `probe_${randomUUID()}`;
+  const isPreparedOn = async (client: pg.Client) =>
+    (await client.query('SELECT FROM pg_prepared_statements WHERE name = $1', [name])).rowCount === 1;
+  await one.query('BEGIN');
+  await one.query({ name, text: 'SELECT 1' });
+  const keepsNames = await isPreparedOn(one);
+  await one.query('COMMIT');
+  if (!keepsNames) return false;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if ((await isPreparedOn(other)) || !(await isPreparedOn(one))) return true;
+  }
+  return false;
+}
+
+/** Returns the commands that give the sessions of this role the settings that they lack. */
+async function missingSettings(client: pg.Client, settings: Record<string, string>): Promise<string[]> {
+  const { rows } = await client.query<{ command: string }>(
+    `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name, w.setting) AS command
+     FROM unnest($1::text[], $2::text[]) AS w (name, setting) JOIN pg_settings AS s ON s.name = w.name AND s.setting <> w.setting`,
+    [Object.keys(settings), Object.values(settings)],
+  );
+  return rows.map(({ command }) => command);
+}
+
+/** Advisory lock key. Arbitrary, but every replica must use the same value. */
+const MIGRATION_LOCK = 7_236_105_551;
+
+/** Times stay text: a `Date` would drop the microseconds. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
+};
+
+const asOptions = (settings: Record<string, string>) =>
+  Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+
+/** `PLANNER` for the start of a connection. */
+export const plannerOptions = asOptions(PLANNER);
+
+/**
+ * Citus has to see the tenant's id to find its shard, so it needs a plan for each call. With `auto`, it also keeps the plan of each call
+ * for its own shards, and never frees it (citusdata/citus#8824).
+ */
+const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'force_custom_plan' };
+export const citusPlannerOptions = asOptions(CITUS_PLANNER);
+
+const NO_TIME_LIMITS = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
+
+/** How much longer the client waits than the server's own statement timeout. */
+const GRACE_MS = 1000;
+
+/** TCP keep-alive, below the idle timeout of common firewalls. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
+
+/** Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower. */
+export const BATCH_CONNECTIONS = 4;
+
+/**
+ * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in between, since that decides
+ * how it is to be used.
+ *
+ * @throws DatabaseError when it cannot be reached
+ * @throws OperatorError when its encoding is not UTF-8, or the service cannot work through the pooler
+ */
+export async function openPostgres(
+  url: string,
+  config: Config,
+  events: ConnectionEvents,
+  tracer?: StatementTracer,
+): Promise<Database> {
+  const reachable: pg.ClientConfig = {
+    connectionString: url,
+    application_name: 'memory-service',
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    types,
+  };
+  // The server's own timeouts do not help when the server is frozen or the network drops packets.
+  const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
+  const { encoding, isCitus, isPooled } = await onOneConnection(
+    { ...reachable, query_timeout: maxMs },
+    async (client) => ({
+      encoding: await encodingOf(client),
+      isCitus: await hasCitus(client),
+      isPooled: await usesPooler(client),
+    }),
+  ).catch(throwDatabaseError);
+  if (encoding !== 'UTF8') throw wrongEncoding(encoding, config);
+  const settings = {
+    statement_timeout: String(config.DB_STATEMENT_TIMEOUT_MS),
+    lock_timeout: String(config.DB_LOCK_TIMEOUT_MS),
+    idle_in_transaction_session_timeout: String(config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS),
+    ...(isCitus ? CITUS_PLANNER : PLANNER),
+  };
+  if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
+  const connection = isPooled ? reachable : { ...reachable, options: asOptions(settings) };
+  const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
+  const watch = new ConnectionWatch(events);
+  const pool = new ConnectionPool({ ...connection, max: config.DB_POOL_MAX }, watch);
+  const forBatches = new ConnectionPool({ ...connection, max: BATCH_CONNECTIONS }, watch);
+  const single = traced(executorOn(pool, maxMs), tracer);
+  const queryBatch = traced(executorOn(forBatches, maxMs), tracer);
+  const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
+  return {
+    kind: isCitus ? 'citus' : 'postgres',
+    batchSize,
+    tracer,
+    query: reads.query,
+    queryBatch,
+    transaction: (work, options) =>
+      transaction(pool, maxMs, options?.snapshot ?? false, (query) =>
+        failingWithFirstFault(traced(query, tracer), work),
+      ),
+    withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
+    migrate: async (folder, functions) => {
+      if (isPooled) throw unmigratedBehindPooler(config);
+      await migrateOnOneConnection(url, config, folder, functions);
+    },
+    pool: () => {
+      const [some, others] = [pool.state, forBatches.state];
+      return {
+        total: some.total + others.total,
+        idle: some.idle + others.idle,
+        waiting: some.waiting + others.waiting,
+        max: some.max + others.max,
+      };
+    },
+    close: async () => {
+      await Promise.all([pool.end(), forBatches.end()]);
+    },
+  };
+}
+
+/** Runs `work` on a connection of its own. Throws what `work` throws, and a `DatabaseError` when it cannot connect. */
+async function onOneConnection<T>(
+  connection: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(connection).catch(throwConnectionError);
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function connect(connection: pg.ClientConfig): Promise<Connection> {
+  const client = new Connection(connection);
+  await client.connect();
+  return client;
+}
+
+/** Returns the encoding of the database. */
+async function encodingOf(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding");
+  return rows[0]?.encoding;
+}
+
+/** Any other encoding lacks characters, and with SQL_ASCII the database counts and compares bytes. */
+function wrongEncoding(encoding: string, config: Config): OperatorError {
+  return new OperatorError(
+    `Cannot use ${describeDatabase(config)}: its encoding is ${encoding}, and the service needs UTF8. Create a database with: createdb --encoding UTF8 --locale C --template template0 NAME`,
+  );
+}
+
+async function checkPooler(
+  connection: pg.ClientConfig,
+  settings: Record<string, string>,
+  config: Config,
+): Promise<void> {
+  const fault = await onOneConnection(connection, (one) =>
+    onOneConnection(connection, (other) => describeUnfitPooler(one, other, settings)),
+  ).catch(throwDatabaseError);
+  if (fault !== undefined) throw new OperatorError(`Cannot use ${describeDatabase(config)}: ${fault}`);
+}
+
+function unmigratedBehindPooler(config: Config): OperatorError {
+  return new OperatorError(
+    `Cannot migrate ${describeDatabase(config)} through a pooler: run memory-service migrate with a DATABASE_URL that names the server itself.`,
+  );
+}
+
+const deadlines = new Deadlines();
+
+/**
+ * Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`.
+ *
+ * @param maxMs a connection that has not responded by then is closed; 0: no limit
+ */
+export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0): QueryExecutor {
+  return async ({ name, sql, parameters }, params) => {
+    const values = parameters.map((parameter) => encoded(params[parameter]));
+    const query = { name, text: sql, values };
+    const { rows, rowCount } = await (connection instanceof ConnectionPool
+      ? sendOnPool(connection, query, maxMs)
+      : send(connection, query, maxMs)
+    ).catch(throwDatabaseError);
+    return { rows, count: rowCount ?? 0 };
+  };
+}
+
+/** Sends a query on a free connection. */
+async function sendOnPool(
+  pool: ConnectionPool,
+  query: pg.QueryConfig,
+  maxMs: number,
+): Promise<pg.QueryResult> {
+  const client = await pool.take();
+  try {
+    const result = await send(client, query, maxMs);
+    pool.release(client);
+    return result;
+  } catch (error) {
+    const fault = asDatabaseError(error);
+    pool.release(client, fault);
+    throw fault;
+  }
+}
+
+/**
+ * Sends a query. Its promise and its time limit are not those of pg, because closures of pg's `query` make the rows of every query
+ * outlive minor collections (docs/decisions/0011-short-lived-entries.md).
+ */
+function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    // Ending a connection in the middle of a query closes its socket, which fails the query. A pool's clients can do it, too.
+    const end = () => void (client as pg.Client).end();
+    const deadline = maxMs > 0 ? deadlines.start(maxMs, end) : undefined;
+    client.query(query, (error: Error | null, result) => {
+      if (deadline) deadlines.clear(deadline);
+      if (error) reject(error);
+      else resolve(result);
+    });
+  });
+}
+
+/** Throws what `work` throws. A connection that has failed, or whose transaction cannot be ended, is closed. */
+async function transaction<T>(
+  pool: ConnectionPool,
+  maxMs: number,
+  snapshot: Snapshot,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  const client = await pool.take();
+  let fault: unknown;
+  try {
+    const level = snapshot ? ' ISOLATION LEVEL REPEATABLE READ' : '';
+    const begin = `BEGIN${level}${snapshot === true ? ' READ ONLY' : ''}`;
+    await send(client, { text: begin }, maxMs).catch(throwDatabaseError);
+    const result = await work(executorOn(client, maxMs));
+    await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
+    return result;
+  } catch (error) {
+    // Without a connection there is nothing to roll back, and the first fault is the one that counts.
+    const rolledBack = send(client, { text: 'ROLLBACK' }, maxMs);
+    fault = error instanceof DatabaseError && error.isUnavailable ? error : undefined;
+    await rolledBack.catch((failed) => {
+      fault ??= failed;
+    });
+    throw error;
+  } finally {
+    pool.release(client, fault);
+  }
+}
+
+const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
+  'try_lock',
+  ['lock'],
+  'SELECT pg_try_advisory_xact_lock($1::bigint) AS locked',
+);
+
+/**
+ * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session. The lock has its own
+ * connection, so that the job also works with a pool of one.
+ */
+async function withAdvisoryLock(
+  connection: pg.ClientConfig,
+  maxMs: number,
+  lock: number,
+  job: () => Promise<void>,
+): Promise<boolean> {
+  return onOneConnection(connection, async (client) => {
+    const begin = { text: 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0' };
+    await send(client, begin, maxMs).catch(throwDatabaseError);
+    const { rows } = await executorOn(client, maxMs)(tryLockQuery, { lock });
+    const isLocked = rows[0]?.locked === true;
+    if (isLocked) await job();
+    // Rejects when the connection, and so the lock, was lost.
+    await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
+    return isLocked;
+  });
+}
+
+/**
+ * Migrates under an advisory lock, which drizzle's `migrate` does not take. The connection is separate and has no time limits: a
+ * migration, or the wait for another replica's, may take longer than a request may.
+ */
+async function migrateOnOneConnection(
+  url: string,
+  config: Config,
+  folder: string,
+  functions: string,
+): Promise<void> {
+  // Imported on demand: most starts have nothing to migrate.
+  const { drizzle } = await import('drizzle-orm/node-postgres');
+  const { migrate } = await import('drizzle-orm/node-postgres/migrator');
+  const connection: pg.ClientConfig = {
+    connectionString: url,
+    application_name: 'memory-service migrate',
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    // The role may have limits of its own, such as those that it needs behind a pooler.
+    options: asOptions(NO_TIME_LIMITS),
+  };
+  // The end of the session releases the lock.
+  await onOneConnection(connection, async (client) => {
+    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    const isCitus = await hasCitus(client);
+    if (isCitus) await prepareCluster(client);
+    await migrate(drizzle(client), { migrationsFolder: folder });
+    await client.query(functions);
+    if (isCitus) await distribute(client, folder);
+  });
+}

@@ -1,0 +1,170 @@
+import { join } from 'node:path';
+import { type PGliteInterface, type Transaction, types } from '@electric-sql/pglite';
+import { BatchQueue } from './batch-queue.ts';
+import { DataDirectoryInUse, lockDataDirectory } from './data-directory.ts';
+import type { Database, Snapshot } from './database.ts';
+import { asDatabaseError, failingWithFirstFault, throwDatabaseError } from './errors.ts';
+import {
+  checkpoints,
+  type EmbeddedEvents,
+  freeBytes,
+  openEngine,
+  type PgliteEngine,
+  RESERVED_BYTES,
+  vacuumTables,
+} from './pglite-engine.ts';
+import { type QueryExecutor, type StatementTracer, traced } from './query.ts';
+import { isServed } from './served-database.ts';
+
+/**
+ * The embedded database in a folder: one connection, in this process, one process at a time.
+ *
+ * @param batchSize maximum number of calls in a statement
+ * @throws OperatorError when it cannot be opened, or another process uses it
+ */
+export async function openPglite(
+  folder: string,
+  batchSize: number,
+  events: EmbeddedEvents,
+  tracer?: StatementTracer,
+): Promise<Database> {
+  const unlock = lockDataDirectory(folder);
+  let client: PgliteEngine;
+  try {
+    // Without the lock file, which somebody may have deleted, a process that serves is still found.
+    if (await isServed(folder)) throw new DataDirectoryInUse(folder);
+    client = await openEngine(join(folder, 'pglite'), events);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+  const guard = diskGuard(folder, client, events);
+  const checkpoint = checkpoints();
+  const execute = executorOn(client, checkpoint);
+  const query = traced(async (statement, params) => {
+    await guard();
+    return execute(statement, params);
+  }, tracer);
+  // No other process can use the folder, but commands go through this one (local-socket.ts).
+  const lockedJobs = new Set<number>();
+  let running = 0;
+  let idle: (() => void) | undefined;
+
+  /** Counts running queries, because PGlite's `close` hangs while one runs. */
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    running++;
+    try {
+      return await work();
+    } finally {
+      running--;
+      if (running === 0) idle?.();
+    }
+  }
+
+  const reads = new BatchQueue({ batched: query, single: query }, batchSize, tracer);
+  return {
+    kind: 'pglite',
+    batchSize,
+    tracer,
+    query: (...call) => counted(() => reads.query(...call)),
+    queryBatch: (...call) => counted(() => query(...call)),
+    transaction: (work, options) =>
+      counted(async () => {
+        await guard();
+        return transactionOn(client, options?.snapshot ?? false, (transaction) =>
+          failingWithFirstFault(traced(executorOn(transaction, checkpoint), tracer), work),
+        );
+      }),
+    withJobLock: async (lock, job) => {
+      if (lockedJobs.has(lock)) return false;
+      lockedJobs.add(lock);
+      try {
+        await job();
+        return true;
+      } finally {
+        lockedJobs.delete(lock);
+      }
+    },
+    migrate: (migrationsFolder, functions) =>
+      counted(async () => {
+        // Imported on demand: most starts have nothing to migrate.
+        const { drizzle } = await import('drizzle-orm/pglite');
+        const { migrate } = await import('drizzle-orm/pglite/migrator');
+        await migrate(drizzle(client), { migrationsFolder });
+        await client.exec(functions);
+      }),
+    vacuum: () => counted(() => vacuumTables(client)),
+    pool: () => ({
+      total: 1,
+      idle: running === 0 ? 1 : 0,
+      waiting: Math.max(0, running - 1),
+      max: 1,
+    }),
+    async close() {
+      if (running > 0) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+        });
+      }
+      if (client.endReason === undefined) await client.close();
+      unlock();
+    },
+  };
+}
+
+/**
+ * Returns a function to call before each transaction. While the disk is nearly full it makes new transactions read-only: Postgres then
+ * refuses writes with SQLSTATE 25006, and reads go on.
+ */
+function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
+  let isReadOnly = false;
+  const update = async () => {
+    // A little more before writes are accepted again, so that the state does not change with every statement.
+    const needed = isReadOnly ? 1.25 * RESERVED_BYTES : RESERVED_BYTES;
+    const isShort = freeBytes(folder) < needed;
+    if (isShort === isReadOnly) return;
+    isReadOnly = isShort;
+    events.readOnly(isReadOnly);
+    await client.exec(`SET default_transaction_read_only = ${isReadOnly}`);
+  };
+  return () => update().catch(throwDatabaseError);
+}
+
+/** Throws what `work` throws, and a `DatabaseError` when the transaction cannot begin or commit. */
+async function transactionOn<T>(
+  client: PgliteEngine,
+  snapshot: Snapshot,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  let failure: unknown;
+  try {
+    return await client.transaction(async (transaction) => {
+      const mode = snapshot === true ? ', READ ONLY' : '';
+      if (snapshot) await transaction.exec(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ${mode}`);
+      try {
+        return await work(transaction);
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+    });
+  } catch (error) {
+    throw error === failure ? error : asDatabaseError(error);
+  }
+}
+
+/** Times stay text, as with pg. */
+const parsers = { [types.TIMESTAMPTZ]: (text: string) => text };
+
+/** Executes queries on PGlite or in a transaction of it, each after `prepare`. Throws `DatabaseError`. */
+function executorOn<Client extends PGliteInterface | Transaction>(
+  client: Client,
+  prepare: (client: Client) => Promise<void>,
+): QueryExecutor {
+  return async ({ sql, parameters }, params) => {
+    await prepare(client);
+    const values = parameters.map((parameter) => params[parameter]);
+    const { rows, affectedRows = 0 } = await client.query(sql, values, { parsers }).catch(throwDatabaseError);
+    return { rows: rows as never[], count: affectedRows };
+  };
+}

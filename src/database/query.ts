@@ -1,0 +1,127 @@
+import type { Context } from '@opentelemetry/api';
+
+export type Scalar = string | number | boolean | null;
+
+/** The value of a parameter. */
+export type Value = Scalar | Scalar[];
+
+/** Counts the characters of a call's strings. */
+export function countCharacters(params: Record<string, Value>): number {
+  let characters = 0;
+  for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
+  return characters;
+}
+
+/** A SQL statement of the service: its text, and its parameters `$1…` by name. */
+export interface Query<Params extends Record<string, Value>, Row> {
+  readonly name: string;
+  readonly sql: string;
+  /** The names of `$1`, `$2`, … */
+  readonly parameters: readonly string[];
+  /** Executes many calls of the query in one statement. */
+  readonly batch?: BatchQuery | undefined;
+  /** Type information only. */
+  readonly types?: { params: Params; row: Row };
+}
+
+/**
+ * Executes many calls, of any tenants, in one statement. Its parameters are arrays with an element for each call, named as in the
+ * single query. It returns a row for each call that it handled; the single query handles the others.
+ */
+export type BatchQuery = Query<Record<string, Value>, { /** Which call, from 1. */ item: number }>;
+
+/** The rows of a result; `count` is the number of rows written by a statement that returns none. */
+export interface QueryResult<Row> {
+  rows: Row[];
+  count: number;
+}
+
+/** A request whose trace is kept: OpenTelemetry's context of it. */
+export type TracedRequest = Context;
+
+/**
+ * Executes a query.
+ *
+ * @param requests the traced requests that a statement serves; by default the current one
+ * @throws DatabaseError
+ */
+export type QueryExecutor = <Params extends Record<string, Value>, Row>(
+  statement: Query<Params, Row>,
+  params: Params,
+  requests?: readonly TracedRequest[],
+) => Promise<QueryResult<Row>>;
+
+/** A query whatever its parameters and rows. */
+export type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
+
+const defined: AnyQuery[] = [];
+
+/** All queries of the modules that are loaded, those for batches too: what tests and tools look at. */
+export const definedQueries: readonly AnyQuery[] = defined;
+
+/**
+ * Declares a query; only modules call this, as they load. `parameters` are the names of `$1`, `$2`, … in order. Except for batches, the first is the tenant, and the text says
+ * `tenant_id = $1` (or `tenants.id = $1`) for each table, which keeps the query on one shard.
+ *
+ * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers judge the SQL.
+ */
+export function defineQuery<Params extends Record<string, Value>, Row = never>(
+  name: string,
+  parameters: readonly (keyof Params & string)[],
+  text: string,
+  batch?: BatchQuery,
+): Query<Params, Row> {
+  const query: Query<Params, Row> = { name, sql: text.trim(), parameters, batch };
+  defined.push(query as unknown as AnyQuery);
+  return query;
+}
+
+/*
+ * Building blocks of the batch queries (see `BatchQueue`). Each row is found by the tenant of its call: every join says
+ * `tenant_id = c.tenant`. A batch query handles the simple calls and leaves the others to the single query.
+ */
+
+/** Larger contents are read by the single query, so that a batch of them does not delay others or exhaust memory. */
+export const MAX_BYTES = 32_768;
+
+/**
+ * Declares a batch query.
+ *
+ * @param parameters names and SQL types, in order (strings are `text`)
+ * @param text returns the SQL, given the calls as a FROM item: alias `c` with a column for each parameter, and `item`
+ */
+export function defineBatchQuery(
+  name: string,
+  parameters: Record<string, string>,
+  text: (calls: string) => string,
+): BatchQuery {
+  const names = Object.keys(parameters);
+  const arrays = Object.values(parameters).map((type, i) => `$${i + 1}::${type}[]`);
+  const columns = names.map((each) => each.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const calls = `unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item)`;
+  return defineQuery<Record<string, Value>, { item: number }>(name, names, text(calls));
+}
+
+/** Traces statements. There is none while tracing is off. */
+export interface StatementTracer {
+  /** The traced request that is being served, if there is one. A call that waits in a queue keeps it, since it is sent outside of it. */
+  current(): TracedRequest | undefined;
+  /** Executes a statement, which throws a `DatabaseError`, for the traced requests that it serves. */
+  trace<T>(statement: string, requests: readonly TracedRequest[], execute: () => Promise<T>): Promise<T>;
+}
+
+/** An executor whose statements are traced; the same one when there is no tracer. */
+export function traced(execute: QueryExecutor, tracer: StatementTracer | undefined): QueryExecutor {
+  if (tracer === undefined) return execute;
+  return (statement, params, requests = tracedRequests([{ request: tracer.current() }])) =>
+    tracer.trace(statement.name, requests, () => execute(statement, params));
+}
+
+/** The traced requests of calls that share a statement. */
+export function tracedRequests(calls: readonly { request: TracedRequest | undefined }[]): TracedRequest[] {
+  return calls.flatMap(({ request }) => request ?? []);
+}
+
+/** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */
+export const time = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

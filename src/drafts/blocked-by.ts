@@ -1,0 +1,102 @@
+import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
+import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import type { ThreeWay } from './three-way.ts';
+
+/** What blocks the path that a file has in the draft. */
+export interface InTheWay {
+  /** A file of the original at that path or above it, or the directory at that path. */
+  path: MemoryPath;
+  /** The file, or all files in the directory, by path. */
+  files: ThreeWay[];
+  /** The directory and those in it. */
+  directories: MemoryPath[];
+}
+
+/** What a merge leaves in place in the original. */
+export interface Remaining {
+  files: Iterable<ThreeWay>;
+  /** All directories of the original. */
+  directories: Iterable<MemoryPath>;
+  /** Those that are removed once they are empty. */
+  unwanted: ReadonlySet<MemoryPath>;
+}
+
+/**
+ * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each file has at most one
+ * file above it, and no two files of a draft have the same files below.
+ */
+export async function findInTheWay(
+  files: Iterable<ThreeWay>,
+  remaining: Remaining,
+): Promise<Map<string, InTheWay>> {
+  const obstacles = await Obstacles.of(remaining);
+  const found = new Map<string, InTheWay>();
+  for await (const file of timeSliced(files)) {
+    const inTheWay = obstacles.to(file);
+    if (inTheWay !== null) found.set(file.id, inTheWay);
+  }
+  return found;
+}
+
+class Obstacles {
+  readonly #files: ReadonlyMap<MemoryPath, ThreeWay>;
+  readonly #filePaths: MemoryPath[];
+  readonly #directories: MemoryPath[];
+  readonly #unwanted: ReadonlySet<MemoryPath>;
+
+  private constructor(
+    files: ReadonlyMap<MemoryPath, ThreeWay>,
+    filePaths: MemoryPath[],
+    directories: MemoryPath[],
+    unwanted: ReadonlySet<MemoryPath>,
+  ) {
+    this.#files = files;
+    this.#filePaths = filePaths;
+    this.#directories = directories;
+    this.#unwanted = unwanted;
+  }
+
+  static async of({ files, directories, unwanted }: Remaining): Promise<Obstacles> {
+    const byPath = new Map<MemoryPath, ThreeWay>();
+    for await (const file of timeSliced(files))
+      if (file.original !== null) byPath.set(file.original.path, file);
+    const filePaths = await timeSlicedSort([...byPath.keys()]);
+    return new Obstacles(byPath, filePaths, await timeSlicedSort([...directories]), unwanted);
+  }
+
+  to(file: ThreeWay): InTheWay | null {
+    if (file.draft === null || file.draft.path === file.original?.path) return null;
+    const { path } = file.draft;
+    for (const above of [path, ...ancestorsOf(path)]) {
+      const other = this.#files.get(above);
+      if (other !== undefined && other !== file) return { path: above, files: [other], directories: [] };
+    }
+    const files = within(this.#filePaths, path)
+      .flatMap((each) => this.#files.get(each) ?? [])
+      .filter((each) => each !== file);
+    const directories = within(this.#directories, path);
+    if (files.length === 0 && directories.every((each) => this.#unwanted.has(each))) return null;
+    return { path, files, directories };
+  }
+}
+
+/** The paths at `path` and below it, of sorted ones. */
+function within(sorted: readonly MemoryPath[], path: MemoryPath): MemoryPath[] {
+  const found: MemoryPath[] = [];
+  const prefix = `${path}/`;
+  if (sorted[firstFrom(sorted, path)] === path) found.push(path);
+  for (let i = firstFrom(sorted, prefix); sorted[i]?.startsWith(prefix); i++) {
+    found.push(sorted[i] as MemoryPath);
+  }
+  return found;
+}
+
+function firstFrom(sorted: readonly string[], path: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? '') < path) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

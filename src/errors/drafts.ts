@@ -1,0 +1,78 @@
+import { amount } from '../lib/units.ts';
+import { reasonFor } from './definition.ts';
+
+const notFound = reasonFor('not_found');
+const refused = reasonFor('refused');
+const overQuota = reasonFor('over_quota');
+const precondition = reasonFor('precondition_failed');
+
+/** Up to five paths, and how many more there are. */
+function some(paths: readonly string[]): string {
+  const more = paths.length - 5;
+  return `${paths.slice(0, 5).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
+}
+
+/** Why something cannot be done with a draft. */
+export const DRAFT_ERRORS = {
+  no_such_draft: notFound((tenant: string, id: string) => `Tenant ${tenant} has no draft ${id}.`),
+  no_such_draft_file: notFound(
+    (id: string, file: string) =>
+      `File ${file} has changed neither in the draft ${id} nor in the memory since.`,
+  ),
+  draft_closed: refused((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
+  is_draft: refused(
+    (tenant: string, id: string) => `${id} is a draft of tenant ${tenant}. Merge it or close it instead.`,
+  ),
+  draft_has_no_settings: refused(
+    (tenant: string, id: string) =>
+      `${id} is a draft of tenant ${tenant} and follows the settings of that tenant. Change them there.`,
+  ),
+  propose_for_draft: refused(
+    (id: string, tenant: string) =>
+      `${id} is a draft of tenant ${tenant}, and a propose-only key writes into a draft of its own. Create the key for tenant ${tenant}, or with another access.`,
+  ),
+  draft_of_draft: refused((id: string) => `${id} is a draft itself, and a draft has no drafts.`),
+  too_many_drafts: overQuota(
+    (tenant: string, limit: number) =>
+      `Tenant ${tenant} already has ${amount(limit, 'open draft')}, its maximum. Merge or close one first.`,
+  ),
+  drafts_too_large: overQuota(
+    (tenant: string, used: number, limit: number, needed: number) =>
+      `The open drafts of tenant ${tenant} use ${used} of ${limit} bytes, and this one needs ${needed} more. Merge or close one first.`,
+  ),
+  draft_not_reviewed: precondition((paths: readonly string[]) =>
+    paths.length === 0
+      ? 'The draft or the memory has changed since the review. Nothing was changed. Review it again.'
+      : `Changed since the review: ${some(paths)}. Nothing was changed. Review it again.`,
+  ),
+  draft_has_secrets: refused(
+    (paths: readonly string[], kinds: readonly string[]) =>
+      `The draft would add what looks like a secret (${kinds.join(', ')}) to ${some(paths)}. Nothing was changed. Remove the secret in the draft, or settle each of these files with \`original\` or a text.`,
+  ),
+  draft_conflicts: refused(
+    (paths: readonly string[]) =>
+      `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was changed.`,
+  ),
+  draft_in_the_way: refused((path: string, other: string, elsewhere: string | null) =>
+    elsewhere === null
+      ? `Cannot take ${path} from the draft: ${other} is in the way and is settled differently. Nothing was changed. Settle both with \`draft\`, or ${path} with \`original\`.`
+      : `Cannot take ${path} from the draft: ${other} is in the way and cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Settle ${path} with \`original\`, or make room for it first.`,
+  ),
+  draft_text_in_the_way: refused(
+    (path: string, other: string) =>
+      `Cannot write the text to ${path}: ${other} is in the way. Nothing was changed. Settle ${path} with \`draft\` or \`original\`.`,
+  ),
+  draft_file_unknown: refused(
+    (file: string) => `The draft did not change file ${file}, so there is nothing to settle.`,
+  ),
+  draft_text_for_deletion: refused(
+    (path: string) => `${path} no longer exists in either memory. Settle it with \`draft\` or \`original\`.`,
+  ),
+  own_draft: {
+    description: 'The admin key changed files in the draft, so another one must merge it.',
+    problem: () => ({
+      status: 403,
+      message: 'This admin key changed files in the draft, so another one must merge it.',
+    }),
+  },
+};

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { explain } from '../cli/hints.ts';
+import { hasReason, ServiceError } from './errors.ts';
+
+const sources = readdirSync(import.meta.dirname)
+  .filter((name) => !/^(catalog|errors)(\.test)?\.ts$/.test(name))
+  .map((name) => readFileSync(join(import.meta.dirname, name), 'utf8'));
+
+it.each([
+  ['a command of the command line', /memory-service [a-z]/g],
+  ['an option of the command line', / --(?!sparse|dereference|hard-dereference)[a-z]/g],
+  ['a route', /\/execute|\/v1\//g],
+])('no message of the catalog names %s', (_, forbidden) => {
+  expect(sources.length).toBe(7);
+  expect(sources.flatMap((source) => source.match(forbidden) ?? [])).toStrictEqual([]);
+});
+
+it('the command line adds what to do there', () => {
+  const full = new ServiceError('quota_exceeded', 'acme', 'import', {
+    of: 'bytes',
+    used: 99,
+    limit: 100,
+    needed: 20,
+  });
+  expect(full).toMatchObject({ code: 'over_quota', status: 409, reason: 'quota_exceeded' });
+  expect(full.message).toBe('Tenant acme uses 99 of 100 bytes, and the import needs 20 more.');
+  expect(explain(full)).toBe(
+    'Tenant acme uses 99 of 100 bytes, and the import needs 20 more. Raise the limit with: memory-service tenants set acme --max-bytes 119',
+  );
+  expect(explain(new ServiceError('archive_empty'))).toBe('The archive is empty.');
+});
+
+it('an error is known by its reason', () => {
+  const error: unknown = new ServiceError('no_such_tenant', 'acme');
+  expect(hasReason(error, 'no_such_tenant') && error.values).toStrictEqual(['acme']);
+  expect(hasReason(error, 'no_such_key')).toBe(false);
+  expect(hasReason(new Error('no_such_tenant'), 'no_such_tenant')).toBe(false);
+});

@@ -1,0 +1,66 @@
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
+import { LOCK_TENANT } from '../tenants/queries.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+/** Maximum number of buffered accesses. Further ones are dropped; the next access of the file is recorded instead. */
+const MAX_GATHERED = 50_000;
+
+interface Access {
+  tenant: string;
+  path: string;
+}
+
+/** Whether a file's access time is so old that it is updated: a file costs at most one such write a day. By the database's clock. */
+export const STALE = "accessed_at < now() - interval '24 hours'";
+
+/** Updates the access times of files, unless they are recent. */
+export const touchQuery = defineQuery<{ tenant: string; paths: string[] }>(
+  'touch',
+  ['tenant', 'paths'],
+  `
+WITH tenant AS MATERIALIZED (${LOCK_TENANT})
+UPDATE entries AS e SET accessed_at = now() FROM tenant
+WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND ${STALE}
+`,
+);
+
+/** Records in the background, in batches, on which day files were last read. */
+export class AccessTimes {
+  readonly #database: Database;
+  readonly #writes: WriteQueue;
+  readonly #notes = new WriteBehindBuffer<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
+
+  constructor(database: Database, writes: WriteQueue) {
+    this.#database = database;
+    this.#writes = writes;
+  }
+
+  /** Records a read of a file whose access time is old. */
+  note(tenant: string, path: string): void {
+    // A tenant ID has no slash, and a path starts with one.
+    this.#notes.add(tenant + path, { tenant, path });
+  }
+
+  /** Writes the buffered accesses. */
+  close(): Promise<void> {
+    return this.#notes.flush();
+  }
+
+  async #write(accesses: Access[]): Promise<void> {
+    const pathsOf = new Map<string, string[]>();
+    for (const { tenant, path } of accesses) {
+      const paths = pathsOf.get(tenant);
+      if (paths) paths.push(path);
+      else pathsOf.set(tenant, [path]);
+    }
+    for (const [tenant, paths] of pathsOf) {
+      try {
+        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, { tenant, paths }));
+      } catch {
+        // Not worth an error: the next read of these files records them again.
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+import { runTenantJob } from '../database/tenant-job.ts';
+import { DAY_MS } from '../lib/units.ts';
+import { storedOrigin } from '../memory/origin.ts';
+
+interface TenantWithTtl {
+  id: string;
+  ttlDays: number;
+}
+
+/** The tenants whose files expire, in the order of their ids, a page at a time. */
+const tenantsWithTtlQuery = defineQuery<
+  { after: string; defaultTtlDays: number; limit: number },
+  TenantWithTtl
+>(
+  'tenants_with_ttl',
+  ['after', 'defaultTtlDays', 'limit'],
+  `
+SELECT id, COALESCE(ttl_days, $2::bigint)::float8 AS "ttlDays" FROM tenants
+WHERE id > $1 AND COALESCE(ttl_days, $2::bigint) > 0 ORDER BY id LIMIT $3
+`,
+);
+
+const EXPIRED = `kind = 'file' AND accessed_at < $2::timestamptz AND updated_at < $2::timestamptz`;
+
+const countExpiredQuery = defineQuery<{ tenant: string; before: string }, { files: number; bytes: number }>(
+  'count_expired',
+  ['tenant', 'before'],
+  `
+SELECT count(*)::float8 AS files, coalesce(sum(size_bytes), 0)::float8 AS bytes FROM entries
+WHERE tenant_id = $1 AND ${EXPIRED}
+`,
+);
+
+/** Removes a batch of files that were neither read nor written since a time. */
+const expireQuery = defineQuery<
+  {
+    tenant: string;
+    before: string;
+    limit: number;
+    change: string;
+    origin: string;
+    historyDays: number;
+    maxHistoryBytes: number;
+  },
+  { files: number; bytes: number }
+>(
+  'expire',
+  ['tenant', 'before', 'limit', 'change', 'historyDays', 'maxHistoryBytes', 'origin'],
+  `
+SELECT files::float8, bytes::float8
+FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::bigint, $7::text::jsonb)
+`,
+);
+
+/** Small, so that a tenant's own writes never wait long for the job. */
+const FILES_A_BATCH = 200;
+const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });
+
+/** What an expiration removed, or with `dryRun` would remove. */
+export interface Expired {
+  tenants: number;
+  files: number;
+  bytes: number;
+}
+
+/**
+ * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
+ *
+ * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
+ * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their own; `maxHistoryBytes`: how much
+ * @param options.now by default the database's time
+ * @param options.onTenant told after each tenant
+ * @returns undefined when another process is at it.
+ */
+export async function expireFiles(
+  database: Database,
+  options: {
+    defaultTtlDays: number;
+    historyDays: number;
+    maxHistoryBytes: number;
+    dryRun?: boolean;
+    now?: Date;
+    onTenant?: (tenant: string, expired: { files: number; bytes: number }) => void;
+  },
+): Promise<Expired | undefined> {
+  const { defaultTtlDays, dryRun = false, onTenant } = options;
+  const total: Expired = { tenants: 0, files: 0, bytes: 0 };
+  const ran = await runTenantJob(database, {
+    job: 'expiration',
+    now: options.now,
+    readTenants: (page) => database.query(tenantsWithTtlQuery, { ...page, defaultTtlDays }),
+    work: async ({ id, ttlDays }, now) => {
+      const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
+      const expired = dryRun
+        ? await countIn(database, id, before)
+        : await expireIn(database, id, before, options);
+      if (expired.files === 0) return;
+      total.tenants++;
+      total.files += expired.files;
+      total.bytes += expired.bytes;
+      onTenant?.(id, expired);
+    },
+  });
+  return ran ? total : undefined;
+}
+
+async function countIn(database: Database, tenant: string, before: string) {
+  return (await database.query(countExpiredQuery, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
+}
+
+async function expireIn(
+  database: Database,
+  tenant: string,
+  before: string,
+  { historyDays, maxHistoryBytes }: { historyDays: number; maxHistoryBytes: number },
+) {
+  const expired = { files: 0, bytes: 0 };
+  for (;;) {
+    const params = {
+      tenant,
+      before,
+      limit: FILES_A_BATCH,
+      change: randomUUID(),
+      origin: ORIGIN,
+      historyDays,
+      maxHistoryBytes,
+    };
+    const batch = (await database.query(expireQuery, params)).rows[0];
+    if (batch === undefined || batch.files === 0) return expired;
+    expired.files += batch.files;
+    expired.bytes += batch.bytes;
+  }
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { defineQuery, time } from '../database/query.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { success } from '../memory/result.ts';
+import { STALE } from './access-times.ts';
+import type { TenantDatabase } from './tenant-database.ts';
+import {
+  type StoredMemory,
+  storeCreateFunction,
+  storeDeleteFunction,
+  storeUpdateFunction,
+} from './write-functions.ts';
+
+/* Files as the Memory Stores API reads them: by their ids, and in pages. They take no lock. */
+
+export type MemoryRow = StoredMemory & {
+  /** Whether the access time is to be updated. */
+  stale: boolean;
+};
+
+const COLUMNS = (content: string) => `
+  e.memory_id AS "memoryId", e.version AS "versionId", e.path, e.size_bytes AS "sizeBytes",
+  encode(memory_sha256(e.content), 'hex') AS sha256, ${time('e.created_at')} AS "createdAt", ${time('e.changed_at')} AS "updatedAt",
+  ${content} AS content, ${STALE} AS stale`;
+
+export const findMemoryQuery = defineQuery<
+  { tenant: string; memory: string; withContent: boolean },
+  MemoryRow
+>(
+  'find_memory',
+  ['tenant', 'memory', 'withContent'],
+  `
+SELECT ${COLUMNS('CASE WHEN $3::boolean THEN e.content END')}
+FROM entries AS e WHERE e.tenant_id = $1 AND e.memory_id = $2::text::uuid
+`,
+);
+
+export type MemoryPageParams = {
+  tenant: string;
+  /** The directory below which is listed. */
+  top: string;
+  /** The path after which the page begins. */
+  after: string;
+  withContent: boolean;
+  limit: number;
+  /** The page ends after the file that takes its contents beyond this many bytes. */
+  bytes: number;
+};
+
+/** `dir`: a directory with files, of which only the path is there. `candidates`: how many there are, as far as that is known. */
+export type MemoryPageRow = { kind: 'file' | 'dir'; candidates: number } & MemoryRow;
+
+/** A page of the entries that `candidates` selects, in the order of their paths. Contents are read only of those that fit. */
+const pageQuery = (name: string, candidates: string) =>
+  defineQuery<MemoryPageParams, MemoryPageRow>(
+    name,
+    ['tenant', 'top', 'after', 'withContent', 'limit', 'bytes'],
+    `
+SELECT e.kind, listed.candidates::integer, ${COLUMNS('CASE WHEN $4::boolean THEN e.content END')}
+FROM (
+  SELECT c.path, row_number() OVER paths AS item, count(*) OVER () AS candidates,
+    COALESCE(sum(c.size_bytes) OVER (paths ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+  FROM (${candidates} ORDER BY path LIMIT $5::integer + 1) AS c
+  WINDOW paths AS (ORDER BY c.path)
+) AS listed JOIN entries AS e ON e.tenant_id = $1 AND e.path = listed.path
+WHERE listed.item <= $5::integer AND listed.bytes_before < $6::bigint
+ORDER BY e.path
+`,
+  );
+
+/** All files below the directory. */
+export const listMemoriesQuery = pageQuery(
+  'list_memories',
+  `SELECT f.path, f.size_bytes FROM entries AS f
+   WHERE f.tenant_id = $1 AND f.kind = 'file' AND f.path > $3 AND f.path > $2 || '/' AND f.path < $2 || '0'`,
+);
+
+/** What is directly in the directory: files, and directories with files below them. */
+export const listChildrenQuery = pageQuery(
+  'list_children',
+  `SELECT d.path, d.size_bytes FROM entries AS d
+   WHERE d.tenant_id = $1 AND d.parent_path = $2 AND d.path > $3 AND (d.kind = 'file' OR EXISTS (
+     SELECT FROM entries AS f
+     WHERE f.tenant_id = $1 AND f.kind = 'file' AND f.path > d.path || '/' AND f.path < d.path || '0'
+   ))`,
+);
+
+/** A file to create; with `withContent`, the outcome has the content. */
+export interface NewMemory {
+  path: MemoryPath;
+  content: string;
+  withContent: boolean;
+}
+
+/** What becomes of a file. Null leaves the path or the content as it is. */
+export interface MemoryUpdate {
+  path: MemoryPath | null;
+  content: string | null;
+  /** The SHA-256 that the content has to have, in hexadecimal; null for any. */
+  expected: string | null;
+  /** 0: no limit. */
+  maxFileBytes: number;
+  withContent: boolean;
+}
+
+/** These writes are not stored under idempotency keys, so they have no result to repeat. */
+const NO_RESULT = success('');
+
+/**
+ * The files of one tenant by their ids, as the Memory Stores API has them. Each method is atomic, and shares locks, quotas, history and batches
+ * with those of `MemoryStore`.
+ */
+export class Memories {
+  readonly #calls: TenantDatabase;
+
+  constructor(calls: TenantDatabase) {
+    this.#calls = calls;
+  }
+
+  async find(memory: string, { withContent }: { withContent: boolean }): Promise<MemoryRow | undefined> {
+    const { tenant } = this.#calls.context;
+    const [row] = (await this.#calls.read(findMemoryQuery, { tenant, memory, withContent })).rows;
+    if (row !== undefined && withContent) this.#noteRead([row]);
+    return row;
+  }
+
+  /** A page of the files below a directory or, with `depth` 1, of what is directly in it. `hasMore` says whether another one follows. */
+  async page(
+    depth: 0 | 1,
+    page: Omit<MemoryPageParams, 'tenant'>,
+  ): Promise<{ rows: MemoryPageRow[]; hasMore: boolean }> {
+    const { tenant } = this.#calls.context;
+    const query = depth === 0 ? listMemoriesQuery : listChildrenQuery;
+    const { rows } = await this.#calls.read(query, { tenant, ...page });
+    if (page.withContent) this.#noteRead(rows);
+    return { rows, hasMore: rows.length > 0 && (rows[0]?.candidates ?? 0) > rows.length };
+  }
+
+  create(memory: NewMemory) {
+    const { origin, context } = this.#calls;
+    const params = { ...memory, version: randomUUID(), origin, ...context.defaults };
+    return this.#calls.write(storeCreateFunction, params, NO_RESULT);
+  }
+
+  update(memory: string, update: MemoryUpdate) {
+    const { origin, context } = this.#calls;
+    const params = { memory, ...update, change: randomUUID(), origin, ...context.defaults };
+    return this.#calls.write(storeUpdateFunction, params, NO_RESULT);
+  }
+
+  /** @param expected the SHA-256 that the content has to have, in hexadecimal; null for any */
+  delete(memory: string, expected: string | null) {
+    const { origin, context } = this.#calls;
+    const params = { memory, expected, change: randomUUID(), origin, ...context.defaults };
+    return this.#calls.write(storeDeleteFunction, params, NO_RESULT);
+  }
+
+  #noteRead(rows: readonly MemoryRow[]): void {
+    const { tenant, accessTimes } = this.#calls.context;
+    for (const { path, stale } of rows) if (stale && path !== null) accessTimes.note(tenant, path);
+  }
+}

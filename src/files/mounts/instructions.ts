@@ -1,0 +1,59 @@
+import type { Unavailable } from '../../memory/messages.ts';
+import { type Mount, mountPath } from '../../memory/mount.ts';
+import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
+import type { MemoryCall, MemoryServices } from './execute.ts';
+import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
+
+const READ_ONLY_PROTOCOL =
+  'Your memory is read-only: view it before doing anything else, and do not try to change it.';
+
+const MOUNTS_HEADER = 'These directories of your memory are memories of their own, which others may use too:';
+
+/** What a caller should put into the system prompt. */
+export interface Instructions {
+  content: string;
+  mounts: { path: string; access: Mount['access']; instructions: string }[];
+}
+
+/**
+ * Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions.
+ *
+ * @param withProtocol false where something else adds the protocol, as the Claude API does
+ */
+export async function instructionsFor(
+  { principal, policy: { mounts }, ip }: Pick<MemoryCall, 'principal' | 'policy' | 'ip'>,
+  { policies }: Pick<MemoryServices, 'policies'>,
+  withProtocol: boolean,
+): Promise<Instructions> {
+  // Whoever proposes has no draft yet, and makes one by writing.
+  const isReader = principal.access === 'read_only' && principal.proposesAs === undefined;
+  const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
+  const seen = await Promise.all(
+    mounts.map(async (mount) => {
+      const policy = await unlessUnreachable(() => mountedPolicy(mount, policies, ip));
+      const access = isReader ? 'read_only' : mount.access;
+      return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
+    }),
+  );
+  const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(lineOf)].join('\n')];
+  return {
+    content: [...protocol, ...list].join('\n\n'),
+    mounts: seen.map(({ access, instructions, ...mount }) => ({
+      path: mountPath(mount),
+      access,
+      instructions,
+    })),
+  };
+}
+
+function lineOf({
+  access,
+  instructions,
+  unavailable,
+  ...mount
+}: Mount & { unavailable: Unavailable | undefined }): string {
+  const use = access === 'read_only' ? 'read-only' : 'you can write; view a file right before you change it';
+  const state = unavailable === undefined ? use : 'not available at the moment';
+  const line = `- ${mountPath(mount)} (${state})`;
+  return instructions === '' ? line : `${line}: ${instructions}`;
+}

@@ -1,0 +1,224 @@
+import type { Database } from '../../database/database.ts';
+import { hasReason } from '../../errors/errors.ts';
+import { mountUnavailable, mountUnavailableNote } from '../../memory/messages.ts';
+import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
+import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
+import { failure } from '../../memory/result.ts';
+import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
+import { requireSameTenant } from '../../tenants/tenants.ts';
+import { type FileSource, filesNow } from '../search/files.ts';
+import type { SearchedFile } from '../search/query.ts';
+import type { MemorySearch } from '../search/search.ts';
+import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
+import type { MemoryCall, MemoryServices } from './execute.ts';
+import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
+import { innerPath, outerPath } from './mounted-store.ts';
+
+/** The files of a mounted memory, as the caller sees them. */
+export function mountedFiles(files: FileSource, seenAt: MemoryPath): FileSource {
+  return {
+    page: async (path, after) => {
+      const innerAfter = after === '' ? '' : innerPath(after as MemoryPath, seenAt);
+      const page = await files.page(innerPath(path, seenAt), innerAfter);
+      return page.map((file) => ({ ...file, path: outerPath(file.path, seenAt) }));
+    },
+    has: (path) => files.has(innerPath(path, seenAt)),
+  };
+}
+
+/** A mount that can be read. */
+export interface MountedFiles {
+  directory: MemoryPath;
+  files: FileSource;
+}
+
+/**
+ * All files that the caller sees, in the order of their paths: its own, except those that mounts hide, and those of mounts.
+ *
+ * @param mounts all of them
+ * @param available those that can be read
+ */
+export function filesWithMounts(
+  own: FileSource,
+  mounts: readonly Mount[],
+  available: readonly MountedFiles[],
+): FileSource {
+  const parts = available
+    .map(({ directory, files }) => ({
+      directory,
+      files,
+      start: `${directory}/`,
+      end: `${directory}/\u{10FFFF}`,
+    }))
+    .sort((one, other) => compare(one.start, other.start));
+
+  /** The own files after a path and before another one. */
+  const ownPage = async (after: string, until: string | undefined): Promise<SearchedFile[]> => {
+    for (let last = after; ; ) {
+      const page = await own.page(ROOT, last);
+      const before = until === undefined ? page : page.filter(({ path }) => compare(path, until) < 0);
+      const seen = before.filter(({ path }) => mountAt(path as MemoryPath, mounts) === undefined);
+      if (seen.length > 0 || before.length === 0 || before.length < page.length) return seen;
+      last = page.at(-1)?.path ?? last;
+    }
+  };
+
+  const page = async (_: MemoryPath, after: string): Promise<SearchedFile[]> => {
+    for (let last = after; ; ) {
+      const part = parts.find(({ start, end }) => last.startsWith(start) && last !== end);
+      if (part !== undefined) {
+        const found = await part.files.page(part.directory, last === part.start ? '' : last);
+        if (found.length > 0) return found;
+        last = part.end;
+      }
+      const next = parts.find(({ start }) => compare(last, start) < 0);
+      const found = await ownPage(last, next?.start);
+      if (found.length > 0 || next === undefined) return found;
+      last = next.start;
+    }
+  };
+  return { page, has: async (path) => path === ROOT || own.has(path) };
+}
+
+/** By code point, as the database sorts. */
+function compare(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+export interface SearchServices extends Pick<MemoryServices, 'policies'> {
+  search: MemorySearch;
+  database: Database;
+}
+
+interface SearchCall extends Pick<MemoryCall, 'principal' | 'policy' | 'ip'> {
+  /** Is aborted when nobody waits for the result any more. */
+  gone?: AbortSignal | undefined;
+}
+
+/** Runs one call of `memory_search`, whatever its input is, on the caller's memory with its mounts. */
+export async function searchCall(
+  input: unknown,
+  call: SearchCall,
+  services: SearchServices,
+): Promise<SearchResult> {
+  const result = await search(input, call, services);
+  await requireSameTenant(services.database, call.principal.tenant, call.policy.createdAt);
+  return result;
+}
+
+async function search(input: unknown, call: SearchCall, services: SearchServices): Promise<SearchResult> {
+  const { principal, policy } = call;
+  const { search: engine, database, policies } = services;
+  const { tenant } = principal;
+  const { maxViewChars: maxChars } = policy.limits;
+  const own = {
+    countedAs: countedAs(tenant, policy),
+    files: filesNow(database, tenant),
+    input,
+    maxChars,
+    gone: call.gone,
+  };
+  const path = policy.mounts.length === 0 ? undefined : pathOf(input);
+  if (path === undefined) return runSearch(engine, own);
+  if (path === ROOT) return searchAll(own, call, services);
+  const mount = mountAt(path, policy.mounts);
+  if (mount === undefined) return runSearch(engine, own);
+  const mounted = await mountedPolicy(mount, policies, call.ip);
+  const seenAt = mountPath(mount);
+  if (typeof mounted === 'string')
+    return { ...failure(mountUnavailable(seenAt, mounted)), matches: [], more: 0 };
+  const files = mountedFiles(filesNow(database, mount.tenant), seenAt);
+  const result = await runSearch(engine, { ...own, files });
+  await requireSameMount(mount, mounted, services);
+  return result;
+}
+
+/** @throws ServiceError when the mounted tenant does not exist any more, whose policy was cached */
+async function requireSameMount(
+  { tenant }: Mount,
+  { createdAt }: TenantPolicy,
+  { database, policies }: Pick<SearchServices, 'database' | 'policies'>,
+): Promise<void> {
+  try {
+    await requireSameTenant(database, tenant, createdAt);
+  } catch (error) {
+    policies.forget(tenant);
+    throw error;
+  }
+}
+
+/** Searches everything. Mounts that are not available are left out, and the result says so. */
+async function searchAll(own: Search, call: SearchCall, services: SearchServices): Promise<SearchResult> {
+  const unreachable = new Set<Mount>();
+  for (;;) {
+    const known = unreachable.size;
+    try {
+      return await searchWithout(unreachable, own, call, services);
+    } catch (error) {
+      // Otherwise it searches again, without what cannot be reached.
+      if (unreachable.size === known) throw error;
+    }
+  }
+}
+
+/** @param unreachable what is left out. Gets those that the database cannot reach, before the error is thrown. */
+async function searchWithout(
+  unreachable: Set<Mount>,
+  own: Search,
+  { policy: { mounts }, ip }: SearchCall,
+  { search, database, policies }: SearchServices,
+): Promise<SearchResult> {
+  const available: MountedFiles[] = [];
+  const notes: string[] = [];
+  const mountedPolicies = await Promise.all(
+    mounts.map((mount) =>
+      unreachable.has(mount)
+        ? ('unreachable' as const)
+        : unlessUnreachable(() => mountedPolicy(mount, policies, ip)),
+    ),
+  );
+  for (const [i, mount] of mounts.entries()) {
+    const directory = mountPath(mount);
+    const policy = mountedPolicies[i];
+    if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
+    else {
+      const files = mountedFiles(filesNow(database, mount.tenant), directory);
+      available.push({ directory, files: watched(files, () => unreachable.add(mount)) });
+    }
+  }
+  const length = notes.reduce((sum, note) => sum + note.length + 1, 0);
+  const result = await runSearch(search, {
+    ...own,
+    files: filesWithMounts(own.files, mounts, available),
+    maxChars: own.maxChars === 0 ? 0 : Math.max(1, own.maxChars - length),
+  });
+  for (const [i, mount] of mounts.entries()) {
+    const policy = mountedPolicies[i];
+    if (policy !== undefined && typeof policy !== 'string')
+      await requireSameMount(mount, policy, { database, policies });
+  }
+  return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
+}
+
+/** The same files; calls `onUnreachable` before it throws that the database cannot reach them. */
+function watched(files: FileSource, onUnreachable: () => void): FileSource {
+  return {
+    page: async (path, after) => {
+      try {
+        return await files.page(path, after);
+      } catch (error) {
+        if (hasReason(error, 'database_unavailable')) onUnreachable();
+        throw error;
+      }
+    },
+    has: files.has,
+  };
+}
+
+/** Where an input searches; undefined for one that is not valid. */
+function pathOf(input: unknown): MemoryPath | undefined {
+  const { path } = (typeof input === 'object' && input !== null ? input : {}) as { path?: unknown };
+  if (path === undefined || path === null) return ROOT;
+  const parsed = typeof path === 'string' ? parsePath(path) : undefined;
+  return parsed?.ok ? parsed.path : undefined;
+}

@@ -1,0 +1,198 @@
+import { defineBatchQuery, defineQuery, MAX_BYTES, time } from '../database/query.ts';
+import { ROOT } from '../memory/path.ts';
+import { STALE } from './access-times.ts';
+
+/* The statements that read memory, each with its form for batches. They take no lock. */
+
+/** When the tenant was created; a statement returns no row when there is no such tenant. */
+export interface OfTenant {
+  tenantCreatedAt: string | null;
+}
+
+/** Adds to each call of a batch, `c`, when its tenant was created, as `t`. */
+const TENANT_OF_CALL = `LEFT JOIN (SELECT id, ${time('created_at')} AS created_at FROM tenants) AS t ON t.id = c.tenant`;
+
+/** The row of a statement, or nulls, with the tenant `$1`. */
+const ofTenant = (statement: string) => `
+SELECT found.*, t.created_at AS "tenantCreatedAt"
+FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $1) AS t LEFT JOIN (${statement}) AS found ON true
+`;
+
+export interface LookupRow extends OfTenant {
+  /** Null, like a missing row, means that there is no entry. */
+  kind: 'file' | 'dir' | null;
+  content: string | null;
+  /** For a file: whether its access time is to be updated. */
+  stale: boolean | null;
+  /**
+   * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in bytes. No path contains
+   * a control character. One text, because the driver reads many rows much more slowly.
+   */
+  entries: string | null;
+  /** The number of entries, including those beyond `maxEntries`. */
+  total: number | null;
+}
+
+/* Fragments of the queries that list a directory, in terms of an entry's columns. */
+
+const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
+
+/** Sort key for depth-first order: as U+0001, `/` sorts before every character that a name can contain. */
+const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
+
+/** An entry as text: the path and, for a file, a tab and its size in bytes. */
+const LINE = "concat_ws(E'\\t', path, size_bytes)";
+
+/** Excludes files that are too large for a batch. */
+const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
+
+/** A listing that reads more entries is left to the single query, so that other calls do not wait for it. */
+const MAX_LISTED = 200;
+
+/** Entries, with the listings of directories that fit `maxEntries`. For a path without an entry, `kind` is null. */
+const lookupBatchQuery = defineBatchQuery(
+  'lookup_batch',
+  { tenant: 'text', path: 'text', maxEntries: 'bigint' },
+  (calls) => `
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total, t.created_at AS "tenantCreatedAt"
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+${TENANT_OF_CALL}
+CROSS JOIN LATERAL (
+  WITH children AS MATERIALIZED (
+    SELECT path, kind, size_bytes, ${VISIBLE} AS is_visible FROM entries
+    WHERE tenant_id = c.tenant AND parent_path = c.path LIMIT ${MAX_LISTED + 1}
+  ), listed AS (
+    SELECT path, size_bytes, is_visible FROM children
+    UNION ALL
+    (SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
+      SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
+      WHERE tenant_id = c.tenant AND parent_path = children.path OFFSET 0
+    ) AS grandchildren
+    WHERE children.kind = 'dir' AND children.is_visible LIMIT ${MAX_LISTED + 1})
+  )
+  SELECT string_agg(${LINE}, E'\\n' ORDER BY ${DEPTH_FIRST}) FILTER (WHERE is_visible) AS entries,
+    (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
+  FROM listed
+) AS s
+WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
+`,
+);
+
+/** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
+export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
+  'lookup',
+  ['tenant', 'path', 'maxEntries'],
+  ofTenant(`
+WITH children AS (
+  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
+), listed AS (
+  SELECT path, size_bytes FROM children
+  UNION ALL
+  SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
+    SELECT path, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = children.path AND ${VISIBLE} OFFSET 0
+  ) AS grandchildren
+  WHERE children.kind = 'dir'
+), shown AS (
+  SELECT path, size_bytes, count(*) OVER () AS total FROM listed ORDER BY ${DEPTH_FIRST} LIMIT $3
+)
+SELECT e.kind, e.content, ${STALE} AS stale, s.entries, s.total
+FROM entries AS e, (
+  SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
+) AS s
+WHERE e.tenant_id = $1 AND e.path = $2
+`),
+  lookupBatchQuery,
+);
+
+const listRootsBatchQuery = defineBatchQuery(
+  'list_roots',
+  { tenant: 'text', maxEntries: 'bigint' },
+  (calls) => `
+SELECT c.item::integer, s.entries, s.total, t.created_at AS "tenantCreatedAt"
+FROM ${calls} ${TENANT_OF_CALL} CROSS JOIN LATERAL (
+  SELECT string_agg(${LINE}, E'\\n' ORDER BY path) FILTER (WHERE is_visible) AS entries,
+    (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
+  FROM (
+    SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
+    WHERE tenant_id = c.tenant AND parent_path = '${ROOT}' LIMIT ${MAX_LISTED + 1}
+  ) AS children
+) AS s
+WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
+`,
+);
+
+/** What is directly in the root, in order. Long listings with the same `turn` are read one at a time. */
+export const listRootQuery = defineQuery<
+  { tenant: string; maxEntries: number; turn: string },
+  Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
+>(
+  'list_root',
+  ['tenant', 'maxEntries'],
+  ofTenant(`
+SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, (
+  SELECT count(*)::integer FROM entries WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE}
+) AS total
+FROM (
+  SELECT path, size_bytes FROM entries
+  WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $2
+) AS shown
+`),
+  listRootsBatchQuery,
+);
+
+/** For a path without an entry, `kind` is null. */
+const lookupFilesBatchQuery = defineBatchQuery(
+  'lookup_files',
+  { tenant: 'text', path: 'text' },
+  (calls) => `
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, t.created_at AS "tenantCreatedAt"
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+${TENANT_OF_CALL}
+WHERE ${NOT_LARGE}
+`,
+);
+
+/** The entry at a path, without a listing: cheaper than `lookupQuery`. */
+export const lookupFileQuery = defineQuery<
+  { tenant: string; path: string },
+  Pick<LookupRow, 'kind' | 'content' | 'stale' | 'tenantCreatedAt'>
+>(
+  'lookup_file',
+  ['tenant', 'path'],
+  ofTenant(`SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $1 AND path = $2`),
+  lookupFilesBatchQuery,
+);
+
+/** A file; without a content, there is none. */
+export interface FileRow extends OfTenant {
+  content: string | null;
+  version: string | null;
+}
+
+const readFilesBatchQuery = defineBatchQuery(
+  'read_files',
+  { tenant: 'text', path: 'text' },
+  (calls) => `
+SELECT c.item::integer, e.content, e.version, t.created_at AS "tenantCreatedAt"
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
+${TENANT_OF_CALL}
+WHERE ${NOT_LARGE}
+`,
+);
+
+export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
+  'read_file',
+  ['tenant', 'path'],
+  ofTenant(`SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`),
+  readFilesBatchQuery,
+);
+
+/** Entries that exist among `paths`. */
+export const findPathsQuery = defineQuery<
+  { tenant: string; paths: string[] },
+  { path: string; kind: 'file' | 'dir' }
+>(
+  'find_paths',
+  ['tenant', 'paths'],
+  'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
+);

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { amount } from '../../lib/units.ts';
+import {
+  firstProblem,
+  integerField,
+  pathField,
+  textField,
+  wrongType,
+} from '../../memory/commands/command.ts';
+import { fieldProblemText, pathProblemText } from '../../memory/messages.ts';
+import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
+import { wordsOf } from './words.ts';
+
+/* The result strings of `memory_search`. docs/contract.md fixes them. */
+
+export const foundFiles = (files: number, path: string) =>
+  `Found ${amount(files, 'file')} in ${path}, the best first:`;
+export const foundAlsoSome = (all: number, some: number, path: string) =>
+  `Found ${amount(all, 'file')} in ${path} with all of the words, and ${some} with some of them, the best first:`;
+export const foundOnlySome = (some: number, path: string) =>
+  `No file in ${path} has all of the words. Found ${amount(some, 'file')} with some of them, the best first:`;
+export const foundMatches = (matches: number, files: number, path: string) =>
+  `Found ${matches === 1 ? '1 match' : `${matches} matches`} in ${amount(files, 'file')} in ${path}:`;
+
+export const matchingLine = (path: string, line: number, text: string) => `${path}:${line}: ${text}`;
+export const matchingPath = (path: string) => `${path} (the path matches)`;
+
+export const moreFiles = (files: number) =>
+  `[${files === 1 ? '1 more file matches' : `${files} more files match`}. Use more specific words, or search a directory with \`path\`.]`;
+export const moreMatches = (matches: number) =>
+  `[${matches === 1 ? '1 more match' : `${matches} more matches`}. Use a more specific query, or search a directory with \`path\`.]`;
+
+export const noFiles = (path: string) => `There are no files in ${path}.`;
+const nothing = (files: number, path: string) =>
+  `Nothing matches in ${path} (${amount(files, 'file')} searched).`;
+export const noWords = (files: number, path: string) =>
+  `${nothing(files, path)} Try other or fewer words, or view ${path} to see what is there.`;
+export const noLiteral = (files: number, path: string) =>
+  `${nothing(files, path)} Matching is exact and case-sensitive. Mode \`words\` is more tolerant.`;
+export const noRegex = (files: number, path: string) =>
+  `${nothing(files, path)} The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.`;
+
+// Wrong input: for people as well. The model reads them after `Error: `.
+
+const invalidQuery = (why: string) => `Invalid \`query\` parameter: ${why}`;
+export const emptyQuery = invalidQuery('it must not be empty');
+export const queryTooLong = (length: number, limit: number) =>
+  invalidQuery(`it has ${length} characters, and ${limit} are allowed`);
+export const queryWithoutWords = invalidQuery(
+  'it has no words. Use mode literal to search for other characters',
+);
+export const invalidExpression = (why: string) =>
+  invalidQuery(`it is not a regular expression in RE2 syntax: ${why}`);
+export const invalidMaxResults = (given: number, limit: number) =>
+  `Invalid \`max_results\` parameter: ${given}. It should be from 1 to ${limit}`;
+export const unknownMode = 'must be words, literal or regex';
+
+export const tooMuchWork =
+  'The search takes too much time. Search a directory with `path`, or use a simpler query.';
+
+/** The name of the tool, whose calls come as `tool_use` blocks. */
+export const SEARCH_TOOL = 'memory_search';
+
+/** The input of `memory_search`. OpenAPI shows it too. */
+export const searchSchema = z.object({
+  query: textField('What to look for.', 'staging database password'),
+  mode: z
+    .enum(modes, { error: wrongType(unknownMode) })
+    .nullish()
+    .meta({
+      description:
+        '`words` (the default): the files with most of the words, the best first. `literal`: this very text. `regex`: a regular expression in RE2 syntax, for each line.',
+    }),
+  path: pathField(
+    'The directory or file to search: all of /memories by default.',
+    '/memories/projects',
+  ).nullish(),
+  max_results: integerField(
+    `The most lines to show, from 1 to ${MAX_RESULTS}: ${DEFAULT_RESULTS} by default.`,
+    DEFAULT_RESULTS,
+  ).nullish(),
+});
+
+/** A search, once its input is checked. */
+export interface SearchRequest {
+  query: Query;
+  path: MemoryPath;
+  maxResults: number;
+}
+
+export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
+
+/** Checks an input as a model wrote it, but not its expression. A refusal is in words for the model, without `Error: `. */
+export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
+  const parsed = searchSchema.safeParse(input);
+  if (!parsed.success) return refuse(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));
+  const { query: text, mode, path: given, max_results: maxResults } = parsed.data;
+  if (text.trim() === '') return refuse(emptyQuery);
+  if (text.length > MAX_QUERY_LENGTH) return refuse(queryTooLong(text.length, MAX_QUERY_LENGTH));
+  const found = parsePath(given ?? ROOT);
+  if (!found.ok) return refuse(pathProblemText(found.problem));
+  const most = maxResults ?? DEFAULT_RESULTS;
+  if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
+  const query = queryOf(text, mode ?? 'words', where);
+  if (query.mode === 'words' && query.words.length === 0) return refuse(queryWithoutWords);
+  return { ok: true, request: { query, path: found.path, maxResults: most } };
+}
+
+function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query {
+  return mode === 'words' ? { mode, where, words: wordsOf(text) } : { mode, where, text };
+}
+
+function refuse(refusal: string): ReadInput {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,70 @@
+import { RE2JS } from 're2js';
+import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
+import { excerptOf } from './excerpt.ts';
+import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
+
+/** A file with lines that match a text or an expression. */
+export interface LinesFile extends FoundFile {
+  /** How many lines match. `lines` has the first ones. */
+  count: number;
+}
+
+/** What is to be found. */
+interface Pattern {
+  isIn(path: string): boolean;
+  /** The lines that match, from 1. */
+  linesIn(content: string): number[];
+  /** Where the match begins in a line. */
+  columnIn(line: string): number;
+}
+
+/** Finds a text, or what an expression matches, in the lines of files. */
+export class LineMatcher {
+  readonly #pattern: Pattern;
+  readonly #where: Where;
+
+  constructor(mode: 'literal' | 'regex', text: string, where: Where) {
+    this.#pattern = mode === 'literal' ? literal(text) : regex(text);
+    this.#where = where;
+  }
+
+  /** @param maxLines how many lines the result needs to have */
+  match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
+    const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content);
+    if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
+    const lines: FoundLine[] = found
+      .slice(0, maxLines)
+      .map((line) => ({ line, text: excerptOf(content, line, this.#pattern.columnIn) }));
+    return { path, modified, bytes, lines, count: Math.max(1, found.length) };
+  }
+}
+
+function literal(text: string): Pattern {
+  const [firstLine = ''] = text.split('\n', 1);
+  return {
+    isIn: (path) => path.includes(text),
+    linesIn: (content) => [...new Set(linesOfOffsets(content, occurrencesOf(text, content)))],
+    columnIn: (line) => line.indexOf(firstLine),
+  };
+}
+
+/** What these mean at the edges of a line differs from what they mean at those of a file. */
+const DEPENDS_ON_EDGES = /\\[Az]|\(\?[a-zA-Z]*-/;
+
+/** Lines are matched one by one, as grep does. */
+function regex(expression: string): Pattern {
+  const line = RE2JS.compile(expression);
+  // An expression that matches a line also matches the whole file, and that check is faster.
+  const file = DEPENDS_ON_EDGES.test(expression) ? undefined : RE2JS.compile(expression, RE2JS.MULTILINE);
+  return {
+    isIn: (path) => line.test(path),
+    linesIn: (content) => {
+      if (file?.test(content) === false) return [];
+      return content.split('\n').flatMap((each, i) => (line.test(each) ? [i + 1] : []));
+    },
+    columnIn: (text) => {
+      const matcher = line.matcher(text);
+      return matcher.find() ? matcher.start() : 0;
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { ROOT } from '../../memory/path.ts';
+import { linesOfOffsets } from '../../memory/text.ts';
+import { excerptOf } from './excerpt.ts';
+import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
+import { fold, similarity, type Word } from './words.ts';
+
+/** The statistics of a file that contains words of a query. The arrays have an element for each word. */
+export interface WordsFile extends FoundFile {
+  /** How often each word is in the content, weighted: in a heading it counts more, and another form of the word less. */
+  inContent: number[];
+  /** The same of the path. */
+  inPath: number[];
+  /** How similar the best match of each word is. */
+  best: number[];
+  /** The words of the best line, as bits. */
+  together: number;
+}
+
+const MAX_LINES = 3;
+const IN_HEADING = 2;
+const IN_NAME = 3;
+const IN_DIRECTORY = 1.5;
+/** Enough for the words of a memory that begin like those of a query. */
+const MAX_REMEMBERED = 20_000;
+/** In UTF-16 units. A longer part of a text keeps all of the text in memory. */
+const MAX_REMEMBERED_LENGTH = 12;
+
+/** A word of the query (its index), and how similar what was found is. */
+type Hit = readonly [word: number, similarity: number];
+
+interface Line {
+  start: number;
+  end: number;
+  /** Where its first match is. */
+  offset: number;
+  /** Its words, as bits. */
+  words: number;
+  weight: number;
+}
+
+/** Finds the words of a query in files. */
+export class WordMatcher {
+  readonly #words: readonly Word[];
+  readonly #where: Where;
+  readonly #scan: RegExp;
+  readonly #unspaced = new Map<string, number>();
+  readonly #hits = new Map<string, readonly Hit[]>();
+
+  constructor(words: readonly Word[], where: Where) {
+    this.#words = words;
+    this.#where = where;
+    for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
+    // Letters, digits and marks: nothing needs escaping.
+    this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
+  }
+
+  match({ path, content, bytes, modified }: SearchedFile): WordsFile | undefined {
+    const zeros = () => this.#words.map(() => 0);
+    const found = { inContent: zeros(), inPath: zeros(), best: zeros() };
+    if (this.#where !== 'content') this.#matchPath(path, found);
+    const folded = this.#where === 'path' ? '' : fold(content);
+    const best = bestOf(this.#matchContent(folded, found));
+    if (found.best.every((each) => each === 0)) return undefined;
+    return {
+      path,
+      modified,
+      bytes,
+      ...found,
+      together: best[0]?.words ?? 0,
+      lines: excerptsOf(content, folded, best),
+    };
+  }
+
+  #matchPath(path: string, found: Pick<WordsFile, 'inPath' | 'best'>): void {
+    const text = fold(path.slice(ROOT.length));
+    const name = text.lastIndexOf('/');
+    this.#find(text, (offset, hits) => {
+      const weight = offset > name ? IN_NAME : IN_DIRECTORY;
+      for (const [word, similar] of hits) count(found.inPath, found.best, word, similar, weight);
+    });
+  }
+
+  #matchContent(text: string, found: Pick<WordsFile, 'inContent' | 'best'>): Line[] {
+    const lines: Line[] = [];
+    let line: Line | undefined;
+    this.#find(text, (offset, hits) => {
+      if (line === undefined || offset > line.end) {
+        const start = text.lastIndexOf('\n', offset) + 1;
+        const newline = text.indexOf('\n', offset);
+        line = { start, end: newline === -1 ? text.length : newline, offset, words: 0, weight: 0 };
+        lines.push(line);
+      }
+      const weight = text[line.start] === '#' ? IN_HEADING : 1;
+      for (const [word, similar] of hits) {
+        count(found.inContent, found.best, word, similar, weight);
+        if ((line.words & (1 << word)) === 0) line.weight += similar * weight;
+        line.words |= 1 << word;
+      }
+    });
+    return lines;
+  }
+
+  /** Calls back with what is similar to words of the query, from left to right. */
+  #find(text: string, each: (offset: number, hits: readonly Hit[]) => void): void {
+    let seen = 0;
+    this.#scan.lastIndex = 0;
+    for (let match = this.#scan.exec(text); match !== null; match = this.#scan.exec(text)) {
+      const [part] = match;
+      const offset = match.index;
+      const unspaced = this.#unspaced.get(part);
+      if (unspaced !== undefined) {
+        each(offset, [[unspaced, 1]]);
+        // Pairs of characters overlap.
+        this.#scan.lastIndex = offset + 1;
+      } else if (offset >= seen) {
+        let start = offset;
+        while (start > 0 && isWordAt(text, start - 1)) start--;
+        let end = offset + part.length;
+        while (end < text.length && isWordAt(text, end)) end++;
+        seen = end;
+        const hits = this.#hitsOf(text.slice(start, end));
+        if (hits.length > 0) each(offset, hits);
+      }
+    }
+  }
+
+  #hitsOf(token: string): readonly Hit[] {
+    const known = this.#hits.get(token);
+    if (known !== undefined) return known;
+    const hits: Hit[] = [];
+    for (const [i, word] of this.#words.entries()) {
+      const similar = word.isUnspaced ? 0 : similarity(token, word);
+      if (similar > 0) hits.push([i, similar]);
+    }
+    if (this.#hits.size < MAX_REMEMBERED && token.length <= MAX_REMEMBERED_LENGTH)
+      this.#hits.set(token, hits);
+    return hits;
+  }
+}
+
+/** Folding keeps the lines of a content, but not the offsets in them. */
+function excerptsOf(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
+  const offsets = lines.map(({ offset }) => offset).sort((one, other) => one - other);
+  const numbers = linesOfOffsets(folded, offsets);
+  return lines.map(({ start, offset }) => {
+    const line = numbers[offsets.indexOf(offset)] ?? 1;
+    return { line, text: excerptOf(content, line, () => offset - start) };
+  });
+}
+
+function count(counts: number[], best: number[], word: number, similar: number, weight: number): void {
+  counts[word] = (counts[word] ?? 0) + similar * weight;
+  best[word] = Math.max(best[word] ?? 0, similar);
+}
+
+/** The lines with the most words, the best first. */
+function bestOf(lines: readonly Line[]): Line[] {
+  return lines
+    .toSorted((one, other) => bitsOf(other.words) - bitsOf(one.words) || other.weight - one.weight)
+    .slice(0, MAX_LINES);
+}
+
+function bitsOf(words: number): number {
+  let bits = 0;
+  for (let left = words; left !== 0; left &= left - 1) bits++;
+  return bits;
+}
+
+const WORD = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
+/** For each UTF-16 unit whether it is part of a word: 1 or 2 for yes or no, 0 when it is not known yet. */
+const wordUnits = new Uint8Array(2 ** 16);
+
+function isWordAt(text: string, offset: number): boolean {
+  const unit = text.charCodeAt(offset);
+  wordUnits[unit] ||= WORD.test(String.fromCharCode(unit)) ? 1 : 2;
+  return wordUnits[unit] === 1;
+}

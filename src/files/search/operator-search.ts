@@ -1,0 +1,51 @@
+import type { Database } from '../../database/database.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { countedAs } from '../../tenants/policy-cache.ts';
+import type { TenantRow } from '../../tenants/queries.ts';
+import { filesAt, filesNow } from './files.ts';
+import type { Where } from './query.ts';
+import type { MemorySearch } from './search.ts';
+import { runSearch, type SearchResult } from './tool.ts';
+
+/**
+ * Searches for an operator: the files of now, or of a time (ISO 8601).
+ *
+ * @param options.gone ends the search
+ * @throws ServiceError for what is an error result of the tool, DatabaseError
+ */
+export async function searchForOperator(
+  search: MemorySearch,
+  database: Database,
+  {
+    tenant: { id: tenant, draftOf },
+    at,
+    ...rest
+  }: {
+    tenant: Pick<TenantRow, 'id' | 'draftOf'>;
+    input: unknown;
+    where?: Where;
+    at: string | undefined;
+    gone?: AbortSignal | undefined;
+  },
+): Promise<SearchResult> {
+  const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
+  const result = await runSearch(search, {
+    countedAs: countedAs(tenant, { draftOf }),
+    files,
+    maxChars: 0,
+    ...rest,
+  });
+  if (result.failed === undefined) return result;
+  switch (result.failed.about) {
+    case 'input':
+      throw new ServiceError('invalid_search', result.failed.refusal);
+    case 'path': {
+      const path = String((rest.input as { path?: unknown }).path);
+      throw at === undefined
+        ? new ServiceError('nothing_at', tenant, path)
+        : new ServiceError('nothing_at_time', tenant, path, at, 0);
+    }
+    case 'work':
+      throw new ServiceError('search_too_expensive');
+  }
+}

@@ -1,0 +1,176 @@
+import { ServiceError } from '../../errors/errors.ts';
+import { WorkerThreads } from '../../lib/worker-threads.ts';
+import type { MemoryPath } from '../../memory/path.ts';
+import { RequestLimiter } from '../../tenants/request-limiter.ts';
+import type { FileSource } from './files.ts';
+import type { SearchRequest } from './input.ts';
+import type { LinesFile } from './match-lines.ts';
+import type { WordsFile } from './match-words.ts';
+import { type Corpus, type RankedFile, rank } from './rank.ts';
+import type { InvalidExpression, Scanned, Task } from './scan.ts';
+
+/** How many searches run at once, each with a page or two in memory; at most one per tenant. */
+const AT_ONCE = 4;
+const MAX_WAITING = 1000;
+const DEADLINE_MS = 10_000;
+/** Of each thread: far more than pages take. Only files of many megabytes, or huge expressions, come near it. */
+const MAX_HEAP_MIB = 128;
+/** How many of the best files are kept in a search for words. */
+const MAX_KEPT = 1000;
+
+/** What a search found. */
+export type Found =
+  | { kind: 'words'; files: RankedFile[]; withAll: number; withSome: number; searched: number }
+  | { kind: 'lines'; files: LinesFile[]; furtherLines: number; furtherFiles: number; searched: number }
+  | { kind: 'missing' }
+  | { kind: 'invalid_expression'; problem: string }
+  | { kind: 'too_much_work' };
+
+/** Searches the files of a tenant: the one engine of the tool, the admin API and the command line. */
+export class MemorySearch {
+  /** One for each search, so that none waits for the pages of another one. */
+  readonly #threads = new WorkerThreads<Task, Scanned | InvalidExpression>({
+    module: new URL('./scan', import.meta.url),
+    threads: AT_ONCE,
+    idleMs: 10 * 60_000,
+    maxHeapMiB: MAX_HEAP_MIB,
+  });
+  readonly #turns = new RequestLimiter({
+    total: AT_ONCE,
+    perKey: 1,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: DEADLINE_MS,
+  });
+
+  readonly #deadlineMs: number;
+
+  constructor({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}) {
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /**
+   * @param countedAs the tenant of which one search runs at a time
+   * @param gone is aborted when nobody waits for the result any more
+   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`; DatabaseError
+   */
+  async find(
+    countedAs: string,
+    files: FileSource,
+    request: SearchRequest,
+    gone?: AbortSignal,
+  ): Promise<Found> {
+    const work = async (): Promise<Found> => {
+      const deadline = AbortSignal.timeout(this.#deadlineMs);
+      try {
+        return await this.#find(files, request, deadline, gone);
+      } catch (error) {
+        if (deadline.aborted) return { kind: 'too_much_work' };
+        throw error;
+      }
+    };
+    return this.#turns.run(countedAs, work, gone);
+  }
+
+  async #find(
+    files: FileSource,
+    request: SearchRequest,
+    deadline: AbortSignal,
+    gone?: AbortSignal,
+  ): Promise<Found> {
+    const { path, query } = request;
+    const results =
+      query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(request.maxResults);
+    let searched = 0;
+    for await (const page of pagesAhead(files, path)) {
+      deadline.throwIfAborted();
+      if (gone?.aborted) throw new ServiceError('client_gone');
+      searched += page.length;
+      const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
+      if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
+      if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
+      results.add(scanned, page.length);
+    }
+    if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
+    return results.found(searched);
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close();
+  }
+}
+
+/** Reads each page while the one before it is searched. A memory without files has one empty page, so that an expression is always checked. */
+async function* pagesAhead(files: FileSource, path: MemoryPath) {
+  let page = await files.page(path, '');
+  for (;;) {
+    const last = page.at(-1);
+    const next = last && files.page(path, last.path);
+    // It is awaited only when the search goes on.
+    next?.catch(() => {});
+    yield page;
+    page = (await next) ?? [];
+    if (page.length === 0) return;
+  }
+}
+
+/** Keeps the best files, and counts all of them. */
+class WordResults {
+  readonly maxLines = 0;
+  readonly #frequencies: number[];
+  #files: WordsFile[] = [];
+  #bytes = 0;
+  #searched = 0;
+  #withAll = 0;
+  #withSome = 0;
+
+  constructor(words: number) {
+    this.#frequencies = new Array<number>(words).fill(0);
+  }
+
+  add({ words, bytes }: Scanned, searched: number): void {
+    this.#bytes += bytes;
+    this.#searched += searched;
+    for (const file of words) {
+      for (const [word, best] of file.best.entries())
+        this.#frequencies[word] = (this.#frequencies[word] ?? 0) + best;
+      if (file.best.every((best) => best > 0)) this.#withAll++;
+      else this.#withSome++;
+    }
+    this.#files.push(...words);
+    if (this.#files.length > 2 * MAX_KEPT) this.#files = this.#ranked().slice(0, MAX_KEPT);
+  }
+
+  found(searched: number): Found {
+    const counts = { withAll: this.#withAll, withSome: this.#withSome, searched };
+    return { kind: 'words', files: this.#ranked(), ...counts };
+  }
+
+  #ranked(): RankedFile[] {
+    const corpus: Corpus = { files: this.#searched, bytes: this.#bytes, frequencies: this.#frequencies };
+    return rank(this.#files, corpus, Date.now() / 1000);
+  }
+}
+
+/** Keeps the first lines, and counts the others. */
+class LineResults {
+  maxLines: number;
+  readonly #files: LinesFile[] = [];
+  #furtherLines = 0;
+  #furtherFiles = 0;
+
+  constructor(maxLines: number) {
+    this.maxLines = maxLines;
+  }
+
+  add({ lines, furtherLines, furtherFiles }: Scanned): void {
+    this.#files.push(...lines);
+    this.#furtherLines += furtherLines;
+    this.#furtherFiles += furtherFiles;
+    for (const { lines: shown } of lines) this.maxLines -= Math.max(1, shown.length);
+  }
+
+  found(searched: number): Found {
+    const further = { furtherLines: this.#furtherLines, furtherFiles: this.#furtherFiles };
+    return { kind: 'lines', files: this.#files, ...further, searched };
+  }
+}

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { WordMatcher } from './match-words.ts';
+import { fold, similarity, stem, wordsOf } from './words.ts';
+
+const one = (query: string) => {
+  const [word] = wordsOf(query);
+  if (word === undefined) throw new Error('no word');
+  return word;
+};
+
+describe('folding', () => {
+  it.each([
+    ['Ünïcödé ÀÉÎ', 'unicode aei'],
+    ['e\u0301cole', 'ecole'],
+    ['Straße Łódź Ærø', 'strasse lodz aero'],
+    ['ＡＢＣ　１２', 'abc 12'],
+    ['Ёлка, ЙОД', 'елка, иод'],
+    ['ガス 한국', 'ガス 한국'],
+  ])('%s: %s', (text, folded) => {
+    expect(fold(text)).toBe(folded);
+  });
+
+  it('keeps the lines of every text', { tags: 'random' }, () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
+      }),
+      fuzzParameters(200),
+    );
+  });
+});
+
+it.each([
+  ['policies', 'polic'],
+  ['policy', 'polic'],
+  ['deploys', 'deplo'],
+  ['running', 'run'],
+  ['migrated', 'migrat'],
+  ['migrate', 'migrat'],
+  ['boxes', 'box'],
+  ['glass', 'glass'],
+  ['status', 'status'],
+  ['bus', 'bus'],
+  ['string', 'string'],
+])('the stem of %s is %s', (word, expected) => {
+  expect(stem(word)).toBe(expected);
+});
+
+describe('words of a query', () => {
+  it.each([
+    ['What is the staging password?', ['staging', 'password']],
+    ['the', ['the']],
+    ['db_timeout db-timeout', ['db', 'timeout']],
+    ["Marta's café", ['marta', 'cafe']],
+    ['保険の更新日', ['保険', '険の', 'の更', '更新', '新日']],
+    ['いつ', ['いつ']],
+    ['AWSの設定', ['aws', 'の設', '設定']],
+    ['?!', []],
+  ])('%s', (query, words) => {
+    expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
+  });
+
+  it('are at most 32', () => {
+    const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
+    expect(wordsOf(query)).toHaveLength(32);
+  });
+});
+
+it.each([
+  ['deploy', 'deploy', 1],
+  ['deploy', 'deploys', 0.9],
+  ['deploy', 'deployment', 0.6],
+  ['key', 'keyboard', 0.3],
+  ['schlüssel', 'kellerschlussel', 0.4],
+  ['пароль', 'паролем', 0.5],
+  ['contract', 'control', 0],
+  ['v2', 'v21', 0],
+  ['it', 'item', 0],
+])('a query of %s finds %s: %d', (query, token, expected) => {
+  expect(similarity(token, one(query))).toBe(expected);
+});
+
+it('finds in a text what is similar, and scans for nothing else', () => {
+  const words = fc.constantFrom(
+    'deploy',
+    'deploys',
+    'key',
+    'keys',
+    'parole',
+    'x1',
+    'Über',
+    'ubers',
+    'migrating',
+  );
+  fc.assert(
+    fc.property(words, words, (query, token) => {
+      const word = one(query);
+      const [file] = [{ path: '/memories/f', content: `- ${token}.\n`, bytes: 9, modified: 0 }];
+      const found = new WordMatcher([word], 'content').match(file as never)?.best[0] ?? 0;
+      expect([query, token, found]).toStrictEqual([query, token, similarity(fold(token), word)]);
+    }),
+  );
+});

@@ -1,0 +1,158 @@
+import {
+  defineQuery,
+  type Query,
+  type QueryExecutor,
+  type Scalar,
+  type TracedRequest,
+  type Value,
+} from '../database/query.ts';
+import type { MemoryResult } from '../memory/result.ts';
+
+/*
+ * How a database function that changes memory is declared and called. One statement calls a function once or many times.
+ */
+
+/** The outcomes that every write can have. `skipped` never leaves the write queue. */
+export type CommonOutcome =
+  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'replaced' | 'archived' }
+  | ({ kind: 'replayed' } & MemoryResult);
+
+/** The parameters that all writes have in common. The key is null when the request has none. */
+export type RequestParams = {
+  tenant: string;
+  keyHash: string | null;
+  requestHash: string | null;
+  /** The result to store under the key when the write succeeds. */
+  result: string;
+  /** When the tenant was created that the write is for; null for whichever has the id. */
+  createdAt: string | null;
+};
+
+/** `item` is the number of the call, from 1. */
+type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown> | null };
+
+export interface WriteFunction {
+  readonly name: string;
+  /** The parameters that each call has. The others hold for all calls of a statement. */
+  readonly ofCalls: readonly string[];
+  /** One call. Citus runs it on the node that has the tenant, which it does with no other form. */
+  readonly single: Query<Record<string, Value>, OutcomeRow>;
+  /** Many calls: an array for each of `ofCalls`, and whether to wait for a tenant that another session has locked. */
+  readonly batch: Query<Record<string, Value>, OutcomeRow>;
+  /** Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no other tenant. */
+  readonly mixesTenants: boolean;
+}
+
+/** A write function with the types of its parameters and outcomes. */
+export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
+  readonly types?: { params: Params; outcome: Outcome };
+}
+
+/**
+ * Calls a write function once. Rejects with the error of the driver.
+ *
+ * @param size characters that the database handles for the call, if more than its parameters
+ */
+export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
+  fn: TypedWriteFunction<Params, Outcome>,
+  params: Params,
+  size?: number,
+) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
+
+/**
+ * Calls a write function once or many times in one statement.
+ *
+ * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
+ * @param options.requests the traced requests that make the calls
+ * @returns the outcomes in the order of the calls
+ */
+export async function callAll(
+  query: QueryExecutor,
+  fn: WriteFunction,
+  calls: readonly Record<string, Value>[],
+  { wait, requests }: { wait: boolean; requests?: readonly TracedRequest[] | undefined },
+): Promise<{ kind: string }[]> {
+  const { rows } = await (calls.length === 1
+    ? query(fn.single, { ...calls[0], wait }, requests)
+    : query(fn.batch, { ...asArrays(fn, calls), wait }, requests));
+  const outcomes: { kind: string }[] = [];
+  for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
+  return outcomes;
+}
+
+function asArrays(
+  { ofCalls }: WriteFunction,
+  calls: readonly Record<string, Value>[],
+): Record<string, Value> {
+  const params = { ...calls[0] };
+  for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
+  return params;
+}
+
+/** Calls write functions on a session, in its transaction. */
+export function callOn(query: QueryExecutor): CallFunction {
+  return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
+}
+
+const defined: WriteFunction[] = [];
+
+/** All functions that have been declared. */
+export const declaredWriteFunctions: readonly WriteFunction[] = defined;
+
+/** SQL types whose values are strings in TypeScript. */
+const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
+
+/**
+ * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
+ *
+ * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL, with `createdAt` as the last of all
+ * @param types.service of the parameters after these, which are the same for every call of the process
+ */
+export function writeFunction<
+  Params extends Record<string, Value>,
+  Service extends Record<string, number>,
+  Outcome extends { kind: string },
+>(
+  name: string,
+  types: {
+    call: { [name in keyof Params & string]: string };
+    service: { [name in keyof Service & string]: string };
+  },
+  { mixesTenants }: { mixesTenants: boolean },
+): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
+  const ofCalls = {
+    tenant: 'text',
+    ...types.call,
+    keyHash: 'text',
+    requestHash: 'text',
+    result: 'text',
+    createdAt: 'timestamptz',
+  };
+  const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
+  const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
+  const service = [...Object.values<string>(types.service), 'boolean'].map(
+    (type, i) => `$${columns.length + i + 1}::${type}`,
+  );
+  // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
+  const values = Object.values(ofCalls).map((type, i) =>
+    AS_TEXT.has(type) ? `$${i + 1}::text::${type}` : `$${i + 1}::${type}`,
+  );
+  const arrays = Object.values(ofCalls).map((type, i) =>
+    AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
+  );
+  const inOrder = (given: string[]) => [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
+  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${inOrder(values)}) AS f`;
+  const batch = `
+SELECT c.item::integer, f.outcome, f.data
+FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
+  LATERAL ${name}(${inOrder(columns)}) AS f`;
+  const fn: WriteFunction = {
+    name,
+    ofCalls: Object.keys(ofCalls),
+    single: defineQuery<Record<string, Value>, OutcomeRow>(name, names, single),
+    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, names, batch),
+    mixesTenants,
+  };
+  defined.push(fn);
+  return fn;
+}

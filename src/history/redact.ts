@@ -1,0 +1,274 @@
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { batches } from '../lib/pages.ts';
+import { resultRedacted } from '../memory/messages.ts';
+import { type Origin, storedActor } from '../memory/origin.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { listDraftTenantsQuery } from '../tenants/queries.ts';
+import type { History } from './history.ts';
+import { isFullVersionId, type Version } from './version.ts';
+
+interface EraseRow {
+  outcome: 'missing' | 'live' | 'redacted';
+  /** The head version of the live file that has the content. */
+  head: string | null;
+  versions: number;
+  samePath: number;
+  redactedAt: string | null;
+}
+
+/** Erases a version: see migrations/functions/memory_redact.sql. `by` is the actor, as JSON. */
+const eraseVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, EraseRow>(
+  'redact_version',
+  ['tenant', 'version', 'by'],
+  `
+SELECT outcome, head, versions::float8, same_path::float8 AS "samePath", ${time('redacted_at')} AS "redactedAt"
+FROM memory_redact($1, $2::text::uuid, $3::text::jsonb)
+`,
+);
+
+/** Erases the names of directories that are gone: see migrations/functions/memory_redact.sql. */
+const eraseDirectoriesQuery = defineQuery<
+  { tenant: string; path: string; dryRun: boolean },
+  {
+    outcome: 'missing' | 'live' | 'kept' | 'redacted';
+    /** The version that has to be erased first. */
+    version: string | null;
+    directories: number;
+    redactedAt: string | null;
+  }
+>(
+  'redact_directories',
+  ['tenant', 'path', 'dryRun'],
+  `
+SELECT outcome, version, directories::float8, ${time('redacted_at')} AS "redactedAt"
+FROM memory_redact_directories($1, $2, $3::boolean)
+`,
+);
+
+/**
+ * Replaces up to so many of a tenant's stored results by another text, in the order of their keys, after the key `after`. The hashes of
+ * their requests go, too: what is short could be found by trying.
+ */
+const eraseResultsQuery = defineQuery<
+  { tenant: string; after: string; until: string; text: string; limit: number },
+  { last: string | null; redacted: number }
+>(
+  'redact_stored_results',
+  ['tenant', 'after', 'until', 'text', 'limit'],
+  `
+WITH redacted AS (
+  UPDATE idempotency_keys SET content = $4, request_hash = '' WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
+    SELECT key_hash FROM idempotency_keys
+    WHERE tenant_id = $1 AND key_hash > $2 AND created_at <= $3::text::timestamptz AND (content <> $4 OR request_hash <> '')
+    ORDER BY key_hash LIMIT $5::integer
+  ))
+  RETURNING key_hash
+)
+SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
+`,
+);
+
+const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
+  'find_file_of_version',
+  ['tenant', 'version'],
+  'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $1 AND id = $2::text::uuid',
+);
+
+/** Whether a tenant has a content of a file, live or in its history. */
+const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { found: boolean }>(
+  'has_content_of_file',
+  ['tenant', 'memoryId'],
+  `
+SELECT EXISTS (
+  SELECT FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.memory_id = $2::text::uuid AND v.operation <> 'deleted' AND v.redacted_at IS NULL
+) AS found
+`,
+);
+
+/** Small, so that a statement takes far less than its time limit. */
+const RESULTS_A_BATCH = 2000;
+
+export interface ErasedVersion {
+  /** Versions that were erased: the one asked for, and those with the same content. 0 when it was erased before. */
+  versions: number;
+  /** Superseded versions that still have a path that was erased. */
+  samePath: number;
+  /** Stored results that were erased. */
+  storedResults: number;
+  /** The ids of open drafts of the tenant that have the file: they are memories of their own, and keep what they have of it. */
+  drafts: string[];
+}
+
+/**
+ * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may quote a part of the
+ * content. When that is cut short, erase the version again.
+ *
+ * @throws ServiceError when there is no such version, or a live file has it or its content
+ */
+export async function eraseVersion(
+  database: Database,
+  tenant: string,
+  version: string,
+  origin: Origin,
+): Promise<ErasedVersion> {
+  const params = { tenant, version, by: storedActor(origin.actor) };
+  const row = isFullVersionId(version)
+    ? (await database.query(eraseVersionQuery, params)).rows[0]
+    : undefined;
+  if (row?.outcome === 'live') throw new ServiceError('version_is_live', version, row.head);
+  if (row?.outcome !== 'redacted' || row.redactedAt === null)
+    throw new ServiceError('no_such_version', tenant, version);
+  const storedResults = await eraseResults(database, tenant, row.redactedAt);
+  const drafts = await draftsWithFile(database, tenant, version);
+  return { versions: row.versions, samePath: row.samePath, storedResults, drafts };
+}
+
+async function draftsWithFile(database: Database, tenant: string, version: string): Promise<string[]> {
+  const [file] = (await database.query(findFileOfVersionQuery, { tenant, version })).rows;
+  if (file === undefined) return [];
+  const found: string[] = [];
+  for (const { id } of (await database.query(listDraftTenantsQuery, { tenant })).rows) {
+    if ((await database.query(hasContentQuery, { tenant: id, ...file })).rows[0]?.found) found.push(id);
+  }
+  return found.sort();
+}
+
+/**
+ * Removes for good the names of the directories that were at a path and below it, and all stored results of the tenant. Names of
+ * directories that held files go when the files' versions are erased; this is for those that held none.
+ *
+ * @returns how many were erased: a directory that was there twice counts twice
+ * @throws ServiceError when there was no such directory, something is at the path, or a version that was there is still kept
+ */
+export async function eraseDirectories(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+): Promise<{ directories: number; storedResults: number }> {
+  // The results first: without the directories, this could not be done again if it were cut short.
+  const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
+  const storedResults = await eraseResults(database, tenant, redactedAt);
+  const { directories } = await callEraseDirectories(database, tenant, path, false);
+  return { directories, storedResults };
+}
+
+/** How many directories `eraseDirectories` would erase. Throws what that throws. */
+export async function countErasableDirectories(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+): Promise<number> {
+  return (await callEraseDirectories(database, tenant, path, true)).directories;
+}
+
+async function callEraseDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
+  const row = (await database.query(eraseDirectoriesQuery, { tenant, path, dryRun })).rows[0];
+  if (row?.outcome === 'live') throw new ServiceError('directory_exists', path);
+  if (row?.outcome === 'kept') throw new ServiceError('directory_has_versions', path, row.version);
+  if (row?.outcome !== 'redacted' || row.redactedAt === null) {
+    throw new ServiceError('no_such_directory', tenant, path);
+  }
+  return { directories: row.directories, redactedAt: row.redactedAt };
+}
+
+/** Erases the results that were stored until a time; a later one cannot quote what was gone by then. */
+async function eraseResults(database: Database, tenant: string, until: string): Promise<number> {
+  let erased = 0;
+  for (let after = ''; ; ) {
+    const params = { tenant, after, until, text: resultRedacted, limit: RESULTS_A_BATCH };
+    const [batch] = (await database.query(eraseResultsQuery, params)).rows;
+    if (batch === undefined || batch.last === null) return erased;
+    erased += batch.redacted;
+    after = batch.last;
+  }
+}
+
+const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
+
+/** A version that erasing another one leaves, although it may hold some of what is to go. */
+export interface RemainingVersion {
+  version: Version;
+  isLive: boolean;
+  /** Of the same file. */
+  isSameFile: boolean;
+  /** It has a path that is erased. */
+  hasPath: boolean;
+  /** How many different lines of the content are in its own, without blank ones and spaces around them. */
+  sharedLines: number;
+}
+
+/** What erasing a version would do. */
+export interface ErasurePreview {
+  /** The version and those of the file with the same content. None when it is erased already. */
+  redacted: Version[];
+  /** The other versions of the file, and those of other files with a path or a line of it. */
+  remaining: RemainingVersion[];
+  /** How many different lines the content has. */
+  lines: number;
+}
+
+/**
+ * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the tenant's whole
+ * history, page by page.
+ *
+ * @throws ServiceError when there is no such version, or the live file has it or its content
+ */
+export async function previewErasure(history: History, tenant: string, id: string): Promise<ErasurePreview> {
+  const { version, content } = await history.existing(tenant, id);
+  if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0 };
+  const redacted: Version[] = [];
+  for await (const each of history.versions(tenant)) {
+    if (!isErasedWith(each, version)) continue;
+    if (isHead(each)) throw new ServiceError('version_is_live', id, each.id);
+    redacted.push(each);
+  }
+  const lines = linesOf(content ?? '');
+  const paths = new Set(redacted.map(({ path }) => path));
+  const remaining: RemainingVersion[] = [];
+  const others = without(history.versions(tenant), version);
+  for await (const batch of batches(others, { ...BATCH, weightOf: (each) => each.contentSizeBytes ?? 0 })) {
+    const files = batch.filter(({ contentSha256 }) => contentSha256 !== null);
+    const contents = await history.contents(
+      tenant,
+      files.map(({ id: versionId, memoryId }) => ({ memoryId, versionId })),
+    );
+    for (const each of batch) {
+      const own = linesOf(contents.get(each.id) ?? '');
+      const other = {
+        version: each,
+        isLive: isHead(each),
+        isSameFile: each.memoryId === version.memoryId,
+        hasPath: paths.has(each.path),
+        sharedLines: [...lines].filter((line) => own.has(line)).length,
+      };
+      if (other.isSameFile || other.hasPath || other.sharedLines > 0) remaining.push(other);
+    }
+  }
+  return { redacted, remaining, lines: lines.size };
+}
+
+const isHead = ({ supersededAt, operation }: Version) => supersededAt === null && operation !== 'deleted';
+
+function isErasedWith(version: Version, chosen: Version): boolean {
+  if (version.id === chosen.id) return true;
+  const { memoryId, contentSha256 } = chosen;
+  return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;
+}
+
+async function* without(versions: AsyncIterable<Version>, chosen: Version): AsyncGenerator<Version> {
+  for await (const each of versions) {
+    if (each.redactedAt === null && !isErasedWith(each, chosen)) yield each;
+  }
+}
+
+function linesOf(content: string): Set<string> {
+  return new Set(
+    content
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== ''),
+  );
+}

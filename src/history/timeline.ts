@@ -1,0 +1,133 @@
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import type { Actor } from '../memory/origin.ts';
+import { AFTER } from './version.ts';
+
+/** More are counted together. */
+const MAX_ACTORS = 20;
+
+const countChangesQuery = defineQuery<
+  { tenant: string; since: string; until: string; buckets: number; actors: number },
+  { bucket: number; actor: Actor | null; changes: number }
+>(
+  'count_changes',
+  ['tenant', 'since', 'until', 'buckets', 'actors'],
+  `
+WITH times AS MATERIALIZED (
+  -- Read once, not for each version. As float8, because arithmetic with numeric takes several times as long.
+  SELECT since, until, extract(epoch FROM since)::float8 AS low, extract(epoch FROM until)::float8 AS high
+  FROM (SELECT $2::text::timestamptz AS since, $3::text::timestamptz AS until) AS given
+), counted AS (
+  SELECT width_bucket(date_part('epoch', v.created_at), t.low, t.high, $4::integer) AS bucket,
+    COALESCE(v.origin -> 'actor', '{"type": "anonymous"}') AS actor, count(*) AS changes
+  FROM memory_versions AS v, times AS t
+  WHERE v.tenant_id = $1 AND v.created_at >= t.since AND v.created_at < t.until
+  GROUP BY 1, 2
+), busiest AS (
+  SELECT actor, sum(changes) AS changes FROM counted GROUP BY actor ORDER BY 2 DESC, 1 LIMIT $5::integer
+)
+SELECT c.bucket, b.actor, sum(c.changes)::float8 AS changes
+FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
+`,
+);
+
+/** Changes over time, by actor. */
+export interface Activity {
+  /** Those with the most changes, the busiest first. */
+  actors: Actor[];
+  /** Parts of the time that are equally long: the changes of each actor, and of the `others` together. */
+  buckets: { start: string; counts: number[]; others: number }[];
+}
+
+/**
+ * Counts a tenant's versions between two times. Throws `DatabaseError`.
+ *
+ * @param times in ISO 8601; `since` is before `until`
+ */
+export async function activity(
+  database: Database,
+  tenant: string,
+  { since, until }: { since: string; until: string },
+  buckets: number,
+): Promise<Activity> {
+  const params = { tenant, since, until, buckets, actors: MAX_ACTORS };
+  const { rows } = await database.query(countChangesQuery, params);
+  const totals = new Map<string, { actor: Actor; changes: number }>();
+  for (const { actor, changes } of rows) {
+    if (actor === null) continue;
+    const total = totals.get(keyOf(actor)) ?? { actor, changes: 0 };
+    totals.set(keyOf(actor), { actor, changes: total.changes + changes });
+  }
+  const busiest = [...totals.entries()].sort(([, a], [, b]) => b.changes - a.changes);
+  const positions = new Map(busiest.map(([key], position) => [key, position]));
+  const start = Date.parse(since);
+  const width = (Date.parse(until) - start) / buckets;
+  const counted: Activity['buckets'] = Array.from({ length: buckets }, (_, index) => ({
+    start: new Date(start + index * width).toISOString(),
+    counts: busiest.map(() => 0),
+    others: 0,
+  }));
+  for (const { bucket, actor, changes } of rows) {
+    const at = counted[Math.min(bucket, buckets) - 1];
+    if (at === undefined) throw new Error('A change is in no bucket.');
+    const position = actor === null ? undefined : positions.get(keyOf(actor));
+    if (position === undefined) at.others += changes;
+    else at.counts[position] = changes;
+  }
+  return { actors: busiest.map(([, { actor }]) => actor), buckets: counted };
+}
+
+/** The database gives equal actors equal JSON. */
+function keyOf(actor: Actor): string {
+  return JSON.stringify(actor);
+}
+
+/**
+ * The moments one change before and one change after another one. The change before `at` is what made the memory what it was then: the
+ * moment before that is the one of the change before. `since` is the earliest that can be read. No index has the heads by their ids: each
+ * bound is a subquery, so that it is computed once and not for each file.
+ */
+const findAdjacentChangesQuery = defineQuery<
+  { tenant: string; at: string },
+  { since: string; current: string | null; previous: string | null; next: string | null }
+>(
+  'find_adjacent_changes',
+  ['tenant', 'at'],
+  `
+WITH current AS MATERIALIZED (
+  SELECT (
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < (SELECT ${AFTER('$2')}) ORDER BY v.id DESC LIMIT 1
+  ) AS at
+)
+SELECT ${time('t.history_since')} AS since, ${time('c.at')} AS current, ${time(`(
+    SELECT v.created_at FROM memory_versions AS v
+    WHERE v.tenant_id = $1 AND v.id < (SELECT memory_first_id(c.at)) ORDER BY v.id DESC LIMIT 1
+  )`)} AS previous, ${time(`(
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id >= (SELECT ${AFTER('$2')}) ORDER BY v.id LIMIT 1
+  )`)} AS next
+FROM tenants AS t, current AS c
+WHERE t.id = $1
+`,
+);
+
+export interface AdjacentChanges {
+  /** Null when nothing earlier can be read that differs. */
+  previous: string | null;
+  /** Null when nothing has changed since. */
+  next: string | null;
+}
+
+/** The moments one change before and one change after `at`. Throws `DatabaseError`. */
+export async function adjacentChanges(
+  database: Pick<Database, 'query'>,
+  tenant: string,
+  at: string,
+): Promise<AdjacentChanges> {
+  const [row] = (await database.query(findAdjacentChangesQuery, { tenant, at })).rows;
+  if (row === undefined) return { previous: null, next: null };
+  const { since, current, previous, next } = row;
+  // Of the versions from before the history is complete, some are still there, but no moment can be read.
+  const isFirst = current === null || current <= since;
+  const earlier = previous === null || previous < since ? since : previous;
+  return { previous: isFirst ? null : earlier, next: next !== null && next < since ? since : next };
+}

@@ -1,0 +1,147 @@
+import rateLimiter, { type FastifyRateLimitStore } from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../errors/errors.ts';
+import { contextOf, countedTenant } from './authentication.ts';
+import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
+import { bytesInMemory } from './slow-clients.ts';
+
+/**
+ * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The routes take a slot
+ * themselves, once the body is read (`InFlightRequest.takeSlot`).
+ */
+export const concurrencyLimit = fp<{ capacity: Capacity }>(
+  async (app, { capacity }) => {
+    app.decorateRequest('inFlight');
+    app.addHook('onRequest', (request, reply, done) => {
+      const context = contextOf(request);
+      request.inFlight = new InFlightRequest(capacity, countedTenant(context), reply);
+      const waiting = countBody(request, reply, context.policy.maxBodyBytes);
+      if (waiting) waiting.then(() => done(), done);
+      else done();
+    });
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      request.inFlight?.countResponse(bytesInMemory(payload));
+      done();
+    });
+  },
+  { name: 'concurrency-limit', dependencies: ['authentication', 'slow-clients'] },
+);
+
+/**
+ * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body that is too large
+ * with 413. Call it last before the body is read, because the parser collects the same chunks.
+ *
+ * @param maxBytes 0: only the limit of the service holds
+ * @returns a promise when the request has to wait for capacity
+ * @throws ServiceError 413 when `Content-Length` exceeds the limit
+ */
+function countBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  maxBytes: number,
+): Promise<void> | undefined {
+  const declared = Number(request.headers['content-length']);
+  if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
+  const waiting = inFlightOf(request).bytes.acquire(REQUEST_BYTES);
+  // A small body is counted with its request.
+  if (declared <= REQUEST_BYTES) return waiting;
+  if (waiting) return waiting.then(() => countChunks(request, reply, maxBytes));
+  countChunks(request, reply, maxBytes);
+  return undefined;
+}
+
+function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: number): void {
+  const { raw: body, transfer } = request;
+  const { bytes } = inFlightOf(request);
+  let received = 0;
+  let counted = REQUEST_BYTES;
+  let hasEnded = false;
+
+  const refuse = (error: unknown) => {
+    hasEnded = true;
+    // Makes the parser fail with this error.
+    if (!reply.sent) body.emit('error', error);
+  };
+  body.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    // After the response, the rest is discarded.
+    if (hasEnded || reply.sent) return;
+    // A chunked body does not declare its length.
+    if (isOver(received, maxBytes)) return refuse(new ServiceError('body_too_large', maxBytes, 'tenant'));
+    if (received <= counted) return;
+    let waiting: Promise<void> | undefined;
+    try {
+      waiting = bytes.acquire(received - counted);
+    } catch (error) {
+      return refuse(error);
+    }
+    counted = received;
+    if (waiting === undefined) return;
+    transfer?.pause();
+    waiting.then(() => transfer?.resume(), refuse);
+  });
+}
+
+function isOver(bytes: number, maxBytes: number): boolean {
+  return maxBytes > 0 && bytes > maxBytes;
+}
+
+/** Rates are per minute. */
+const WINDOW_MS = 60_000;
+/** Maximum number of tenants that are counted at the same time in this process. */
+const COUNTED_TENANTS = 100_000;
+
+/** Limits how many requests per minute a tenant may send to the routes that are registered after it. */
+export const rateLimit = fp(
+  async (app) => {
+    await app.register(rateLimiter, {
+      global: false,
+      store: RateStore,
+      timeWindow: WINDOW_MS,
+      enableDraftSpec: true,
+      keyGenerator: (request) => countedTenant(contextOf(request)),
+      max: (request) => contextOf(request).policy.ratePerMinute,
+      errorResponseBuilder: (_request, { max, ttl }) =>
+        new ServiceError('rate_limited', max, Math.max(1, Math.ceil(ttl / 1000))),
+    });
+    const limit = app.rateLimit() as (
+      this: FastifyInstance,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ) => Promise<void>;
+    app.addHook('onRequest', (request, reply, done) => {
+      if (contextOf(request).policy.ratePerMinute === 0) done();
+      else limit.call(app, request, reply).then(() => done(), done);
+    });
+  },
+  { name: 'rate-limit', dependencies: ['authentication'] },
+);
+
+/**
+ * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: when that is set back by an hour, a
+ * tenant at its limit stays there for an hour.
+ */
+export class RateStore implements FastifyRateLimitStore {
+  readonly #windows = new LRUCache<string, { current: number; startedAt: number }>({ max: COUNTED_TENANTS });
+
+  incr(
+    key: string,
+    callback: (error: Error | null, result?: { current: number; ttl: number }) => void,
+  ): void {
+    const now = performance.now();
+    let window = this.#windows.get(key);
+    if (window === undefined || window.startedAt + WINDOW_MS <= now) {
+      window = { current: 0, startedAt: now };
+      this.#windows.set(key, window);
+    }
+    window.current++;
+    callback(null, { current: window.current, ttl: window.startedAt + WINDOW_MS - now });
+  }
+
+  /** Every route shares the counts. */
+  child(): RateStore {
+    return this;
+  }
+}

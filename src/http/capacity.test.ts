@@ -1,0 +1,84 @@
+import { EventEmitter } from 'node:events';
+import type { FastifyReply } from 'fastify';
+import { expect, it } from 'vitest';
+import { cmd } from '../../test/support/table.ts';
+import { countLongCalls, mcpResponseBytes, resultBytes } from '../agents/result-bounds.ts';
+import { loadConfig } from '../config.ts';
+import { Capacity, InFlightRequest, REQUEST_BYTES } from './capacity.ts';
+
+const config = loadConfig({
+  MAX_IN_FLIGHT_BYTES: '400000',
+  MAX_IN_FLIGHT_PER_TENANT: '2',
+  MAX_QUEUE_MS: '1',
+});
+
+function requestOf(capacity: Capacity, tenant: string) {
+  const raw = Object.assign(new EventEmitter(), { destroyed: false });
+  const inFlight = new InFlightRequest(capacity, tenant, { raw } as unknown as FastifyReply);
+  inFlight.bytes.acquire(REQUEST_BYTES);
+  return { inFlight, close: () => raw.emit('close') };
+}
+
+/** Returns the bytes of responses in flight. */
+function responseBytes(capacity: Capacity): number {
+  const { inFlight, slots } = capacity.bytes.current;
+  return inFlight - slots * REQUEST_BYTES;
+}
+
+it('refuses a response for which its tenant has no room, and admits those of other tenants', async () => {
+  const capacity = new Capacity(config);
+  const first = requestOf(capacity, 'a');
+  await first.inFlight.takeSlot(60_000);
+  await expect(requestOf(capacity, 'a').inFlight.takeSlot(20_000)).rejects.toMatchObject({
+    code: 'too_many_at_once',
+  });
+  await requestOf(capacity, 'b').inFlight.takeSlot(60_000);
+  expect(responseBytes(capacity)).toBe(120_000);
+  first.close();
+  expect(responseBytes(capacity)).toBe(60_000);
+});
+
+it('counts a response as long as it is, whatever was reserved, until its connection is closed', async () => {
+  const capacity = new Capacity(config);
+  const { inFlight, close } = requestOf(capacity, 'a');
+  await inFlight.takeSlot(60_000);
+  inFlight.countResponse(100);
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([100, 0]);
+  close();
+  expect(responseBytes(capacity)).toBe(0);
+});
+
+it('frees the slot and the first reservation of a request that waits for more room', async () => {
+  const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
+  const [one, other] = [requestOf(capacity, 'a'), requestOf(capacity, 'a')];
+  await one.inFlight.takeSlot(30_000);
+  await other.inFlight.takeSlot(30_000);
+  const more = one.inFlight.reserveResponse(50_000);
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([30_000, 1]);
+  other.close();
+  await more;
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([50_000, 1]);
+});
+
+it('reserves no more than the share of a tenant, so that a longer response is served too', async () => {
+  const capacity = new Capacity(config);
+  await requestOf(capacity, 'a').inFlight.takeSlot(1_000_000);
+  expect(responseBytes(capacity)).toBe(100_000);
+});
+
+it('bounds the results of calls before they exist', () => {
+  const limits = { maxFileBytes: 1000, maxViewChars: 100 };
+  expect([0, 1, 32].map((calls) => resultBytes(calls, limits))).toStrictEqual([0, 600, 3000]);
+  const block = (input: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'memory', input });
+  const create = cmd.create('/memories/a', 'x');
+  const view = cmd.view('/memories/a');
+  expect(
+    [create, view, block(create), block(view), [block(create), block(view)]].map(countLongCalls),
+  ).toStrictEqual([0, 1, 0, 1, 1]);
+  // The input that runs is the outer one.
+  expect(countLongCalls({ ...view, input: create })).toBe(1);
+  const read = { jsonrpc: '2.0', id: 1, method: 'resources/read' };
+  expect(
+    [read, Array(32).fill(read), { ...read, method: 'ping' }].map((body) => mcpResponseBytes(body, limits)),
+  ).toStrictEqual([6000, 3000, 0]);
+});

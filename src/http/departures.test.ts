@@ -1,0 +1,87 @@
+/** Clients that leave before they have a response. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { loadConfig } from '../config.ts';
+import { accessLog } from './access-log.ts';
+import { connections } from './connections.ts';
+import { createHttpServer } from './server.ts';
+
+async function listen(before: (socket: Socket) => void = () => {}) {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino(
+    { formatters: { level: (label) => ({ level: label }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
+  const app = createHttpServer(loadConfig({ AUTH: 'none' }), { log, requestTimeoutMs: 0 });
+  app.addHook('onRequest', async ({ raw }) => before(raw.socket));
+  await app.register(accessLog);
+  await app.register(connections);
+  return { app, lines };
+}
+
+it('logs a client that leaves before its response as 499', async () => {
+  const { app, lines } = await listen();
+  let respond = (_: string) => {};
+  const response = new Promise<string>((resolve) => {
+    respond = resolve;
+  });
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  app.get('/', async (request) => {
+    request.logEntry.tenant = 'acme';
+    begin();
+    return response;
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await begun;
+  client.resetAndDestroy();
+  const logged = () => lines.filter(({ msg }) => msg === 'request');
+  await expect
+    .poll(logged)
+    .toMatchObject([{ level: 'info', status: 499, outcome: 'client_gone', tenant: 'acme' }]);
+  respond('too late');
+  await app.close();
+  expect(logged()).toHaveLength(1);
+});
+
+it('logs no error when a response in parts begins after its client has left', async () => {
+  const { app, lines } = await listen();
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const parts = new Readable({ read: () => {} });
+  app.post('/', async (_request, reply) => {
+    leave();
+    await once(reply.raw, 'close');
+    return reply.send(parts);
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write(
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+  );
+  await left;
+  client.resetAndDestroy();
+  await once(parts, 'close');
+  await app.close();
+  expect(lines.filter(({ level }) => level !== 'info')).toStrictEqual([]);
+  expect(lines.filter(({ msg }) => msg === 'request')).toMatchObject([{ status: 499 }]);
+});
+
+it('rejects a request whose connection was reset before its address was read', async () => {
+  const { app } = await listen((socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+  );
+  app.get('/', async () => 'done without an address');
+  const { statusCode, body } = await app.inject('/');
+  expect([statusCode, JSON.parse(body).code]).toStrictEqual([499, 'client_gone']);
+  await app.close();
+});

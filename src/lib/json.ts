@@ -1,0 +1,117 @@
+import { endOfSlice } from './time-slice.ts';
+
+/** The most bytes that one UTF-16 code unit takes in JSON: a control character is `\u0001`. */
+export const MAX_JSON_BYTES_OF_UNIT = 6;
+
+/** Control characters that JSON has two bytes for. */
+const SHORT_ESCAPES = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)));
+
+/** Bytes of each ASCII character in JSON. */
+const ASCII_BYTES = Uint8Array.from({ length: 0x80 }, (_, code) => {
+  if (code < 0x20) return SHORT_ESCAPES.has(code) ? 2 : MAX_JSON_BYTES_OF_UNIT;
+  return code === 0x22 || code === 0x5c ? 2 : 1;
+});
+
+/** Returns the bytes that `JSON.stringify` makes of data, as UTF-8, without making them. */
+export function jsonBytes(data: unknown): number {
+  if (typeof data === 'string') return textBytes(data);
+  if (Array.isArray(data)) {
+    let bytes = 2 + Math.max(0, data.length - 1);
+    for (const item of data) bytes += item === undefined ? 4 : jsonBytes(item);
+    return bytes;
+  }
+  if (typeof data !== 'object' || data === null) return String(data).length;
+  let bytes = 1;
+  // Each field has a colon, and a comma or the closing brace.
+  for (const [name, value] of Object.entries(data))
+    if (value !== undefined) bytes += textBytes(name) + jsonBytes(value) + 2;
+  return Math.max(2, bytes);
+}
+
+function textBytes(text: string): number {
+  let bytes = 2;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x80) bytes += ASCII_BYTES[code] ?? 0;
+    else if (code < 0x800) bytes += 2;
+    else if (code < 0xd800 || code > 0xdfff) bytes += 3;
+    else if (code < 0xdc00 && isLowSurrogate(text.charCodeAt(i + 1))) {
+      bytes += 4;
+      i++;
+    } else bytes += MAX_JSON_BYTES_OF_UNIT;
+  }
+  return bytes;
+}
+
+/** The code after the last one is NaN. */
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
+/** Characters of a text that are encoded at once. */
+const PART_CHARACTERS = 64 * 1024;
+
+/** Encodes data as `JSON.stringify` does, as UTF-8, in time slices. */
+export async function jsonInSlices(data: unknown): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let text = '';
+  for (const piece of piecesOf(data)) {
+    text += piece;
+    if (text.length < PART_CHARACTERS) continue;
+    parts.push(Buffer.from(text));
+    text = '';
+    await endOfSlice();
+  }
+  parts.push(Buffer.from(text));
+  return Buffer.concat(parts);
+}
+
+function* piecesOf(data: unknown): Generator<string> {
+  if (typeof data === 'string') yield* piecesOfText(data);
+  else if (typeof data !== 'object' || data === null || 'toJSON' in data)
+    yield JSON.stringify(data) ?? 'null';
+  else if (Array.isArray(data)) yield* piecesOfArray(data);
+  else yield* piecesOfObject(data);
+}
+
+function* piecesOfText(text: string): Generator<string> {
+  if (text.length <= PART_CHARACTERS) {
+    yield JSON.stringify(text);
+    return;
+  }
+  yield '"';
+  for (let from = 0; from < text.length; ) {
+    let to = from + PART_CHARACTERS;
+    // A surrogate pair stays together: each half alone is escaped.
+    if (isHighSurrogate(text.charCodeAt(to - 1))) to++;
+    yield JSON.stringify(text.slice(from, to)).slice(1, -1);
+    from = to;
+  }
+  yield '"';
+}
+
+function* piecesOfArray(items: readonly unknown[]): Generator<string> {
+  let separator = '[';
+  for (const item of items) {
+    yield separator;
+    yield* piecesOf(item);
+    separator = ',';
+  }
+  yield items.length === 0 ? '[]' : ']';
+}
+
+function* piecesOfObject(data: object): Generator<string> {
+  let isEmpty = true;
+  for (const [name, value] of Object.entries(data)) {
+    if (value === undefined) continue;
+    yield `${isEmpty ? '{' : ','}${JSON.stringify(name)}:`;
+    yield* piecesOf(value);
+    isEmpty = false;
+  }
+  yield isEmpty ? '{}' : '}';
+}
+
+/** The code after the last one is NaN. */
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}

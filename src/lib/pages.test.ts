@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { readPages } from './pages.ts';
+
+/** Pages of the numbers from 1 to `count`, and what was read of them. */
+function numbers(count: number, limit: number) {
+  const asked: (number | undefined)[] = [];
+  const readPage = async (last: number | undefined) => {
+    asked.push(last);
+    const first = (last ?? 0) + 1;
+    return Array.from({ length: Math.max(0, Math.min(limit, count - first + 1)) }, (_, i) => first + i);
+  };
+  return { asked, readPage };
+}
+
+async function collect<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
+
+it.each([
+  ['an empty listing', 0, [undefined]],
+  ['a last page that is short', 5, [undefined, 2, 4]],
+  ['a last page that is full', 4, [undefined, 2, 4]],
+])('reads %s', async (_, count, expected) => {
+  const { asked, readPage } = numbers(count, 2);
+  expect(await collect(readPages(readPage, 2))).toStrictEqual(Array.from({ length: count }, (_, i) => i + 1));
+  expect(asked).toStrictEqual(expected);
+});
+
+it('reads on after a short page when no page size is given', async () => {
+  const { asked, readPage } = numbers(3, 1);
+  expect(await collect(readPages(readPage))).toStrictEqual([1, 2, 3]);
+  expect(asked).toStrictEqual([undefined, 1, 2, 3]);
+});
+
+it('does not read a page before its rows are consumed', async () => {
+  const { asked, readPage } = numbers(4, 2);
+  for await (const row of readPages(readPage, 2)) if (row === 2) break;
+  expect(asked).toStrictEqual([undefined]);
+});

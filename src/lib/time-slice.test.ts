@@ -1,0 +1,123 @@
+/** Loops over as many items as a request decides: each lets the event loop handle other requests. */
+import { afterAll, describe, expect, it } from 'vitest';
+import { turnsDuring } from '../../test/support/event-loop.ts';
+import type { SourceEntry } from '../archive/entry.ts';
+import { prepareImport } from '../archive/prepare-import.ts';
+import { reviewOf } from '../drafts/compare.ts';
+import { MergeThreads } from '../drafts/line-merge.ts';
+import { planMerge, planReplacement } from '../drafts/plan.ts';
+import { changeRecords, mergedFiles } from '../drafts/records.ts';
+import { pairFiles, type ThreeWay } from '../drafts/three-way.ts';
+import type { SideFile, Sides, Tree } from '../drafts/trees.ts';
+import { changesOf } from '../history/log.ts';
+import { planTree } from '../history/plan.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { timeSliced, timeSlicedSort } from './time-slice.ts';
+
+const ITEMS = 20;
+
+describe('a loop in time slices', () => {
+  it('lets the event loop run between slices', async () => {
+    const seen: number[] = [];
+    const turns = await turnsDuring(async () => {
+      for await (const item of timeSliced([1, 2, 3])) seen.push(item);
+    });
+    expect(seen).toStrictEqual([1, 2, 3]);
+    expect(turns).toBeGreaterThanOrEqual(2);
+  });
+
+  it('sorts as Array.sort does, with equal items in their order', async () => {
+    const items = Array.from({ length: 9001 }, (_, i) => ({ key: (i * 7919) % 500, i }));
+    const byKey = (a: { key: number }, b: { key: number }) => (a.key < b.key ? -1 : 1);
+    expect(await timeSlicedSort(items, byKey)).toStrictEqual(items.toSorted((a, b) => a.key - b.key));
+    const names = items.map(({ key, i }) => `${key}/${i}`);
+    expect(await timeSlicedSort(names)).toStrictEqual(names.toSorted());
+    expect(await timeSlicedSort([])).toStrictEqual([]);
+  });
+});
+
+const path = (name: string) => `/memories/${name}` as MemoryPath;
+
+function treeOf(directory: string, version: string): Tree {
+  const files = Array.from({ length: ITEMS }, (_, i): [string, SideFile] => {
+    const memoryId = `memory-${i}`;
+    return [
+      memoryId,
+      { memoryId, versionId: `${version}-${i}`, path: path(`${directory}/${i}`), sizeBytes: 1 },
+    ];
+  });
+  return { files: new Map(files), directories: new Set([path(directory)]), hasRoot: true };
+}
+
+describe('a draft that moves many files', () => {
+  const sides: Sides = {
+    base: treeOf('d', 'old'),
+    draft: treeOf('e', 'new'),
+    original: treeOf('d', 'old'),
+    draftAt: '2026-11-25T12:00:00.000000Z',
+    originalAt: '2026-11-25T12:00:00.000000Z',
+  };
+  const same = () => true;
+  const input = (files: ThreeWay[]) => ({ sides, files, same, texts: new Map(), resolutions: new Map() });
+  const planned = async () => {
+    const files = await pairFiles(sides);
+    const plan = await planMerge(input(files));
+    return { files, plan };
+  };
+
+  it.each<[string, (given: Awaited<ReturnType<typeof planned>>) => Promise<unknown>]>([
+    ['pairs the files', () => pairFiles(sides)],
+    ['plans the merge', ({ files }) => planMerge(input(files))],
+    ['plans the replacement', ({ files }) => planReplacement({ sides, files, same })],
+    ['identifies the review', ({ files, plan }) => reviewOf(sides, files, plan)],
+    [
+      'describes the changes',
+      ({ files, plan }) =>
+        changeRecords({ files, same, plan } as unknown as Parameters<typeof changeRecords>[0]),
+    ],
+    ['describes the merge', ({ plan }) => mergedFiles(plan.changes)],
+  ])('%s without holding the event loop', async (_, work) => {
+    const given = await planned();
+    expect(given.plan.changes).toHaveLength(ITEMS);
+    expect(await turnsDuring(() => work(given))).toBeGreaterThanOrEqual(ITEMS);
+  });
+});
+
+it('plans a restore of many files without holding the event loop', async () => {
+  const targets = Array.from({ length: ITEMS }, (_, i) => ({
+    memoryId: `memory-${i}`,
+    now: { path: path(`now/${i}`), versionId: `new-${i}`, sha256: 'new' },
+    past: { path: path(`past/${i}`), versionId: `old-${i}`, sha256: 'old' },
+  }));
+  const around = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>(), kinds: new Map() };
+  expect(await turnsDuring(() => planTree(targets, around))).toBeGreaterThanOrEqual(ITEMS);
+  expect(await turnsDuring(() => changesOf(targets))).toBeGreaterThanOrEqual(ITEMS);
+});
+
+it('checks an archive of many directories without holding the event loop', async () => {
+  async function* directories(): AsyncGenerator<SourceEntry> {
+    const content = (async function* () {})();
+    for (let i = 0; i < ITEMS; i++)
+      yield { name: `memories/${i}/`, kind: 'dir', bytes: 0, modified: new Date(0), content };
+  }
+  const rules = { tenant: 'acme', maxFileBytes: 0, maxFiles: 0, maxBytes: 0 };
+  const turns = await turnsDuring(async () => (await prepareImport(directories(), rules)).close());
+  expect(turns).toBeGreaterThanOrEqual(ITEMS);
+});
+
+describe('many short files of equal lines', () => {
+  const threads = new MergeThreads();
+  afterAll(() => threads.close());
+
+  it('are merged in another thread', async () => {
+    const base = 'the same\n'.repeat(199);
+    const texts = { base, draft: `draft\n${base}`, original: `${base}original\n` };
+    const files = new Map(Array.from({ length: ITEMS }, (_, i) => [String(i), texts]));
+    const merged: (string | null)[] = [];
+    const turns = await turnsDuring(async () => {
+      for await (const [, text] of threads.mergeAll(files)) merged.push(text);
+    });
+    expect(merged).toStrictEqual(Array(ITEMS).fill(`draft\n${base}original\n`));
+    expect(turns).toBeGreaterThanOrEqual(ITEMS);
+  });
+});

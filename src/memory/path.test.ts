@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { executeCommand } from './commands/index.ts';
+import { invalidPath, MAX_QUOTED_CHARS, quoted } from './messages.ts';
+import { MAX_RAW_PATH_BYTES, parsePath } from './path.ts';
+
+const refusal = (given: string) => {
+  const parsed = parsePath(given);
+  return parsed.ok ? undefined : invalidPath(parsed.problem);
+};
+
+describe('an overlong path', () => {
+  it.each([
+    ['slashes', `/memories${'/'.repeat(MAX_RAW_PATH_BYTES)}`, 4105],
+    ['letters outside the root', 'x'.repeat(5000), 5000],
+    ['an escape', `/memories/../${'x'.repeat(5000)}`, 5013],
+    ['two-byte characters', `/memories/${'é'.repeat(2048)}`, 4106],
+    ['combining marks', `/memories/${'\u0301\u0323'.repeat(2 ** 17)}`, 524_298],
+    ['percent signs', `/memories/${'%25'.repeat(2_000_000)}`, 6_000_010],
+    ['format characters', `/memories/${'\u{e0001}'.repeat(1_500_000)}`, 6_000_010],
+  ])('is rejected by its length, before it is parsed: %s', (_title, given, bytes) => {
+    expect(refusal(given)).toBe(`Error: Path is too long: ${bytes} bytes (limit 1024)`);
+  });
+});
+
+describe('a path within the length bound', () => {
+  it('is accepted when its canonical form is shorter', () => {
+    const given = `/memories${'/'.repeat(MAX_RAW_PATH_BYTES - 10)}a`;
+    expect(parsePath(given)).toStrictEqual({ ok: true, path: '/memories/a' });
+  });
+
+  it('is rejected for the first rule it breaks', () => {
+    const long = 'x'.repeat(2000);
+    expect(refusal(`/other/${long}`)).toBe(`Error: Path must start with /memories, got: /other/${long}`);
+    expect(refusal(`/memories/../${long}`)).toBe(
+      `Error: Path /memories/../${long} would escape /memories directory`,
+    );
+    expect(refusal(`/memories/\n${long}`)).toBe(
+      `Error: Path "/memories/\\n${long}" contains a character that is not allowed: U+000A`,
+    );
+    expect(refusal(`/memories/${long}`)).toBe('Error: Path is too long: 2010 bytes (limit 1024)');
+  });
+
+  it('is accepted in any Unicode normalization form', () => {
+    // Hangul syllables shrink the most under NFC: from nine bytes to three.
+    const segments = Array.from({ length: 4 }, () => '\ud55c'.repeat(84)).join('/');
+    const path = `/memories/${segments}`;
+    expect(Buffer.byteLength(path)).toBeGreaterThan(1000);
+    expect(parsePath(path.normalize('NFD'))).toStrictEqual({ ok: true, path });
+  });
+});
+
+describe('quoted', () => {
+  it('returns a short text unchanged and cuts a long one between characters', () => {
+    const whole = 'x'.repeat(MAX_QUOTED_CHARS);
+    expect(quoted(whole)).toBe(whole);
+    expect(quoted(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);
+    const pair = `${'x'.repeat(MAX_QUOTED_CHARS - 1)}😀`;
+    expect(quoted(pair)).toBe(`${'x'.repeat(MAX_QUOTED_CHARS - 1)}[… 2 more characters]`);
+  });
+});
+
+it('does not repeat a command that is not a string in the error', async () => {
+  const command = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  for (const each of [command, { a: command }, []]) {
+    expect(await executeCommand({ command: each }, {} as never)).toStrictEqual({
+      content: 'Error: Invalid input for memory: `command` must be a string',
+      isError: true,
+    });
+  }
+});

@@ -1,7 +1,0 @@
-import type { SecretScanner } from '../memory/secrets.ts';
-
-/** The scanner behind `SECRETS`. Loaded on demand, because loading it is slow. */
-export async function loadSecretScanner(): Promise<SecretScanner> {
-  const { createSecretScanner } = await import('./scanner.ts');
-  return createSecretScanner();
-}

@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { databaseTime } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import { asDatabaseError, retrying } from '../database/errors.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { renamed, snakeCase } from '../lib/text.ts';
+import { DAY_MS } from '../lib/units.ts';
+import { type Actor, storedActor } from '../memory/origin.ts';
+
+/** How a change came in. `console` is the page, which calls the admin API. */
+export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
+
+/** What an administrator is about to do. No field holds contents, paths or secrets. */
+export interface AuditIntent {
+  actor: Actor;
+  /** The name of the operation in admin-openapi.yaml; the command line uses the same. */
+  action: string;
+  channel: AuditChannel;
+  /** The IP address of the caller, or the host that ran the command. */
+  address: string;
+  requestId: string | null;
+  dryRun: boolean;
+}
+
+/** What an administrative change is about, and what it changed: `{ old, new }` for what had a value before. */
+export interface AuditSubject {
+  tenant?: string | undefined;
+  key?: string | undefined;
+  details?: Record<string, unknown>;
+}
+
+export interface AuditEvent extends AuditIntent {
+  id: string;
+  /** ISO 8601, UTC, to the microsecond. */
+  at: string;
+  tenant: string | null;
+  key: string | null;
+  details: Record<string, unknown>;
+  /** `ok`, or the code of the error. Null while it runs, or when the process ended before it did. */
+  outcome: string | null;
+}
+
+/** The details of a change of settings: what each was, and what it is now. */
+export function changedValues<Name extends string>(
+  before: { [name in Name]?: unknown },
+  after: { [name in Name]?: unknown },
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [
+      snakeCase(name),
+      { old: before[name as Name] ?? null, new: value },
+    ]),
+  );
+}
+
+const insertQuery = defineQuery<{
+  id: string;
+  actor: string;
+  action: string;
+  channel: string;
+  address: string;
+  requestId: string | null;
+  dryRun: boolean;
+  tenant: string | null;
+  key: string | null;
+  outcome: string | null;
+}>(
+  'insert_audit_event',
+  ['id', 'actor', 'action', 'channel', 'address', 'requestId', 'dryRun', 'tenant', 'key', 'outcome'],
+  `
+INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id, outcome)
+VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9, $10)
+`,
+);
+
+/** A tenant that is recorded stays: its ID may have been replaced meanwhile (`forgetTenant`). */
+const finishQuery = defineQuery<{
+  id: string;
+  outcome: string;
+  tenant: string | null;
+  key: string | null;
+  details: string;
+}>(
+  'finish_audit_event',
+  ['id', 'outcome', 'tenant', 'key', 'details'],
+  `
+UPDATE audit_events
+SET outcome = $2, tenant_id = COALESCE(tenant_id, $3), key_id = COALESCE($4, key_id), details = $5::text::jsonb
+WHERE id = $1::text::uuid
+`,
+);
+
+/** Which events to list; null: any. */
+export interface AuditFilter {
+  tenant: string | null;
+  key: string | null;
+  /** The id of a key, the subject of a token, or the name of an operator. */
+  actor: string | null;
+  action: string | null;
+  /** `ok`, `failed` (anything else that has ended), or a code. */
+  outcome: string | null;
+  /** ISO 8601; `until` is exclusive. */
+  since: string | null;
+  until: string | null;
+  /** The only tenants whose events are seen; null: all events. */
+  scope: string[] | null;
+}
+
+/** Where a page ends: the next one begins after it. */
+export interface AuditPosition {
+  at: string;
+  id: string;
+}
+
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/**
+ * A page of the events, which begins where the previous one ended in the index that is in this order. The columns of the order have the
+ * names of columns of the result, so they are qualified.
+ */
+const listQueryOf = (name: string, ofTenant: string) =>
+  defineQuery<
+    { [name in keyof AuditFilter]: AuditFilter[name] } & {
+      afterAt: string | null;
+      afterId: string | null;
+      limit: number;
+    },
+    AuditEvent
+  >(
+    name,
+    ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit', 'scope'],
+    `
+SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_id AS "requestId", dry_run AS "dryRun",
+  tenant_id AS tenant, key_id AS key, details, outcome
+FROM audit_events
+WHERE ${ofTenant} AND ($2::text IS NULL OR key_id = $2)
+  AND ($3::text IS NULL OR $3 IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
+  AND ($4::text IS NULL OR action = $4)
+  AND ($5::text IS NULL OR outcome = $5 OR ($5 = 'failed' AND outcome <> 'ok'))
+  AND at >= COALESCE($6::text::timestamptz, '-infinity') AND at < COALESCE($7::text::timestamptz, 'infinity')
+  AND ($11::text[] IS NULL OR tenant_id = ANY ($11::text[]))
+  AND (at, id) < (COALESCE($8::text::timestamptz, 'infinity'), COALESCE($9::text::uuid, '${LAST_ID}'))
+ORDER BY audit_events.at DESC, audit_events.id DESC LIMIT $10::bigint
+`,
+  );
+
+const listQuery = listQueryOf('list_audit_events', '($1::text IS NULL OR tenant_id = $1)');
+const listOfTenantQuery = listQueryOf('list_audit_events_of_tenant', 'tenant_id = $1');
+
+const EVENTS_A_BATCH = 1000;
+
+const pruneQuery = defineQuery<{ before: string; limit: number }>(
+  'prune_audit_events',
+  ['before', 'limit'],
+  `
+DELETE FROM audit_events WHERE id = ANY (
+  ARRAY(SELECT id FROM audit_events WHERE at < $1::text::timestamptz ORDER BY at LIMIT $2::bigint)
+)
+`,
+);
+
+/** An event that is recorded as begun. */
+export interface OpenAuditEvent {
+  /** Adds to what is recorded when it ends. */
+  note(more: AuditSubject): void;
+  /** Records how it ended. Never rejects. */
+  finish(outcome: string): Promise<void>;
+}
+
+/**
+ * Records that an administrative change begins: before it is made, so that none is without a record. Throws `DatabaseError`, and then the
+ * change must not be made.
+ *
+ * @param onUnrecorded is told of an outcome that cannot be recorded. The change has happened and its beginning is recorded, so its caller
+ *   must not take it for failed and repeat it.
+ */
+export async function beginAudit(
+  database: Database,
+  intent: AuditIntent,
+  subject: AuditSubject,
+  onUnrecorded: (error: Error) => void,
+): Promise<OpenAuditEvent> {
+  const id = await insert(database, intent, subject, null);
+  let noted = subject;
+  return {
+    note({ tenant, key, details }) {
+      noted = {
+        tenant: tenant ?? noted.tenant,
+        key: key ?? noted.key,
+        details: { ...noted.details, ...details },
+      };
+    },
+    async finish(outcome) {
+      const { tenant = null, key = null, details = {} } = noted;
+      const params = { id, outcome, tenant, key, details: JSON.stringify(renamed(details, snakeCase)) };
+      await retrying(true, () => database.query(finishQuery, params)).then(() => {}, onUnrecorded);
+    },
+  };
+}
+
+/**
+ * Makes a change and records it.
+ *
+ * @param work is given a function that adds to what is recorded
+ * @param options.outcomeOf the outcome for the channel's own errors
+ */
+export async function audited<T>(
+  database: Database,
+  intent: AuditIntent,
+  subject: AuditSubject,
+  work: (note: OpenAuditEvent['note']) => Promise<T>,
+  options: { onUnrecorded: (error: Error) => void; outcomeOf?: (error: unknown) => string | undefined },
+): Promise<T> {
+  const event = await beginAudit(database, intent, subject, options.onUnrecorded);
+  try {
+    const result = await work(event.note);
+    await event.finish('ok');
+    return result;
+  } catch (error) {
+    await event.finish(options.outcomeOf?.(error) ?? outcomeOf(error));
+    throw error;
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
+}
+
+/** Records a change that an administrator may not make. */
+export async function recordRefusal(
+  database: Database,
+  intent: AuditIntent,
+  subject: AuditSubject,
+  outcome: string,
+): Promise<void> {
+  await insert(database, intent, subject, outcome);
+}
+
+async function insert(
+  database: Database,
+  { actor, ...intent }: AuditIntent,
+  { tenant, key }: AuditSubject,
+  outcome: string | null,
+): Promise<string> {
+  const id = randomUUID();
+  const about = { tenant: tenant ?? null, key: key ?? null };
+  const params = { ...intent, ...about, id, actor: storedActor(actor), outcome };
+  await retrying(false, () => database.query(insertQuery, params));
+  return id;
+}
+
+/** A page of events, the newest first. */
+export async function listAudit(
+  database: Database,
+  filter: AuditFilter,
+  { limit, after }: { limit: number; after: AuditPosition | null },
+): Promise<{ events: AuditEvent[]; next: AuditPosition | null }> {
+  const statement = filter.tenant === null ? listQuery : listOfTenantQuery;
+  const params = { ...filter, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit: limit + 1 };
+  const { rows } = await database.query(statement, params);
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? { at: last.at, id: last.id } : null;
+  return { events: rows.slice(0, limit), next };
+}
+
+/** Deletes the events of more than `days` ago, in batches. Returns how many that were. */
+export async function pruneAudit(database: Database, days: number): Promise<number> {
+  const before = new Date((await databaseTime(database)).getTime() - days * DAY_MS).toISOString();
+  let pruned = 0;
+  for (;;) {
+    const { count } = await database.query(pruneQuery, { before, limit: EVENTS_A_BATCH });
+    pruned += count;
+    if (count < EVENTS_A_BATCH) return pruned;
+  }
+}

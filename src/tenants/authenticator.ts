@@ -1,0 +1,162 @@
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
+import type { Actor } from '../memory/origin.ts';
+import type { KeyRow } from './key-queries.ts';
+import { Keys } from './keys.ts';
+import { type KnownKey, KnownKeys } from './known-keys.ts';
+import {
+  type Authenticator,
+  type Caller,
+  type Credentials,
+  namedTenant,
+  type Principal,
+} from './principal.ts';
+import { createLookupLimiter } from './request-limiter.ts';
+
+/** The caller of the admin API. */
+export interface Administrator {
+  /** Whom the history names. */
+  actor: Actor;
+  access: Exclude<KeyRow['access'], 'propose'>;
+  /** The only tenants that the caller administers; null: all. */
+  onlyTenants: string[] | null;
+}
+
+/** A method of authentication for the admin API. */
+export interface AdminAuthenticator {
+  /** @throws ServiceError 401, 403 or 429. */
+  authenticate(credentials: Credentials): Administrator | Promise<Administrator>;
+  /** Flushes background writes. */
+  close(): Promise<void>;
+}
+
+/** Authenticates by admin keys. */
+export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
+  return {
+    authenticate: (credentials) =>
+      mapMaybePromise(keys.identify(credentials), ({ isAdmin, actor, access, onlyTenants }) => {
+        if (!isAdmin) throw new ServiceError('not_an_admin_key');
+        return { actor, access: access === 'propose' ? 'read_only' : access, onlyTenants };
+      }),
+    close: () => keys.close(),
+  };
+}
+
+/** No authentication, on a loopback address. */
+export function noAdminAuthentication(): AdminAuthenticator {
+  return {
+    authenticate: () => ({ actor: { type: 'anonymous' }, access: 'read_write', onlyTenants: null }),
+    close: async () => {},
+  };
+}
+
+/** Creates the configured authenticator. */
+export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
+  const autoCreate = config.AUTO_CREATE_TENANTS;
+  switch (config.AUTH) {
+    case 'none':
+      return noAuthentication({ autoCreate: autoCreate ?? true });
+    case 'keys':
+      return new KeyAuthenticator(knownKeys(config, database), { autoCreate: autoCreate ?? true });
+    case 'jwt': {
+      // Imported on demand: it takes longer to load than the others together.
+      const { jwtAuthenticator } = await import('./jwt.ts');
+      return jwtAuthenticator({
+        jwksUrl: config.JWKS_URL,
+        publicKey: config.JWT_PUBLIC_KEY,
+        issuer: config.JWT_ISSUER ?? '',
+        audience: config.JWT_AUDIENCE ?? '',
+        tenantClaim: config.JWT_TENANT_CLAIM,
+        algorithms: config.JWT_ALGORITHMS,
+        clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
+        autoCreate: autoCreate ?? false,
+        lookups: createLookupLimiter(config.MAX_QUEUE_MS),
+      });
+    }
+  }
+}
+
+/** Creates the authenticator of the admin API: admin keys, also where tenants have tokens, or none with `AUTH=none`. */
+export function createAdminAuthenticator(config: Config, database: Database): AdminAuthenticator {
+  return config.AUTH === 'none'
+    ? noAdminAuthentication()
+    : adminKeyAuthentication(knownKeys(config, database));
+}
+
+function knownKeys(config: Config, database: Database): KnownKeys {
+  return new KnownKeys(new Keys(database), {
+    cacheSeconds: config.AUTH_CACHE_SECONDS,
+    failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE,
+    lookups: createLookupLimiter(config.MAX_QUEUE_MS),
+  });
+}
+
+/** Authenticates by tenants' and service keys. */
+class KeyAuthenticator implements Authenticator {
+  readonly #keys: KnownKeys;
+  readonly #autoCreate: boolean;
+
+  constructor(keys: KnownKeys, { autoCreate }: { autoCreate: boolean }) {
+    this.#keys = keys;
+    this.#autoCreate = autoCreate;
+  }
+
+  authenticate(credentials: Credentials): Principal | Promise<Principal> {
+    return mapMaybePromise(this.identify(credentials), (caller) => principalOf(caller, credentials));
+  }
+
+  identify(credentials: Credentials): Caller | Promise<Caller> {
+    return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#callerOf(key));
+  }
+
+  #callerOf({ id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+    if (isAdmin) throw new ServiceError('is_admin_key');
+    return {
+      tenant,
+      tenantCreatedAt: tenantCreatedAt ?? undefined,
+      actor,
+      managesStores,
+      access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
+      proposesAs: access === 'propose' ? id : undefined,
+      autoCreate: tenant === null && this.#autoCreate,
+    };
+  }
+
+  forget(tenant: string): void {
+    this.#keys.forget(tenant);
+  }
+
+  close(): Promise<void> {
+    return this.#keys.close();
+  }
+}
+
+function principalOf(caller: Caller, credentials: Credentials): Principal {
+  const { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs } = caller;
+  const named = namedTenant(credentials);
+  if (tenant !== null) {
+    if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+    return { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs };
+  }
+  if (named === undefined) throw new ServiceError('tenant_required');
+  return { tenant: named, actor, access, autoCreate };
+}
+
+const DEFAULT_TENANT = 'default';
+
+/** No authentication: the request names its tenant; the default is `default`. */
+function noAuthentication(options: { autoCreate: boolean }): Authenticator {
+  const caller = {
+    actor: { type: 'anonymous' },
+    access: 'read_write',
+    autoCreate: options.autoCreate,
+  } as const;
+  return {
+    authenticate: (credentials) => ({ ...caller, tenant: namedTenant(credentials) ?? DEFAULT_TENANT }),
+    identify: () => ({ ...caller, tenant: null, managesStores: true }),
+    forget: () => {},
+    close: async () => {},
+  };
+}

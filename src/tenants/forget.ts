@@ -1,0 +1,141 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import type { AuditPosition } from './audit.ts';
+
+/** An event that contains the ID, or the last one of its page. */
+interface Found {
+  id: string;
+  at: string;
+  isLast: boolean;
+  tenant: string | null;
+  actor: unknown;
+  details: unknown;
+}
+
+/** Reads a page of events in the order of their index, the oldest first, so that an event that is added meanwhile is not missed. */
+const findMentionsQuery = defineQuery<
+  { tenant: string; afterAt: string; afterId: string; limit: number },
+  Found
+>(
+  'find_audit_mentions',
+  ['tenant', 'afterAt', 'afterId', 'limit'],
+  `
+SELECT id::text, ${time('at')} AS at, "isLast", tenant_id AS tenant, actor, details
+FROM (
+  SELECT id, at, tenant_id, actor, details, row_number() OVER (ORDER BY at DESC, id DESC) = 1 AS "isLast"
+  FROM (
+    SELECT * FROM audit_events
+    WHERE (at, id) > ($2::text::timestamptz, $3::text::uuid) ORDER BY at, id LIMIT $4::bigint
+  ) AS events
+) AS page
+WHERE "isLast" OR tenant_id = $1 OR strpos(details::text, $1) > 0 OR strpos(actor::text, $1) > 0
+ORDER BY page.at, page.id
+`,
+);
+
+const BEFORE_ALL: AuditPosition = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+const EVENTS_A_PAGE = 2000;
+
+async function findMentions(database: Database, tenant: string, after: AuditPosition): Promise<Found[]> {
+  const position = { afterAt: after.at, afterId: after.id, limit: EVENTS_A_PAGE };
+  return (await database.query(findMentionsQuery, { tenant, ...position })).rows;
+}
+
+/** Null leaves a column as it is: an event that has not ended gets its details later. */
+const replaceMentionsQuery = defineQuery<{
+  id: string;
+  tenant: string | null;
+  actor: string | null;
+  details: string | null;
+}>(
+  'replace_audit_mentions',
+  ['id', 'tenant', 'actor', 'details'],
+  `
+UPDATE audit_events
+SET tenant_id = COALESCE($2, tenant_id), actor = COALESCE($3::text::jsonb, actor), details = COALESCE($4::text::jsonb, details)
+WHERE id = $1::text::uuid
+`,
+);
+
+/**
+ * Replaces the ID of a tenant in the whole audit trail by a hash, the same in all events. The salt of the hash is random and is not stored, so
+ * nobody can find out whether a guessed ID is behind a hash. If it is interrupted, call it again.
+ *
+ * @returns the hash, and the number of events that contained the ID
+ */
+export async function forgetTenant(
+  database: Database,
+  tenant: string,
+): Promise<{ hash: string; events: number }> {
+  const salted = createHash('sha256').update(randomBytes(32)).update(tenant).digest('hex');
+  const hash = `forgotten_${salted.slice(0, 32)}`;
+  let events = 0;
+  for (let after: AuditPosition | undefined = BEFORE_ALL; after !== undefined; ) {
+    const rows: Found[] = await findMentions(database, tenant, after);
+    for (const found of rows) {
+      const changes = {
+        tenant: found.tenant === tenant ? hash : null,
+        actor: changed(found.actor, withoutTenant(found.actor, tenant, hash)),
+        details: changed(found.details, withoutTenant(found.details, tenant, hash)),
+      };
+      if (Object.values(changes).every((change) => change === null)) continue;
+      await database.query(replaceMentionsQuery, { id: found.id, ...changes });
+      events++;
+    }
+    after = rows.find(({ isLast }) => isLast);
+  }
+  return { hash, events };
+}
+
+function changed(before: unknown, after: unknown): string | null {
+  const text = JSON.stringify(after);
+  return text === JSON.stringify(before) ? null : text;
+}
+
+/** Fields with the ID of a tenant. */
+const IDS: ReadonlySet<string> = new Set(['tenant', 'tenants', 'to', 'store', 'draft']);
+/** Fields with a text that a person or a token chose, which may contain the ID of a tenant. */
+const TEXTS: ReadonlySet<string> = new Set([
+  'label',
+  'source',
+  'subject',
+  'title',
+  'description',
+  'instructions',
+  'metadata',
+]);
+/** The name of a tenant or a mount, but of an actor the operator's. */
+const NAME = 'name';
+
+/**
+ * Replaces a tenant's ID in the details or the actor of an event. Other fields have words of the service, such as `tenant` for the kind of a
+ * key, which stay even if a tenant has the same ID.
+ */
+export function withoutTenant(value: unknown, tenant: string, hash: string): unknown {
+  const word = new RegExp(
+    `(?<![A-Za-z0-9_])${tenant.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![A-Za-z0-9_])`,
+    'g',
+  );
+  const isOperator =
+    typeof value === 'object' && value !== null && 'type' in value && value.type === 'operator';
+  const inText = (text: string) => text.replace(word, hash);
+
+  const replace = (each: unknown, field: string): unknown => {
+    const isText = TEXTS.has(field) || (field === NAME && !isOperator);
+    if (typeof each === 'string') {
+      if (isText) return inText(each);
+      return IDS.has(field) && each === tenant ? hash : each;
+    }
+    if (Array.isArray(each)) return each.map((item) => replace(item, field));
+    if (typeof each !== 'object' || each === null) return each;
+    return Object.fromEntries(
+      Object.entries(each).map(([name, item]) => {
+        // `{ old, new }` has the values of the field around it, and the names in `metadata` are its author's.
+        if (name === 'old' || name === 'new') return [name, replace(item, field)];
+        return field === 'metadata' ? [inText(name), replace(item, field)] : [name, replace(item, name)];
+      }),
+    );
+  };
+  return replace(value, '');
+}

@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { ConfigError } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { camelCase, nameText, renamed, snakeCase } from '../lib/text.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
+import { hashOf, isApiKey, Keys, keyId } from './keys.ts';
+import { mountFields, mountNameSchema, mountsSchema, setMount } from './mounts.ts';
+import { typedSettingSchemas } from './setting-schemas.ts';
+import type { TenantSettings } from './settings.ts';
+import { Tenants } from './tenants.ts';
+
+/*
+ * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
+ * alone: what an operator has changed or revoked stays changed or revoked.
+ */
+
+const tenantId = z.string().regex(NEW_TENANT_ID, `must be ${NEW_TENANT_ID_RULE}`);
+
+/** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
+const tenantFields = {
+  id: tenantId,
+  mounts: mountsSchema.optional(),
+  ...z.object(typedSettingSchemas).partial().shape,
+};
+const tenantSchema = z.preprocess(
+  (given) => renamed(given, camelCase),
+  z
+    .strictObject(tenantFields)
+    .refine(({ id, mounts = [] }) => mounts.every(({ tenant }) => tenant !== id), 'mounts itself'),
+);
+
+const keyFields = {
+  key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
+  tenant: tenantId.optional(),
+  service: z.literal(true).optional(),
+  admin: z.literal(true).optional(),
+  manageStores: z.literal(true).optional(),
+  access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
+  label: nameText(255).default('bootstrap'),
+  source: nameText(64).default(''),
+};
+const keySchema = z
+  .strictObject(keyFields)
+  .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
+    error: 'needs one of "tenant", "service": true, and "admin": true',
+  })
+  .refine(({ service, access, manageStores }) => !manageStores || (service && access === 'read_write'), {
+    error: '"manageStores" is for "service": true, and not for a key that only reads',
+  })
+  .refine(({ tenant, access }) => access !== 'propose' || tenant !== undefined, {
+    error: '"access": "propose" is for "tenant"',
+  });
+
+const bootstrapFields = {
+  tenants: z.array(tenantSchema).default([]),
+  keys: z.array(keySchema).default([]),
+};
+const bootstrapSchema = z.strictObject(bootstrapFields);
+
+/** The fields of an object, by the name of the list that holds the object. */
+const FIELDS = new Map<PropertyKey | undefined, object>([
+  [undefined, bootstrapFields],
+  ['tenants', tenantFields],
+  ['keys', keyFields],
+  ['mounts', { name: mountNameSchema, ...mountFields }],
+]);
+
+export type Bootstrap = z.output<typeof bootstrapSchema>;
+
+/**
+ * Reads `BOOTSTRAP` or the file that `BOOTSTRAP_FILE` names.
+ *
+ * @throws ConfigError that says where it is invalid, without its values, because it contains keys
+ */
+export function loadBootstrap(env: {
+  BOOTSTRAP?: string | undefined;
+  BOOTSTRAP_FILE?: string | undefined;
+}): Bootstrap {
+  const [inline, file] = [env.BOOTSTRAP || undefined, env.BOOTSTRAP_FILE || undefined];
+  if (inline !== undefined && file !== undefined) {
+    throw new ConfigError(['BOOTSTRAP and BOOTSTRAP_FILE must not both be set']);
+  }
+  const name = file === undefined ? 'BOOTSTRAP' : 'BOOTSTRAP_FILE';
+  const text = file === undefined ? (inline ?? '{}') : read(file);
+  const parsed = bootstrapSchema.safeParse(parseJson(name, text));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(parsed.error.issues.map((issue) => `${name}${describeIssue(issue)}`));
+}
+
+/** Describes an issue. zod's messages name types, not values; but an unknown field may be a key in the wrong place. */
+function describeIssue({ code, path, message }: z.core.$ZodIssue): string {
+  const place = path.map((each) => snakeCase(String(each))).join('.');
+  const fields = Object.keys(FIELDS.get(path.at(-2)) ?? {}).map(snakeCase);
+  const problem =
+    code === 'unrecognized_keys' ? `has an unknown field (allowed: ${fields.join(', ')})` : message;
+  return `${place === '' ? '' : ` ${place}`}: ${problem}`;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([
+      `BOOTSTRAP_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    ]);
+  }
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw new ConfigError([`${name} must be JSON`]);
+  }
+}
+
+/**
+ * Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`.
+ *
+ * @throws ConfigError, before anything is created, when a mounted tenant neither exists nor is created
+ */
+export async function applyBootstrap(
+  database: Database,
+  { tenants, keys }: Bootstrap,
+): Promise<{ tenants: number; keys: number }> {
+  const made = { tenants: 0, keys: 0 };
+  const allTenants = new Tenants(database);
+  const allKeys = new Keys(database);
+  const withKeys = keys.flatMap(({ tenant }) => (tenant === undefined ? [] : [{ id: tenant }]));
+  const all = [...tenants, ...withKeys];
+  await checkMounts(allTenants, all);
+  const isNew = new Set<string>();
+  for (const { id, ...own } of all) {
+    if (!(await allTenants.create(id))) continue;
+    const { mounts, ...settings } = own as Omit<Bootstrap['tenants'][number], 'id'>;
+    await allTenants.set(id, settings as Partial<TenantSettings>);
+    isNew.add(id);
+    made.tenants++;
+  }
+  // Once all of them exist.
+  for (const { id, mounts = [] } of tenants)
+    if (isNew.has(id)) for (const mount of mounts) await setMount(database, id, mount);
+  for (const {
+    key,
+    tenant = null,
+    admin: isAdmin = false,
+    manageStores: managesStores = false,
+    access,
+    label,
+    source,
+  } of keys) {
+    const purpose = { tenant, isAdmin, managesStores, access, label, source, expiresAt: null };
+    const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
+    if (isNew) made.keys++;
+  }
+  return made;
+}
+
+async function checkMounts(tenants: Tenants, all: Bootstrap['tenants']): Promise<void> {
+  const created = new Set(all.map(({ id }) => id));
+  for (const { id, mounts = [] } of all) {
+    for (const { name, tenant } of mounts) {
+      if (created.has(tenant) || (await tenants.find(tenant)) !== undefined) continue;
+      throw new ConfigError([
+        `BOOTSTRAP: tenant ${id} mounts ${tenant} as ${name}, and there is no such tenant`,
+      ]);
+    }
+  }
+}

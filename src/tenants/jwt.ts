@@ -1,0 +1,202 @@
+import { createPublicKey } from 'node:crypto';
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
+import { ServiceError } from '../errors/errors.ts';
+import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
+import { TENANT_ID } from './ids.ts';
+import { type Authenticator, bearerToken, type Caller, type Credentials, namedTenant } from './principal.ts';
+
+const MAX_AGE_MS = 10 * 60_000;
+const FETCH_TIMEOUT_MS = 5000;
+const MAX_BYTES = 1024 * 1024;
+/** Burst of fetches allowed; after it, one per second. */
+const FETCH_BURST = 5;
+const FETCH_INTERVAL_MS = 1000;
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+type Token = Parameters<JWTVerifyGetKey>[1];
+
+/**
+ * The issuer's keys, fetched from a URL: on first use, when a token names an unknown key, and in the background when they are old. Waiting
+ * callers share one fetch. After a fetch that fails or returns no keys, the last good ones stay in use.
+ */
+export class RemoteKeySet {
+  readonly #url: URL;
+  readonly #lookups: ConcurrencyLimiter;
+  #keys: KeySet | undefined;
+  #fetchedAt = 0;
+  #pending: Promise<void> | undefined;
+  #allowance = FETCH_BURST;
+  #allowanceAt = performance.now();
+
+  /** @param lookups bounds the unknown callers that wait for a fetch */
+  constructor(url: URL, lookups: ConcurrencyLimiter) {
+    this.#url = url;
+    this.#lookups = lookups;
+  }
+
+  /**
+   * Returns the key that a token says it is signed with.
+   *
+   * @throws JWKSNoMatchingKey when the issuer has no such key.
+   * @throws ServiceError 503 when no keys have been fetched yet, or too many callers wait for them.
+   */
+  async find(header: JWSHeaderParameters, token: Token, ip: string) {
+    if (this.#keys === undefined) await this.#waitForFetch(ip);
+    else if (performance.now() - this.#fetchedAt > MAX_AGE_MS) this.#fetchInBackground();
+    try {
+      return await this.#known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await this.#waitForFetch(ip);
+      return this.#known(header, token);
+    }
+  }
+
+  #known(header: JWSHeaderParameters, token: Token) {
+    if (this.#keys === undefined) throw new ServiceError('issuer_unavailable');
+    return this.#keys(header, token);
+  }
+
+  /** A failed fetch is not an error here: the caller uses the keys that are cached. */
+  async #waitForFetch(ip: string): Promise<void> {
+    await this.#lookups.run(ip, async () => {
+      await this.#fetchInBackground();
+    });
+  }
+
+  #fetchInBackground(): Promise<void> | undefined {
+    if (this.#pending === undefined && this.#mayFetch()) {
+      this.#pending = fetchKeySet(this.#url)
+        .then((keys) => {
+          this.#keys = keys;
+          this.#fetchedAt = performance.now();
+        })
+        .catch(() => {})
+        .finally(() => {
+          this.#pending = undefined;
+        });
+    }
+    return this.#pending;
+  }
+
+  #mayFetch(): boolean {
+    const now = performance.now();
+    const earned = (now - this.#allowanceAt) / FETCH_INTERVAL_MS;
+    this.#allowance = Math.min(FETCH_BURST, this.#allowance + earned);
+    this.#allowanceAt = now;
+    if (this.#allowance < 1) return false;
+    this.#allowance--;
+    return true;
+  }
+}
+
+/** @throws Error unless the response is a key set with at least one key, within the time and size limits */
+async function fetchKeySet(url: URL): Promise<KeySet> {
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+    redirect: 'error',
+    headers: { accept: 'application/json, application/jwk-set+json' },
+  });
+  if (response.status !== 200 || response.body === null) throw new Error(`status ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    // Leaving the loop cancels the rest of the body.
+    if (size > MAX_BYTES) throw new Error('the key set is too large');
+    chunks.push(chunk);
+  }
+  const set = JSON.parse(Buffer.concat(chunks).toString('utf8')) as JSONWebKeySet;
+  const keys = createLocalJWKSet(set);
+  if (set.keys.length === 0) throw new Error('the key set is empty');
+  return keys;
+}
+
+export interface JwtOptions {
+  /** URL of the issuer's keys, or one public key as PEM (SPKI). */
+  jwksUrl?: string | undefined;
+  publicKey?: string | undefined;
+  issuer: string;
+  audience: string;
+  /** The claim that names the tenant. */
+  tenantClaim: string;
+  /** Accepted signature algorithms, asymmetric only. */
+  algorithms: string[];
+  clockSkewSeconds: number;
+  autoCreate: boolean;
+  /** Bounds the callers that wait for the issuer's keys. */
+  lookups: ConcurrencyLimiter;
+}
+
+/**
+ * Authenticates by JSON Web Tokens of the operator's issuer, in which a claim names the tenant. Keys are fetched from `jwksUrl` on
+ * demand and cached.
+ *
+ * @throws Error immediately when `publicKey` is not a public key.
+ */
+export function jwtAuthenticator(options: JwtOptions): Authenticator {
+  const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, autoCreate } = options;
+  const keyFor = verificationKey(options);
+  return {
+    async authenticate(credentials) {
+      const { tenant, ...caller } = await identify(credentials);
+      const named = namedTenant(credentials);
+      if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+      return { ...caller, tenant };
+    },
+    identify,
+    forget: () => {},
+    close: async () => {},
+  };
+
+  async function identify(credentials: Credentials): Promise<Caller & { tenant: string }> {
+    const token = bearerToken(credentials);
+    if (token === undefined) throw new ServiceError('unauthorized');
+    let claim: unknown;
+    let subject: unknown;
+    try {
+      const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
+        issuer,
+        audience,
+        algorithms,
+        clockTolerance: clockSkewSeconds,
+        // A token that never expires could not be revoked.
+        requiredClaims: ['exp', tenantClaim],
+      });
+      claim = payload[tenantClaim];
+      subject = payload.sub ?? null;
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      // What jose throws for a token that does not fit the one configured key is a TypeError.
+      const isOfToken = error instanceof errors.JOSEError || options.jwksUrl === undefined;
+      throw new ServiceError(isOfToken ? 'unauthorized' : 'issuer_unavailable');
+    }
+    // RFC 7519, 4.1.2: a string.
+    if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
+    if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
+    return {
+      tenant: claim,
+      access: 'read_write',
+      autoCreate,
+      managesStores: false,
+      actor: { type: 'jwt', subject },
+    };
+  }
+}
+
+/** Returns the lookup of signing keys for a caller's address. */
+function verificationKey({ jwksUrl, publicKey, lookups }: JwtOptions): (ip: string) => JWTVerifyGetKey {
+  if (jwksUrl !== undefined) {
+    const keys = new RemoteKeySet(new URL(jwksUrl), lookups);
+    return (ip) => (header, token) => keys.find(header, token, ip);
+  }
+  const key = createPublicKey(publicKey ?? '');
+  return () => async () => key;
+}

@@ -1,0 +1,260 @@
+import { defineQuery, time } from '../database/query.ts';
+
+export type KeyKind = 'tenant' | 'service' | 'admin';
+
+/** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
+export interface KeyRow {
+  id: string;
+  tenant: string | null;
+  isAdmin: boolean;
+  /** Whether a service key may also manage stores, and erase history with that. */
+  managesStores: boolean;
+  /** `operate` is for admin keys, `propose` for those of tenants. */
+  access: 'read_write' | 'propose' | 'operate' | 'read_only';
+  /** The only tenants that an admin key administers; null: all. */
+  onlyTenants: string[] | null;
+  label: string;
+  /** Where what is written with it comes from; empty: not said. */
+  source: string;
+  /** Times in ISO 8601. */
+  createdAt: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  lastUsedAt: string | null;
+}
+
+const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label, source,
+  ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
+  ${time('last_used_at')} AS "lastUsedAt"`;
+
+/** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
+export interface FoundKeyRow
+  extends Pick<
+    KeyRow,
+    'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'
+  > {
+  isRevoked: boolean;
+  /** When the tenant of the key was created; null for a key without a tenant. */
+  tenantCreatedAt: string | null;
+  /** Null for a key that does not expire. */
+  expiresInMs: number | null;
+  /** Null for a key that was never used. */
+  usedMsAgo: number | null;
+}
+
+const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1000)::double precision`;
+
+export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'tenantCreatedAt'>>(
+  'find_key',
+  ['hash'],
+  `
+SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
+  ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
+FROM api_keys WHERE hash = $1
+`,
+);
+
+export type NewKeyParams = {
+  hash: string;
+  id: string;
+  tenant: string | null;
+  isAdmin: boolean;
+  managesStores: boolean;
+  access: string;
+  onlyTenants: string[] | null;
+  label: string;
+  source: string;
+  expiresAt: string | null;
+  creationKey: string | null;
+  creationRequest: string | null;
+};
+const NEW_KEY: (keyof NewKeyParams & string)[] = [
+  'hash',
+  'id',
+  'tenant',
+  'isAdmin',
+  'access',
+  'label',
+  'expiresAt',
+  'managesStores',
+  'onlyTenants',
+  'creationKey',
+  'creationRequest',
+  'source',
+];
+const CREATE_KEY = `
+INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request, source)
+VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean, $9::text[], $10, $11, $12)
+`;
+
+/** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
+export const keepTenantQuery = defineQuery<{ tenant: string }, { draftOf: string | null }>(
+  'keep_tenant',
+  ['tenant'],
+  'SELECT draft_of AS "draftOf" FROM tenants WHERE id = $1 FOR KEY SHARE',
+);
+
+export const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);
+
+/** `count` is 0, and nothing changes, when the key is stored already, or was created under the same idempotency key. */
+export const createKeyOnceQuery = defineQuery<NewKeyParams>(
+  'create_key_once',
+  NEW_KEY,
+  `${CREATE_KEY}ON CONFLICT DO NOTHING`,
+);
+
+/** Forgets an idempotency key after 24 hours. */
+export const forgetCreationQuery = defineQuery<{ creationKey: string }>(
+  'forget_creation',
+  ['creationKey'],
+  `
+UPDATE api_keys SET creation_key = NULL, creation_request = NULL
+WHERE creation_key = $1 AND created_at < now() - interval '24 hours'
+`,
+);
+
+/** Locks the key that was created under an idempotency key. `isUntouched`: nothing has happened to it since. */
+export const findCreationQuery = defineQuery<
+  { creationKey: string },
+  { id: string; hash: string; request: string; isUntouched: boolean }
+>(
+  'find_creation',
+  ['creationKey'],
+  `
+SELECT id, hash, creation_request AS request,
+  last_used_at IS NULL AND rotated_at IS NULL AND revoked_at IS NULL AS "isUntouched"
+FROM api_keys WHERE creation_key = $1 FOR UPDATE
+`,
+);
+
+/** Replaces a secret that nobody has used. */
+export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>(
+  'replace_secret',
+  ['hash', 'newHash'],
+  'UPDATE api_keys SET hash = $2 WHERE hash = $1',
+);
+
+/** Which keys are listed or changed; null: any. A key that was rotated is its latest secret. */
+export interface KeyFilter {
+  tenant: string | null;
+  kind: KeyKind | null;
+  status: 'active' | 'expired' | 'revoked' | null;
+  /** Part of the id or the label, in upper or lower case. */
+  search: string | null;
+  /** The only tenants whose keys are seen; null: all keys. */
+  scope: string[] | null;
+}
+
+export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
+
+const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = ANY (${scope}::text[]))`;
+
+/** A page of the keys, newest first: those after `afterTime` and, of one time, `afterId`. */
+export const listKeysQuery = defineQuery<
+  { [name in keyof KeyFilter]: KeyFilter[name] } & {
+    afterTime: string | null;
+    afterId: string | null;
+    limit: number;
+  },
+  KeyRow
+>(
+  'list_keys',
+  ['tenant', 'afterTime', 'afterId', 'limit', 'kind', 'status', 'search', 'scope'],
+  `
+SELECT ${COLUMNS} FROM api_keys
+WHERE rotated_at IS NULL AND ($1::text IS NULL OR tenant_id = $1)
+  AND ($2::text IS NULL OR created_at < $2::text::timestamptz OR (created_at = $2::text::timestamptz AND id > $3))
+  AND ($5::text IS NULL OR $5 = CASE WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
+  AND ($6::text IS NULL OR $6 = CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
+  AND ($7::text IS NULL OR strpos(lower(id), lower($7)) > 0 OR strpos(lower(label), lower($7)) > 0)
+  AND ${IN_SCOPE('$8')}
+ORDER BY api_keys.created_at DESC, id LIMIT $4::bigint
+`,
+);
+
+/** An earlier secret of a rotated key, which still works. */
+export interface PreviousSecret {
+  expiresAt: string;
+  lastUsedAt: string | null;
+}
+
+export const getKeyQuery = defineQuery<{ id: string; scope: string[] | null }, KeyRow>(
+  'get_key',
+  ['id', 'scope'],
+  `SELECT ${COLUMNS} FROM api_keys WHERE id = $1 AND rotated_at IS NULL AND ${IN_SCOPE('$2')}`,
+);
+
+export const previousSecretQuery = defineQuery<{ id: string }, PreviousSecret>(
+  'previous_secret',
+  ['id'],
+  `
+SELECT ${time('expires_at')} AS "expiresAt", ${time('last_used_at')} AS "lastUsedAt" FROM api_keys
+WHERE id = $1 AND rotated_at IS NOT NULL AND revoked_at IS NULL AND expires_at > now()
+ORDER BY rotated_at DESC LIMIT 1
+`,
+);
+
+/**
+ * Locks a key with all its secrets. A rotation adds a row, which only a later statement sees: what a change needs to know of a key is read
+ * after this.
+ */
+export const lockKeyQuery = defineQuery<{ id: string }>(
+  'lock_key',
+  ['id'],
+  'SELECT id FROM api_keys WHERE id = $1 ORDER BY hash FOR UPDATE',
+);
+
+/** A key that is not revoked. */
+export const currentKeyQuery = defineQuery<
+  { id: string; scope: string[] | null },
+  KeyRow & { hash: string; isExpired: boolean }
+>(
+  'current_key',
+  ['id', 'scope'],
+  `
+SELECT ${COLUMNS}, hash, COALESCE(expires_at <= now(), false) AS "isExpired" FROM api_keys
+WHERE id = $1 AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$2')}
+`,
+);
+
+/** Changes a key; an earlier secret of it does not outlive it. */
+export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt: string | null }>(
+  'update_key',
+  ['id', 'label', 'expiresAt'],
+  `
+UPDATE api_keys SET label = $2,
+  expires_at = CASE WHEN rotated_at IS NULL THEN $3::timestamptz ELSE least(expires_at, $3::timestamptz) END
+WHERE id = $1
+`,
+);
+
+/** Adds a new secret to a key: a row with another hash. */
+export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
+  'add_secret',
+  ['hash', 'newHash'],
+  `
+INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at)
+SELECT $2, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at FROM api_keys WHERE hash = $1
+`,
+);
+
+export const retireSecretQuery = defineQuery<{ hash: string; overlapSeconds: number }>(
+  'retire_secret',
+  ['hash', 'overlapSeconds'],
+  `
+UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $2::integer * interval '1 second') WHERE hash = $1
+`,
+);
+
+/** Revokes all secrets of a key. */
+export const revokeKeyQuery = defineQuery<{ id: string }>(
+  'revoke_key',
+  ['id'],
+  'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
+);
+
+export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
+  'note_key_use',
+  ['hashes'],
+  'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($1::text[])',
+);

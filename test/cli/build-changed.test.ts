@@ -1,0 +1,71 @@
+/** @module-tag long What `npm start` builds before it starts, in a copy of this checkout. */
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, stat, symlink, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+let copy: string;
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(inject('scratch'), 'checkout-'));
+  const isCopied = (path: string) => !/\/(dist|node_modules)$/.test(path);
+  for (const path of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) {
+    await cp(join(root, path), join(copy, path));
+  }
+  for (const path of ['src', 'console', 'scripts', 'clients']) {
+    await cp(join(root, path), join(copy, path), { recursive: true, filter: isCopied });
+  }
+  // The page's own packages, which npm does not share with the others.
+  await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'));
+  await mkdir(join(copy, 'node_modules'));
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (name !== '.cache') await symlink(join(root, 'node_modules', name), join(copy, 'node_modules', name));
+  }
+});
+afterAll(() => rm(copy, { recursive: true }));
+
+const service = 'dist/main.js';
+const page = 'console/dist/index.html';
+
+/** Runs what `npm start` runs first, and returns which outputs it wrote. */
+async function build(): Promise<string[]> {
+  const times = () => Promise.all([service, page].map(writtenAt));
+  const before = await times();
+  await promisify(execFile)('npm', ['run', '--silent', 'prestart'], { cwd: copy });
+  const after = await times();
+  return [service, page].filter((_, i) => after[i] !== before[i]);
+}
+
+async function writtenAt(path: string): Promise<number | undefined> {
+  return stat(join(copy, path)).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => undefined,
+  );
+}
+
+it('builds everything in a fresh checkout, and then nothing', async () => {
+  expect(await build()).toStrictEqual([service, page]);
+  expect(await build()).toStrictEqual([]);
+});
+
+it('builds nothing when files are checked out again as they were', async () => {
+  await utimes(join(copy, 'src/main.ts'), new Date(), new Date());
+  expect(await build()).toStrictEqual([]);
+});
+
+it('builds what changed, by a pull for example', async () => {
+  await appendFile(join(copy, 'console/src/styles/tokens.css'), '\n:root { --pulled: 1px; }\n');
+  expect(await build()).toStrictEqual([page]);
+  await appendFile(join(copy, 'src/main.ts'), '\n// pulled\n');
+  expect(await build()).toContain(service);
+  expect(await build()).toStrictEqual([]);
+});
+
+it('builds what was deleted', async () => {
+  await rm(join(copy, 'dist/server.js'));
+  expect(await build()).toStrictEqual([service]);
+  await rm(join(copy, 'console/dist'), { recursive: true });
+  expect(await build()).toStrictEqual([page]);
+});

@@ -1,0 +1,94 @@
+/** @module-tag long */
+import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { copyPgliteTemplate } from '../support/database.ts';
+import { type CliProcess, startCli, startProcess, startServer } from '../support/process.ts';
+
+const SERVE = ['--liftoff-only', 'dist/main.js', 'serve'];
+const IN_USE = /^memory-service: The data directory \S+ is in use by (.*)\. Stop that process, /;
+
+let DATA_DIR: string;
+beforeEach(async () => {
+  DATA_DIR = await copyPgliteTemplate();
+});
+
+async function startOwner() {
+  const server = await startServer({ DATA_DIR });
+  onTestFinished(() => void server.child.kill('SIGKILL'));
+  return server;
+}
+
+async function expectRefusal(process: CliProcess, user: unknown = expect.any(String)) {
+  expect([await process.exit, IN_USE.exec(process.output())?.[1]]).toStrictEqual([1, user]);
+}
+
+/** Arguments of `unshare` for namespaces like those of another container; undefined where this user may not create them. */
+const namespaces = [['--user', '--map-root-user'], []]
+  .map((user) => [...user, '--pid', '--fork', '--mount-proc', '--net', '--uts', '--kill-child'])
+  .find((args) => {
+    try {
+      execFileSync('unshare', [...args, 'true'], { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+describe('while a service uses the data directory', () => {
+  it('refuses a second service, and names the first', async () => {
+    const owner = await startOwner();
+    const second = startCli(['serve'], { DATA_DIR });
+    await expectRefusal(
+      second,
+      expect.stringMatching(new RegExp(`^process ${owner.child.pid} on host \\S+$`)),
+    );
+  });
+
+  it.skipIf(namespaces === undefined)('refuses a service in another container (needs unshare)', async () => {
+    await startOwner();
+    const args = [...(namespaces ?? []), process.execPath, ...SERVE];
+    await expectRefusal(startProcess('unshare', args, { DATA_DIR }));
+  });
+
+  it('refuses a second service while the first is stopped', async () => {
+    const owner = await startOwner();
+    owner.child.kill('SIGSTOP');
+    await expectRefusal(startCli(['serve'], { DATA_DIR }));
+  });
+
+  it('refuses a second service after somebody deleted the lock file', async () => {
+    await startOwner();
+    await rm(join(DATA_DIR, 'memory-service.lock'));
+    await expectRefusal(startCli(['serve'], { DATA_DIR }), 'another process');
+  });
+});
+
+it('starts one of several services that start at once after a kill', async () => {
+  const killed = await startOwner();
+  killed.child.kill('SIGKILL');
+  await killed.exit;
+  const racers = Array.from({ length: 6 }, () => startCli(['serve'], { DATA_DIR, PORT: '0' }));
+  onTestFinished(() => racers.forEach(({ child }) => void child.kill('SIGKILL')));
+  const results = racers.map((racer) => racer.line(/(http:\/\/127\.0\.0\.1|is in use by process)/));
+  const found = (await Promise.all(results)).map(([, result]) => result);
+  const refused = Array.from({ length: 5 }, () => 'is in use by process');
+  expect(found.toSorted()).toStrictEqual(['http://127.0.0.1', ...refused]);
+});
+
+it('starts beside a killed service that its parent has not reaped', async () => {
+  // `sleep` takes the place of the shell, and never waits for its child.
+  const script = `"$@" & echo "owner $!"; exec sleep 600`;
+  const parent = startProcess('sh', ['-c', script, 'sh', process.execPath, ...SERVE], {
+    DATA_DIR,
+    PORT: '0',
+  });
+  onTestFinished(() => void parent.child.kill('SIGKILL'));
+  const [, pid] = await parent.line(/^owner (\d+)$/);
+  await parent.line(/http:\/\/127\.0\.0\.1:\d+/);
+  process.kill(Number(pid), 'SIGKILL');
+  await startOwner();
+  // The ID still exists.
+  process.kill(Number(pid), 0);
+});

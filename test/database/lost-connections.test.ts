@@ -1,0 +1,32 @@
+/**
+ * The database disappears while a connection is checked out of the pool. pg then also emits an `error` event on the connection. Without
+ * a listener the event would end the process and fail the run with an unhandled error.
+ */
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { createTestDatabase, openPool } from '../support/database.ts';
+
+it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([
+  ['a transaction', (database, work) => database.transaction(work)],
+  ['a job that holds its lock', (database, work) => database.withJobLock(1, work)],
+])('%s rejects when its connection is lost between two statements', async (_, start) => {
+  const own = await createTestDatabase();
+  const database = await openDatabase(loadConfig({ AUTH: 'none', DATABASE_URL: own.url }));
+  const lost = start(database, () => own.drop());
+  await expect(lost).rejects.toMatchObject({ code: 'database_unavailable' });
+  await database.close();
+});
+
+it('keeps a test pool usable when its database is dropped while connections are checked out, idle or closing', async () => {
+  const own = await createTestDatabase();
+  const [used, closed] = [openPool(own.url), openPool(own.url)];
+  const client = await used.connect();
+  await Promise.all([1, 2, 3].flatMap(() => [used.query('SELECT 1'), closed.query('SELECT 1')]));
+  await closed.end();
+  await own.drop();
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  client.release(true);
+  await used.end();
+});

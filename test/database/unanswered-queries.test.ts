@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { executorOn } from '../../src/database/pg.ts';
+import type { ConnectionPool } from '../../src/database/pool.ts';
+import { createTestDatabase, openServicePool } from '../support/database.ts';
+import { TcpProxy } from '../support/faults/proxies.ts';
+import { testQuery } from '../support/query.ts';
+
+const selectQuery = testQuery<{ text: string }, { text: string }>(
+  'select_text',
+  ['text'],
+  'SELECT $1::text AS text',
+);
+const unanswered = {
+  code: 'database_unavailable',
+  isUnavailable: true,
+  outcomeUnknown: true,
+  neverSent: false,
+};
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let proxy: TcpProxy;
+let pool: ConnectionPool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { hostname, port } = new URL(database.url);
+  proxy = new TcpProxy({ host: hostname, port: Number(port || 5432) });
+  await proxy.open();
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${proxy.port}`;
+  pool = openServicePool(url.href, { max: 1 });
+});
+afterAll(async () => {
+  await pool.end();
+  await proxy.refuse();
+  await database.drop();
+});
+
+it('fails a query that the server does not answer in time, and goes on with another connection', async () => {
+  const patient = executorOn(pool, 60_000);
+  expect((await patient(selectQuery, { text: 'before' })).rows).toStrictEqual([{ text: 'before' }]);
+  proxy.blackhole();
+  await expect(executorOn(pool, 50)(selectQuery, { text: 'lost' })).rejects.toMatchObject(unanswered);
+  expect((await patient(selectQuery, { text: 'after' })).rows).toStrictEqual([{ text: 'after' }]);
+});
+
+it('fails a query on a connection of its own in the same way', async () => {
+  const client = await pool.take();
+  const query = executorOn(client, 50);
+  proxy.blackhole();
+  await expect(query(selectQuery, { text: 'lost' })).rejects.toMatchObject(unanswered);
+  pool.release(client, unanswered);
+});

@@ -1,0 +1,228 @@
+/** Tenants never see each other's data: tested with random interleaved commands and the plan of every statement. */
+import fc from 'fast-check';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plannerOptions } from '../../src/database/pg.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
+import { fuzzParameters } from '../support/arbitraries.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { Model } from '../support/model.ts';
+import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { functionCall, functionCalls, ofKeys, overAllTenants, statements } from '../support/statements.ts';
+import { cmd } from '../support/table.ts';
+
+// Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own formats.
+const TENANTS = [
+  'a',
+  'A',
+  'ab',
+  'a_',
+  'a-',
+  'a:',
+  'a.',
+  'a@',
+  'a0',
+  'aa',
+  '_',
+  '-',
+  '.',
+  'default',
+  'Default',
+  'default:',
+];
+const secretOf = (tenant: string) => `<secret ${TENANTS.indexOf(tenant)}>`;
+
+const path = fc.constantFrom('/memories/f', '/memories/g', '/memories/d/f', '/memories/d/e/f', '/memories/d');
+const step = fc.record({
+  tenant: fc.constantFrom(...TENANTS),
+  byService: fc.boolean(),
+  make: fc.oneof(
+    path.map((at) => () => cmd.view(at)),
+    fc.constant(() => cmd.view('/memories')),
+    path.map((at) => (secret: string) => cmd.create(at, `first\n${secret}\nlast`)),
+    path.map((at) => (secret: string) => cmd.replace(at, secret, `${secret}!`)),
+    path.map((at) => (secret: string) => cmd.insert(at, 0, secret)),
+    path.map((at) => () => cmd.delete(at)),
+    fc.tuple(path, path).map(
+      ([from, to]) =>
+        () =>
+          cmd.rename(from, to),
+    ),
+    path.map((at) => (secret: string) => cmd.create(`${at}-${secret}`, secret)),
+  ),
+});
+
+describeServiceOnOwnDatabase(
+  'isolation',
+  (service, kind) => {
+    const keys = new Map<string, string>();
+    let serviceKey = '';
+    let steps = 0;
+
+    beforeAll(async () => {
+      const make = async (tenant: string | null) => {
+        const { key, hash, id } = newApiKey();
+        await new Keys(service().database).create({
+          hash,
+          id,
+          tenant,
+          access: 'read_write',
+          label: '',
+          expiresAt: null,
+        });
+        return key;
+      };
+      serviceKey = await make(null);
+      for (const tenant of TENANTS) {
+        // Tenants of earlier versions can have ids that no new tenant can have.
+        await service().query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
+        keys.set(tenant, await make(tenant));
+      }
+    });
+    afterAll(() =>
+      console.log(
+        `isolation on ${kind}: ${steps} steps by ${TENANTS.length} tenants, all equal to the models`,
+      ),
+    );
+
+    it('gives every tenant the answers it would get alone', { tags: 'random' }, async () => {
+      const models = new Map(TENANTS.map((tenant) => [tenant, new Model()]));
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
+          await Promise.all(
+            TENANTS.map(async (mine) => {
+              // Tenants run in parallel, the commands of each tenant in order.
+              for (const { byService, make } of all.filter(({ tenant }) => tenant === mine)) {
+                const headers: Record<string, string> = byService
+                  ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
+                  : { authorization: `Bearer ${keys.get(mine)}` };
+                const input = make(secretOf(mine));
+                const answer = await service().execute(input, { headers });
+                const expected = models.get(mine)?.run(input);
+                expect({ mine, input, content: answer.content, is_error: answer.is_error }).toStrictEqual({
+                  mine,
+                  input,
+                  ...expected,
+                });
+                steps++;
+              }
+            }),
+          );
+        }),
+        fuzzParameters(kind === 'postgres' ? 60 : 20),
+      );
+      for (const tenant of TENANTS) {
+        const tree = await readTree(service(), tenant);
+        expect(tree).toEqual(models.get(tenant)?.tree);
+        for (const other of TENANTS) {
+          if (other !== tenant) expect(JSON.stringify([...tree])).not.toContain(secretOf(other));
+        }
+      }
+      await assertInvariants(service());
+    });
+
+    it('exposes no tenant in the metrics', async () => {
+      const { body } = await service().app.inject('/metrics');
+      expect(body).not.toMatch(/secret|default|tenant/i);
+    });
+
+    it.each(['a%', 'а', 'a\u0301', 'a b', 'a/b', "a'", '../a', 'ａ', 'a\u200b', ''])(
+      'rejects the tenant id %j',
+      async (tenant) => {
+        const headers = {
+          authorization: `Bearer ${serviceKey}`,
+          'x-tenant-id': Buffer.from(tenant).toString('latin1'),
+        };
+        const { status, body } = await service().execute(cmd.view('/memories'), { headers });
+        expect([status, body.code]).toStrictEqual([400, 'invalid_tenant']);
+      },
+    );
+  },
+  { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '0' },
+);
+
+const OF_ONE_TENANT = new Set(['entries', 'versions', 'past_directories']);
+
+const OTHER_PLANS = 'the plans are those of a plain server; citus-plans.test.ts has those of Citus';
+
+describe('the plan of every statement', () => {
+  skipOnCitus(OTHER_PLANS);
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url);
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each(statements.map((each) => [each.name, each] as const))(
+    '%s is bound to one tenant',
+    async (name, statement) => {
+      const scans = [...tableScans(await genericPlan(client, statement))];
+      for (const scan of scans) {
+        const table = scan['Relation Name'];
+        const conditions = Object.entries(scan)
+          .filter(([key]) => /Cond$|Filter$/.test(key))
+          .map(([, value]) => String(value))
+          .join(' ');
+        if (OF_ONE_TENANT.has(String(table)))
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
+        if (table === 'tenants' && !overAllTenants.has(name) && !ofKeys.has(name)) {
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\bid = \(?\$1\b/)]);
+        }
+        if (['idempotency_keys', 'tenant_usage'].includes(String(table)) && !overAllTenants.has(name)) {
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
+        }
+        if (table === 'api_keys' && !ofKeys.has(name)) {
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
+        }
+      }
+      if (/\bentries\b/.test(statement.sql))
+        expect(scans.length + (statement.sql.match(/INSERT INTO entries/g)?.length ?? 0)).toBeGreaterThan(0);
+    },
+  );
+
+  it('is checked for every statement', async () => {
+    const names = statements.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThan(90);
+  });
+});
+
+describe('the plan of every statement in a database function', () => {
+  skipOnCitus(OTHER_PLANS);
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url, { options: plannerOptions });
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each(functionCalls)('%s finds each row by its tenant, in an index', async (call) => {
+    const scans = (await nestedPlans(client, await functionCall(client, call), [])).flatMap((plan) => [
+      ...tableScans(plan),
+    ]);
+    expect(scans.length).toBeGreaterThan(0);
+    for (const scan of scans) {
+      const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
+      expect(scan).toMatchObject({
+        'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
+        // The check of a foreign key has the parameter first.
+        [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
+          new RegExp(`\\b${column} = |= ${column}\\b`),
+        ),
+      });
+    }
+  });
+});

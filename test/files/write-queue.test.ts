@@ -1,0 +1,290 @@
+/**
+ * Simultaneous writes share statements without affecting each other.
+ *
+ * @module-tag long-on-pglite
+ */
+import type pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { executorOn } from '../../src/database/pg.ts';
+import type { ConnectionPool } from '../../src/database/pool.ts';
+import type { QueryExecutor, Value } from '../../src/database/query.ts';
+import type { CallFunction, TypedWriteFunction } from '../../src/files/write-function.ts';
+import { WriteQueue } from '../../src/files/write-queue.ts';
+import {
+  connectTo,
+  createTestDatabase,
+  lockWait,
+  openPool,
+  openServicePool,
+  skipOnCitus,
+} from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { testQuery } from '../support/query.ts';
+import { describeService, freshTenant, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+type Params = {
+  tenant: string;
+  keyHash: null;
+  requestHash: null;
+  result: string;
+  createdAt: null;
+};
+
+/** A test function that divides 100 by the length of its result. It locks its tenant like every write. */
+const DIVIDE = `
+CREATE FUNCTION test_divide(p_tenant text, p_result text, p_wait boolean, OUT outcome text, OUT data jsonb)
+LANGUAGE plpgsql AS $$
+BEGIN
+  outcome := (memory_open_write(p_tenant, 1, NULL, NULL, p_wait)).outcome;
+  IF outcome IS NULL THEN
+    IF p_result = 'kill' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+    outcome := 'divided';
+    data := jsonb_build_object('by', 100 / length(p_result));
+  END IF;
+END $$`;
+
+const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
+  name: 'test_divide',
+  ofCalls: ['tenant', 'result'],
+  mixesTenants: true,
+  single: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+    'test_divide',
+    ['tenant', 'result', 'wait'],
+    'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
+  ),
+  batch: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+    'test_divide_batch',
+    ['tenant', 'result', 'wait'],
+    `SELECT c.item::integer, f.outcome, f.data
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, result, item),
+       LATERAL test_divide(c.tenant, c.result, $3::boolean) AS f`,
+  ),
+};
+
+describe('the write queue', () => {
+  skipOnCitus('there are no batches on Citus');
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let pool: pg.Pool;
+  let servicePool: ConnectionPool;
+  /** For each statement: the number of its calls and whether it waits for locks. */
+  let sent: { calls: number; wait: boolean }[] = [];
+  let call: CallFunction;
+
+  const queueOf = (size: number) => {
+    const onPool = executorOn(servicePool);
+    const counted: QueryExecutor = (each, params) => {
+      const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
+      sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
+      return onPool(each, params);
+    };
+    return new WriteQueue({ batched: counted, single: counted }, size);
+  };
+  const paramsOf = (tenant: string, result: string): Params => ({
+    tenant,
+    result,
+    keyHash: null,
+    requestHash: null,
+    createdAt: null,
+  });
+  const callAll = (calls: [tenant: string, result: string][]) =>
+    Promise.allSettled(calls.map(([tenant, result]) => call(divide, paramsOf(tenant, result))));
+  const divided = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = openPool(database.url);
+    servicePool = openServicePool(database.url);
+    await pool.query(DIVIDE);
+    await pool.query("INSERT INTO tenants (id) VALUES ('a'), ('b'), ('c')");
+  });
+  beforeEach(() => {
+    sent = [];
+    ({ call } = queueOf(8));
+  });
+  afterAll(async () => {
+    await servicePool.end();
+    await pool.end();
+    await database.drop();
+  });
+
+  it('sends simultaneous calls in one statement, including several of one tenant', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['a', 'xx'],
+      ['b', 'xxxx'],
+      ['a', 'xxxxx'],
+    ]);
+    expect(outcomes).toStrictEqual([divided(100), divided(50), divided(25), divided(20)]);
+    expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
+  });
+
+  it('keeps to the batch size and to one statement per tenant at a time', async () => {
+    await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
+    expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
+    sent = [];
+    ({ call } = queueOf(1));
+    await callAll(Array.from({ length: 3 }, () => ['a', 'x']));
+    expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
+  });
+
+  it('does not let other tenants wait for a large call', async () => {
+    const large = 'x'.repeat(40_000);
+    const outcomes = await callAll([
+      ['a', large],
+      ['b', 'x'],
+      ['c', 'x'],
+    ]);
+    expect(outcomes).toStrictEqual([divided(0), divided(100), divided(100)]);
+    expect(sent).toStrictEqual([
+      { calls: 1, wait: true },
+      { calls: 2, wait: false },
+    ]);
+  });
+
+  it('repeats each call alone after a failed statement, so that only the invalid call fails', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['a', ''],
+      ['b', 'xx'],
+    ]);
+    expect(outcomes).toMatchObject([
+      divided(100),
+      { status: 'rejected', reason: { sqlState: '22012' } },
+      divided(50),
+    ]);
+    expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
+  });
+
+  it('repeats nothing when the connection is lost, because the calls may have been executed', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['b', 'kill'],
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome.status).toBe('rejected');
+      expect((outcome as PromiseRejectedResult).reason).toMatchObject({ isUnavailable: true });
+    }
+    expect(sent).toHaveLength(1);
+    expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
+  });
+
+  it("skips a tenant that another session has locked and lets that tenant's calls wait together", async () => {
+    const other = await pool.connect();
+    try {
+      await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
+      const locked = callAll([
+        ['a', 'x'],
+        ['a', 'xx'],
+      ]);
+      expect(await callAll([['b', 'x']])).toStrictEqual([divided(100)]);
+      await lockWait(database.url);
+      expect(sent).toStrictEqual([
+        { calls: 3, wait: false },
+        { calls: 2, wait: true },
+      ]);
+      await other.query('COMMIT');
+      expect(await locked).toStrictEqual([divided(100), divided(50)]);
+    } finally {
+      other.release(true);
+    }
+  });
+
+  it('waits for a lock only once for all calls of a tenant', async () => {
+    const other = await pool.connect();
+    const impatient = openServicePool(database.url, { options: '-c lock_timeout=50' });
+    try {
+      await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
+      const run = executorOn(impatient);
+      const queue = new WriteQueue({ batched: run, single: run }, 8);
+      const outcomes = await Promise.allSettled([
+        queue.call(divide, paramsOf('a', 'x')),
+        queue.call(divide, paramsOf('a', 'x')),
+      ]);
+      expect(outcomes.map((each) => (each as PromiseRejectedResult).reason.sqlState)).toStrictEqual([
+        '55P03',
+        '55P03',
+      ]);
+    } finally {
+      other.release(true);
+      await impatient.end();
+    }
+  });
+
+  it('runs exclusive work on a tenant in turn', async () => {
+    const queue = queueOf(8);
+    const order: string[] = [];
+    const note = (what: string) => (): void => {
+      order.push(what);
+    };
+    const work = (name: string) => async () => {
+      note(`${name} begins`)();
+      await pool.query('SELECT 1');
+      note(`${name} ends`)();
+    };
+    await Promise.all([
+      queue.call(divide, paramsOf('a', 'x')),
+      queue.exclusively('a', work('one')),
+      queue.exclusively('a', work('two')),
+      queue.exclusively('b', async () => note('another tenant')()),
+    ]);
+    expect(order).toStrictEqual(['another tenant', 'one begins', 'one ends', 'two begins', 'two ends']);
+    await expect(queue.exclusively('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await queue.exclusively('a', async () => 'done')).toBe('done');
+  });
+});
+
+it('sees the effect of two renames that commit while a delete waits for its tenant', async () => {
+  const database = await createTestDatabase();
+  const service = await startService('postgres', { DATABASE_URL: database.url });
+  const other = await connectTo(database.url);
+  try {
+    const tenant = freshTenant('delete');
+    await service.execute(cmd.create('/memories/a/1', 'one'), { tenant });
+    await service.execute(cmd.create('/memories/a/2', 'two'), { tenant });
+    await other.query('BEGIN');
+    await other.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenant]);
+    const deleted = service.execute(cmd.delete('/memories/a'), { tenant });
+    await lockWait(database.url);
+    const rename = (from: string, to: string) =>
+      other.query(
+        `SELECT outcome FROM memory_rename(
+          $1, $2, $3, gen_random_uuid(), NULL, NULL, NULL, NULL, 1024, 20, 0, 30, 0, true
+        )`,
+        [tenant, from, to],
+      );
+    await rename('/memories/a', '/memories/b');
+    await rename('/memories/b/1', '/memories/a/1');
+    await other.query('COMMIT');
+    expect((await deleted).content).toBe('Successfully deleted /memories/a');
+    expect([...(await readTree(service, tenant)).keys()].sort()).toStrictEqual([
+      '/memories',
+      '/memories/b',
+      '/memories/b/2',
+    ]);
+    await assertInvariants(service);
+  } finally {
+    await other.end();
+    await service.close();
+    await database.drop();
+  }
+});
+
+describeService('simultaneous writes of one tenant', (service) => {
+  it('of different kinds are all applied', async () => {
+    const tenant = freshTenant('mixed');
+    const numbers = Array.from({ length: 40 }, (_, n) => n);
+    await service().execute(cmd.create('/memories/f', ''), { tenant });
+    const answers = await Promise.all(
+      numbers.flatMap((n) => [
+        service().execute(cmd.create(`/memories/d${n % 3}/f${n}`, `text ${n}`), { tenant }),
+        service().execute(cmd.insert('/memories/f', 0, `line ${n}`), { tenant }),
+      ]),
+    );
+    expect(answers.filter(({ is_error }) => is_error !== false)).toStrictEqual([]);
+    const tree = await readTree(service(), tenant);
+    expect([...tree.values()].filter((content) => content !== null)).toHaveLength(41);
+    expect(tree.get('/memories/f')?.split('\n')).toHaveLength(41);
+    await assertInvariants(service());
+  });
+});

@@ -1,0 +1,506 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  connectTo,
+  copyPgliteTemplate,
+  createTestDatabase,
+  isCitus,
+  skipOnCitus,
+} from '../support/database.ts';
+import { type Collector, type Span, showTree, startCollector } from '../support/otlp.ts';
+import { post, startCli, startProcess, startServer } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const CALLER = 'b7ad6b7169203331';
+const traceparent = (trace = TRACE, flags = '01') => ({ traceparent: `00-${trace}-${CALLER}-${flags}` });
+const SERVER = 2;
+const CLIENT = 3;
+const ERROR = 2;
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let collector: Collector;
+const closings: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const close of closings.splice(0)) await close();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+/** A server that sends its spans to a new collector. `stop` resolves with the spans and the log. */
+async function startTraced(env: Record<string, string> = {}) {
+  collector = await startCollector();
+  closings.push(() => collector.close());
+  const server = await startServer({
+    DATABASE_URL: database.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    ...env,
+  });
+  closings.push(() => server.child.kill('SIGKILL'));
+  return {
+    ...server,
+    stop: async () => {
+      server.child.kill('SIGTERM');
+      expect(await server.exit).toBe(0);
+      return { log: server.output(), spans: collector.spans() };
+    },
+  };
+}
+
+const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
+const named = (spans: Span[], name: string) => spans.filter((span) => span.name === name);
+
+describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
+  const tags = kind === 'pglite' ? 'long' : [];
+  it('continues the trace of its caller, with a span for the tool, the memory operation and the statement', {
+    tags,
+  }, async () => {
+    const backend = kind === 'postgres' ? {} : { DATABASE_URL: '', DATA_DIR: await copyPgliteTemplate() };
+    const server = await startTraced({
+      ...backend,
+      OTEL_SERVICE_NAME: 'agent-memory',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=abc',
+    });
+    // The first write of a tenant makes the tenant, in another statement.
+    await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'acme' });
+    const create = toolUse('toolu_1', cmd.create('/memories/private-path', 'private-content'));
+    await post(server.url, create, { ...traceparent(), 'x-tenant-id': 'acme', 'x-request-id': 'traced-1' });
+    const { log, spans: all } = await server.stop();
+    const spans = all.filter(({ traceId }) => traceId === TRACE);
+
+    expect(collector.received.map(({ path }) => path)).toStrictEqual(['/v1/traces']);
+    expect(collector.received[0]?.headers).toMatchObject({ 'x-collector-key': 'abc' });
+    expect(collector.resource()).toMatchObject({
+      'service.name': 'agent-memory',
+      'deployment.environment.name': 'test',
+    });
+    expect(showTree(spans, CALLER)).toStrictEqual([
+      'POST /execute',
+      '  execute_tool memory',
+      '    create_memory',
+      '      memory_create',
+    ]);
+    const [request, tool, operation, statement] = [
+      'POST /execute',
+      'execute_tool memory',
+      'create_memory',
+      'memory_create',
+    ].map((name) => named(spans, name)[0]);
+    expect(request?.kind).toBe(SERVER);
+    expect(request?.attributes).toMatchObject({
+      'http.request.method': 'POST',
+      'http.route': '/execute',
+      'http.response.status_code': 200,
+      'http.response.header.x-request-id': ['traced-1'],
+      'gen_ai.memory.store.id': 'acme',
+    });
+    expect(tool?.attributes).toStrictEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'memory',
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': 'toolu_1',
+      'gen_ai.memory.store.id': 'acme',
+      'memory_service.command': 'create',
+    });
+    expect(operation?.attributes).toStrictEqual({
+      'gen_ai.operation.name': 'create_memory',
+      'gen_ai.memory.store.id': 'acme',
+    });
+    expect(statement?.kind).toBe(CLIENT);
+    expect(statement?.attributes).toMatchObject({
+      'db.system.name': 'postgresql',
+      'db.query.summary': 'memory_create',
+    });
+    expect('server.address' in (statement?.attributes ?? {})).toBe(kind === 'postgres');
+    const line = JSON.parse(log.split('\n').find((each) => each.includes('"reqId":"traced-1"')) ?? '');
+    expect(line).toMatchObject({ trace_id: TRACE, tenant: 'acme', command: 'create' });
+  });
+});
+
+it('a traced call over MCP has the same spans and the same line in the log', { tags: 'long' }, async () => {
+  const server = await startTraced();
+  await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'mcp' });
+  const input = cmd.create('/memories/private-path', 'private-content');
+  const params = { name: 'memory', arguments: input };
+  const send = (message: object, requestId: string) =>
+    fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-tenant-id': 'mcp',
+        'x-request-id': requestId,
+        ...traceparent(),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    });
+  expect((await send({ method: 'tools/call', params }, 'mcp-1')).status).toBe(200);
+  expect((await send({ method: 'private-method' }, 'mcp-2')).status).toBe(200);
+  const { log, spans } = await server.stop();
+
+  const [called] = named(spans, 'POST /mcp');
+  expect(called?.attributes).toMatchObject({ 'http.route': '/mcp', 'http.response.status_code': 200 });
+  expect(
+    showTree(
+      spans.filter(({ traceId }) => traceId === TRACE),
+      CALLER,
+    ),
+  ).toStrictEqual([
+    'POST /mcp',
+    '  execute_tool memory',
+    '    create_memory',
+    '      memory_create',
+    'POST /mcp',
+  ]);
+  const lineOf = (id: string) =>
+    JSON.parse(log.split('\n').find((each) => each.includes(`"reqId":"${id}"`)) ?? '');
+  const line = { trace_id: TRACE, route: '/mcp', status: 200, tenant: 'mcp' };
+  expect(lineOf('mcp-1')).toMatchObject({ ...line, command: 'create', outcome: 'ok' });
+  expect(lineOf('mcp-2')).toMatchObject({ ...line, command: 'unknown', outcome: 'ok' });
+  expect(log + JSON.stringify(spans)).not.toMatch(/private/);
+});
+
+describe('what spans hold', { tags: 'long' }, () => {
+  it('is neither content nor a path, a query or a message, whatever fails', async () => {
+    const server = await startTraced();
+    const send = (body: string, query = '') =>
+      fetch(`${server.url}/execute${query}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...traceparent() },
+        body,
+      });
+    const inputs = [
+      cmd.create('/memories/private-path', 'private-content'),
+      cmd.view('/memories/private-path'),
+      cmd.view('/memories/private-missing'),
+      {
+        command: 'str_replace',
+        path: '/memories/private-path',
+        old_str: 'private-c',
+        new_str: 'private-new',
+      },
+      { command: 'insert', path: '/memories/private-path', insert_line: 0, insert_text: 'private-line' },
+      cmd.rename('/memories/private-path', '/memories/private-moved'),
+      cmd.delete('/memories/private-moved'),
+      { command: 'private-command' },
+      cmd.create('/memories/private\0', 'private-nul'),
+      { ...toolUse('toolu_search', { query: 'private-word' }), name: 'memory_search' },
+    ];
+    for (const input of inputs) await send(JSON.stringify(input));
+    await send('{"command": private-broken', '?key=private-query');
+    await send('["private-array"]');
+    const { log, spans } = await server.stop();
+    expect(spans.length).toBeGreaterThan(30);
+    expect(collector.received.map(({ body }) => body).join()).not.toMatch(/private/);
+    expect(log).not.toMatch(/private/);
+
+    expect(
+      named(spans, 'execute_tool memory').map(({ attributes }) => attributes['error.type']),
+    ).toStrictEqual([
+      undefined,
+      undefined,
+      'tool_error',
+      ...Array(4).fill(undefined),
+      'tool_error',
+      'tool_error',
+    ]);
+    expect(named(spans, 'execute_tool memory_search').map(({ attributes }) => attributes)).toStrictEqual([
+      {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'memory_search',
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': 'toolu_search',
+        'gen_ai.memory.store.id': 'default',
+        'memory_service.command': 'memory_search',
+      },
+    ]);
+    expect(log).toContain('"command":"memory_search"');
+    const operations = spans.map(({ name }) => name).filter((name) => name.endsWith('_memory'));
+    expect(operations).toStrictEqual([
+      'create_memory',
+      'search_memory',
+      'search_memory',
+      'update_memory',
+      'update_memory',
+      'update_memory',
+      'delete_memory',
+      'create_memory',
+      'search_memory',
+    ]);
+    // A refusal is the caller's error.
+    const requests = named(spans, 'POST /execute');
+    expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toStrictEqual([
+      ...Array(10).fill(200),
+      400,
+      400,
+    ]);
+    expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
+  });
+
+  it('is an upsert for a create that may overwrite', async () => {
+    const server = await startTraced({ CREATE_EXISTING: 'overwrite' });
+    const create = cmd.create('/memories/upserted', 'x');
+    for (let i = 0; i < 2; i++) {
+      await post(server.url, create, { 'x-tenant-id': 'upserts', ...traceparent() });
+    }
+    const { spans } = await server.stop();
+    const operations = spans.filter(({ name }) => name.endsWith('_memory'));
+    expect(
+      operations.map(({ name, attributes }) => [name, attributes['gen_ai.operation.name']]),
+    ).toStrictEqual([
+      ['upsert_memory', 'upsert_memory'],
+      ['upsert_memory', 'upsert_memory'],
+    ]);
+  });
+
+  it('names a fault by its code, on each span that it ended', async () => {
+    // On Citus the lock timeout does not reach the workers: the statement timeout ends the wait.
+    const server = await startTraced(
+      isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
+    );
+    await post(server.url, cmd.create('/memories/before', 'x'), { 'x-tenant-id': 'locked' });
+    const client = await connectTo(database.url);
+    await client.query('BEGIN');
+    await client.query(`SELECT 1 FROM tenants WHERE id = 'locked' FOR UPDATE`);
+    const create = cmd.create('/memories/private-path', 'private-content');
+    const { status } = await post(server.url, create, { 'x-tenant-id': 'locked', ...traceparent() });
+    await client.end();
+    expect(status).toBe(503);
+    const { spans } = await server.stop();
+    const failed = spans.filter((span) => span.traceId === TRACE && span.status.code === ERROR);
+    expect(failed.map(({ name, attributes }) => [name, attributes['error.type']])).toStrictEqual([
+      ['memory_create', isCitus() ? '57014' : '55P03'],
+      ['create_memory', 'database_busy'],
+      ['execute_tool memory', 'database_busy'],
+      ['POST /execute', 'database_busy'],
+    ]);
+    expect(spans.filter(({ status: { message } }) => message)).toStrictEqual([]);
+  });
+});
+
+describe('a statement for several requests', { tags: 'long' }, () => {
+  skipOnCitus('there are no batches on Citus');
+  /** Waits until the server works on as many requests. */
+  async function untilInFlight(url: string, count: number): Promise<void> {
+    for (;;) {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      if (metrics.includes(`\nmemory_requests_in_flight ${count}\n`)) return;
+    }
+  }
+
+  it.each([
+    ['views', 'LOCK TABLE entries IN ACCESS EXCLUSIVE MODE', cmd.view, 'lookup_files'],
+    [
+      'creates',
+      `SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`,
+      (path: string) => cmd.create(path, 'x'),
+      'memory_create_batch',
+    ],
+  ])('is in the trace of each, linked to the others: %s', async (label, lock, input, statement) => {
+    const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
+    await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
+    const client = await connectTo(database.url);
+    await client.query('BEGIN');
+    await client.query(lock);
+    const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
+    // The first one waits for the lock, the others for it.
+    const sent = [post(server.url, input(`/memories/waits-${label}.md`))];
+    await untilInFlight(server.url, 1);
+    for (const trace of traces) {
+      sent.push(post(server.url, input(`/memories/${label}-${trace}.md`), traceparent(trace)));
+    }
+    await untilInFlight(server.url, 4);
+    await client.query('COMMIT');
+    await client.end();
+    await Promise.all(sent);
+    const { spans } = await server.stop();
+    const commands = spans.filter(({ name }) => name === 'search_memory' || name === 'create_memory');
+    const shared = named(spans, statement).filter(({ attributes }) => attributes['db.operation.batch.size']);
+    expect(shared.map(({ traceId }) => traceId).sort()).toStrictEqual(traces);
+    for (const span of shared) {
+      expect(span.attributes['db.operation.batch.size']).toBe(3);
+      expect(span.links.map(({ traceId }) => traceId).sort()).toStrictEqual(
+        traces.filter((trace) => trace !== span.traceId),
+      );
+      for (const { spanId } of span.links) expect(commands.map((each) => each.spanId)).toContain(spanId);
+      const parent = commands.find((each) => each.spanId === span.parentSpanId);
+      expect(parent?.traceId).toBe(span.traceId);
+    }
+  });
+});
+
+describe('what is traced', { tags: 'long' }, () => {
+  it('is calls, not probes, scrapes or documents', async () => {
+    const server = await startTraced();
+    for (const path of ['/healthz', '/readyz', '/metrics', '/', '/openapi.json', '/missing']) {
+      await fetch(server.url + path, { headers: traceparent() });
+    }
+    await server.stop();
+    expect(collector.received).toStrictEqual([]);
+  });
+
+  it('is what the caller samples, unless OTEL_TRACES_SAMPLER says otherwise', async () => {
+    const byCaller = await startTraced();
+    const view = cmd.view('/memories');
+    await post(byCaller.url, view, { ...traceparent(TRACE, '00'), 'x-request-id': 'unsampled' });
+    await post(byCaller.url, view, { traceparent: 'nonsense' });
+    // By the caller, and by an instrumented `fetch`.
+    const other = '2'.repeat(32);
+    const twice = `00-${other}-${'1'.repeat(16)}-01, ${traceparent(other).traceparent}`;
+    await post(byCaller.url, view, { traceparent: twice });
+    const { log, spans } = await byCaller.stop();
+    expect(spans.map(({ traceId }) => traceId)).not.toContain(TRACE);
+    const [unknown, continued, ...others] = named(spans, 'POST /execute');
+    expect(unknown?.parentSpanId).toBeUndefined();
+    expect([continued?.traceId, continued?.parentSpanId]).toStrictEqual([other, CALLER]);
+    expect(others).toStrictEqual([]);
+    expect(log).toMatch(new RegExp(`"reqId":"unsampled".*"trace_id":"${TRACE}"`));
+
+    const never = await startTraced({ OTEL_TRACES_SAMPLER: 'always_off' });
+    await post(never.url, view, traceparent());
+    await never.stop();
+    expect(collector.received).toStrictEqual([]);
+  });
+});
+
+describe('metrics', { tags: 'long' }, () => {
+  it('name a trace as an example, for those who ask for OpenMetrics', async () => {
+    const server = await startTraced();
+    await post(server.url, cmd.view('/memories'), traceparent());
+    await post(server.url, cmd.delete('/memories/missing'), traceparent(TRACE, '00'));
+    const scrape = async (accept: string) => {
+      const response = await fetch(`${server.url}/metrics`, { headers: { accept } });
+      return { type: response.headers.get('content-type'), text: await response.text() };
+    };
+    const prometheus =
+      'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.1';
+    const { type, text } = await scrape(prometheus);
+    expect(type).toContain('application/openmetrics-text');
+    expect(text).toMatch(/\n# EOF\n$/);
+    const exemplars = text.split('\n').filter((line) => line.includes(' # {'));
+    expect(exemplars).toStrictEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^memory_command_duration_seconds_bucket\\{le=".*",command="view"\\} 1 # \\{trace_id="${TRACE}",span_id="[0-9a-f]{16}"\\}`,
+        ),
+      ),
+    ]);
+    expect(text).toContain('\nmemory_commands_total{command="view",outcome="ok"} 1\n');
+
+    const plain = await scrape('*/*');
+    expect(plain.type).toContain('text/plain; version=0.0.4');
+    expect(plain.text).toContain('\nmemory_commands_total{command="view",outcome="ok"} 1\n');
+    expect(plain.text).not.toContain(TRACE);
+    await server.stop();
+  });
+});
+
+describe('a collector', { tags: 'long' }, () => {
+  it('gets protobuf unless told otherwise', async () => {
+    const server = await startTraced({ OTEL_EXPORTER_OTLP_PROTOCOL: '' });
+    await post(server.url, cmd.view('/memories'));
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    expect(collector.received[0]?.headers['content-type']).toBe('application/x-protobuf');
+    expect(collector.received[0]?.body).toContain('execute_tool memory');
+  });
+
+  it('that fails is logged once, and once when it works again', async () => {
+    const server = await startTraced({ OTEL_BSP_SCHEDULE_DELAY: '20' });
+    collector.answer = 400;
+    const failing = server.line(/the collector takes no traces/);
+    await post(server.url, cmd.view('/memories'));
+    await failing;
+    const before = collector.received.length;
+    while (collector.received.length < before + 3) {
+      expect((await post(server.url, cmd.view('/memories'))).status).toBe(200);
+    }
+    collector.answer = 200;
+    await post(server.url, cmd.view('/memories'));
+    await server.line(/the collector takes traces again/);
+    const { log } = await server.stop();
+    const lines = log.split('\n').filter((line) => line.includes('the collector'));
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', collector: collector.url, reason: 400 },
+      { level: 'info', collector: collector.url },
+    ]);
+  });
+
+  it.each(['refuses connections', 'refuses spans', 'hangs'])(
+    'that %s neither fails requests nor a stop',
+    async (how) => {
+      const server = await startTraced(
+        how === 'refuses connections'
+          ? { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:private@127.0.0.1:1' }
+          : {},
+      );
+      collector.answer = how === 'hangs' ? 'hang' : 401;
+      for (let i = 0; i < 5; i++) expect((await post(server.url, cmd.view('/memories'))).status).toBe(200);
+      const { log } = await server.stop();
+      expect(log).toContain('"msg":"stopped"');
+      expect(log).not.toContain('private');
+    },
+  );
+
+  it('has to be one for HTTP', async () => {
+    const cli = startCli(['serve'], {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    });
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toBe(
+      [
+        'memory-service: The configuration is not valid:',
+        '  OTEL_EXPORTER_OTLP_ENDPOINT must be an http(s) URL',
+        '  OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json: traces are not sent by gRPC',
+      ].join('\n'),
+    );
+  });
+});
+
+describe('without a collector', { tags: 'long' }, () => {
+  /** Prints the modules of OpenTelemetry that a process has loaded when it exits. */
+  const LIST = `data:text/javascript,${encodeURIComponent(`
+    import { writeSync } from 'node:fs';
+    import { createRequire } from 'node:module';
+    const { cache } = createRequire('file:///');
+    process.on('exit', () => {
+      const packages = Object.keys(cache).map((file) => /node_modules\\/(@[^/]*(?:opentelemetry|otel)[^/]*\\/[^/]+)/.exec(file)?.[1]);
+      writeSync(1, 'loaded: ' + [...new Set(packages)].filter(Boolean).sort().join(' ') + '\\n');
+    });`)}`;
+
+  async function loadedBy(env: Record<string, string>): Promise<string[]> {
+    const args = ['--import', LIST, 'dist/main.js', 'serve'];
+    const settings = { PORT: '0', AUTH: 'none', DATABASE_URL: database.url };
+    const server = startProcess(process.execPath, args, { ...settings, ...env });
+    const [, url] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    await post(url ?? '', cmd.view('/memories'), { ...traceparent(), 'x-request-id': 'off' });
+    server.child.kill('SIGTERM');
+    await server.exit;
+    expect(server.output().includes('"trace_id"')).toBe(Object.keys(env).length === 1);
+    const [, packages = ''] = /loaded: (.*)/.exec(server.output()) ?? [];
+    return packages.split(' ');
+  }
+
+  it('loads nothing of OpenTelemetry but the API that prom-client loads', async () => {
+    expect(await loadedBy({})).toStrictEqual(['@opentelemetry/api']);
+    expect(
+      await loadedBy({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
+    ).toStrictEqual(['@opentelemetry/api']);
+  });
+
+  it('finds the packages that tracing loads', async () => {
+    expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
+      expect.arrayContaining([
+        '@opentelemetry/api',
+        '@opentelemetry/sdk-trace-base',
+        '@opentelemetry/exporter-trace-otlp-proto',
+      ]),
+    );
+  });
+});

@@ -1,0 +1,99 @@
+/** Field by field, the types of the SDK are those of this API: `tsc` fails where one has what the other lacks. */
+import type {
+  BetaManagedAgentsDeletedMemory,
+  BetaManagedAgentsErrorObject,
+  BetaManagedAgentsMemory,
+  BetaManagedAgentsMemoryPathConflictErrorObject,
+  BetaManagedAgentsMemoryPrefix,
+  MemoryCreateParams,
+  MemoryDeleteParams,
+  MemoryListParams,
+  MemoryRetrieveParams,
+  MemoryUpdateParams,
+} from '@anthropic-ai/sdk/resources/beta/memory-stores/memories';
+import type {
+  BetaManagedAgentsDeletedMemoryStore,
+  BetaManagedAgentsMemoryStore,
+  MemoryStoreCreateParams,
+  MemoryStoreListParams,
+  MemoryStoreUpdateParams,
+} from '@anthropic-ai/sdk/resources/beta/memory-stores/memory-stores';
+import type {
+  BetaManagedAgentsActor,
+  BetaManagedAgentsMemoryVersion,
+  MemoryVersionListParams,
+  MemoryVersionRetrieveParams,
+} from '@anthropic-ai/sdk/resources/beta/memory-stores/memory-versions';
+import { expectTypeOf, it } from 'vitest';
+import type { z } from 'zod';
+import type { ErrorType, errorSchema } from '../../src/agents/memory-stores/errors.ts';
+import type {
+  deletedSchema,
+  memorySchema,
+  prefixSchema,
+  storeSchema,
+  versionSchema,
+} from '../../src/agents/memory-stores/responses.ts';
+import type {
+  memoryCreate,
+  memoryDelete,
+  memoryList,
+  memoryUpdate,
+  memoryView,
+  storeCreate,
+  storeList,
+  storeUpdate,
+  versionList,
+} from '../../src/agents/memory-stores/schemas.ts';
+
+/** What the SDK sends as headers or in the path. */
+type Elsewhere = 'betas' | 'workspace_id' | 'memory_store_id';
+type Sent<Params> = Exclude<keyof Params, Elsewhere>;
+type Taken<Schema extends z.ZodType> = keyof z.input<Schema>;
+type Answered<Schema extends z.ZodType> = z.output<Schema>;
+
+it('takes the parameters that the SDK sends', () => {
+  expectTypeOf<Taken<typeof storeCreate>>().toEqualTypeOf<Sent<MemoryStoreCreateParams>>();
+  expectTypeOf<Taken<typeof storeUpdate>>().toEqualTypeOf<Sent<MemoryStoreUpdateParams>>();
+  expectTypeOf<Taken<typeof storeList>>().toEqualTypeOf<Sent<MemoryStoreListParams>>();
+  expectTypeOf<Taken<typeof memoryCreate> | Taken<typeof memoryView>>().toEqualTypeOf<
+    Sent<MemoryCreateParams>
+  >();
+  expectTypeOf<Taken<typeof memoryUpdate> | Taken<typeof memoryView>>().toEqualTypeOf<
+    Sent<MemoryUpdateParams>
+  >();
+  expectTypeOf<Taken<typeof memoryView>>().toEqualTypeOf<Sent<MemoryRetrieveParams>>();
+  expectTypeOf<Taken<typeof memoryList>>().toEqualTypeOf<Sent<MemoryListParams>>();
+  expectTypeOf<Taken<typeof memoryDelete>>().toEqualTypeOf<Sent<MemoryDeleteParams>>();
+  expectTypeOf<Taken<typeof versionList>>().toEqualTypeOf<Sent<MemoryVersionListParams>>();
+  expectTypeOf<Taken<typeof memoryView>>().toEqualTypeOf<Sent<MemoryVersionRetrieveParams>>();
+  expectTypeOf<Omit<MemoryStoreCreateParams, Elsewhere>>().toExtend<z.input<typeof storeCreate>>();
+  expectTypeOf<Omit<MemoryStoreUpdateParams, Elsewhere>>().toExtend<z.input<typeof storeUpdate>>();
+});
+
+it('answers with the objects that the SDK reads', () => {
+  expectTypeOf<Answered<typeof storeSchema>>().toExtend<BetaManagedAgentsMemoryStore>();
+  expectTypeOf<keyof Answered<typeof storeSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryStore>();
+  expectTypeOf<Answered<typeof memorySchema>>().toExtend<BetaManagedAgentsMemory>();
+  expectTypeOf<keyof Answered<typeof memorySchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemory>();
+  expectTypeOf<Answered<typeof prefixSchema>>().toEqualTypeOf<BetaManagedAgentsMemoryPrefix>();
+  expectTypeOf<keyof Answered<typeof versionSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryVersion>();
+  // The SDK's type has no null there, its description has.
+  type Version = Omit<BetaManagedAgentsMemoryVersion, 'created_by' | 'redacted_by'>;
+  expectTypeOf<Answered<typeof versionSchema>>().toExtend<Version>();
+  type Actor = NonNullable<Answered<typeof versionSchema>['created_by']>;
+  expectTypeOf<Actor>().toEqualTypeOf<BetaManagedAgentsActor>();
+  type Deleted<Type extends 'memory_store_deleted' | 'memory_deleted'> = Answered<
+    ReturnType<typeof deletedSchema<Type>>
+  >;
+  expectTypeOf<Deleted<'memory_deleted'>>().toEqualTypeOf<BetaManagedAgentsDeletedMemory>();
+  expectTypeOf<Deleted<'memory_store_deleted'>>().toEqualTypeOf<BetaManagedAgentsDeletedMemoryStore>();
+});
+
+it('has the types of errors that the SDK knows', () => {
+  // There are no bills here; and a body that is too large is an error of the whole API.
+  type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
+  expectTypeOf<ErrorType>().toEqualTypeOf<Known>();
+  type Fields = keyof Answered<typeof errorSchema>['error'];
+  expectTypeOf<Fields>().toEqualTypeOf<keyof BetaManagedAgentsMemoryPathConflictErrorObject>();
+});

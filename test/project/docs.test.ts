@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { ALL_TABLES } from '../../src/database/citus.ts';
+import { type Version, versionRecord } from '../../src/history/version.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from '../../src/http/connections.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
+
+/** Rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are not literals, so they have no such row. */
+const DEFAULT = /^\| `([A-Z][A-Z0-9_]+)` +\| `([^`|]+)` +\|/gm;
+/** The default of `AUTH` depends on the address; the others belong to the SDK of OpenTelemetry. */
+const ELSEWHERE = /^(AUTH|OTEL_.*)$/;
+
+it('docs/configuration.md has the defaults of the code', () => {
+  const config: Record<string, unknown> = { ...loadConfig({}) };
+  const documented = [...read('docs/configuration.md').matchAll(DEFAULT)]
+    .map(([, name = '', value = '']) => [name, value] as const)
+    .filter(([name]) => !ELSEWHERE.test(name));
+  expect(documented.length).toBeGreaterThan(30);
+  const meant = (name: string, value: string) =>
+    (loadConfig({ [name]: value }) as Record<string, unknown>)[name];
+  expect(documented.map(([name, value]) => [name, meant(name, value)])).toStrictEqual(
+    documented.map(([name]) => [name, config[name]]),
+  );
+});
+
+it('docs/security.md has the limits of a connection', () => {
+  const text = read('docs/security.md').replaceAll(/\s+/g, ' ');
+  expect(text).toContain(
+    `A request may have up to ${MAX_HEADERS.toLocaleString('en-US')} headers, and a connection up to ${MAX_PIPELINED} pending requests.`,
+  );
+});
+
+it('no file but those of CI names what a clone does not have', () => {
+  const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean);
+  const texts = files.filter(
+    (name) => !name.startsWith('.ci/') && /\.(ts|tsx|js|mjs|sh|py|md|ya?ml|json)$/.test(name),
+  );
+  expect(texts.length).toBeGreaterThan(400);
+  const outside = ['..', 'shared', ''].join('/');
+  expect(
+    texts.filter((name) =>
+      new RegExp(`(?<![\\w/.])(\\.\\./)*${outside.replaceAll('.', '\\.')}`).test(read(name)),
+    ),
+  ).toStrictEqual([]);
+});
+
+const tables = ALL_TABLES.filter((table) => table.startsWith('public.')).map((table) =>
+  table.replace('public.', ''),
+);
+
+it('docs/design.md has every table in its picture', () => {
+  const [, picture = ''] = /\[\("([^"]+)"\)\]/.exec(read('docs/design.md')) ?? [];
+  expect(picture.split(/,(?: |<br>)/).sort()).toStrictEqual(tables.toSorted());
+});
+
+it('docs/scaling.md restores every table, the tenants first', () => {
+  const [, list = ''] = /for table in ([^;]+); do/.exec(read('docs/scaling.md')) ?? [];
+  const restored = list.split(/[\s\\]+/);
+  expect(restored[0]).toBe('tenants');
+  expect(restored.toSorted()).toStrictEqual(tables.toSorted());
+});
+
+it('docs/history.md has the fields of a version', () => {
+  const documented = [...read('docs/history.md').matchAll(/^\| ((?:`[a-z0-9_]+`(?:, )?)+) +\|/gm)].flatMap(
+    ([, names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')),
+  );
+  const fields = Object.keys(versionRecord({ actor: { type: 'anonymous' } } as Version));
+  expect(fields.filter((field) => !documented.includes(field))).toStrictEqual([]);
+});

@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const bin = fileURLToPath(new URL('../../bin', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'launcher-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+/** Runs the check of the Node version under another version. */
+function check(version: string) {
+  const script = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require('${bin}/check-node.cjs')`;
+  const { status, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+  return { status, stderr };
+}
+
+it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])('rejects Node %s in one line', (version) => {
+  expect(check(version)).toStrictEqual({
+    status: 1,
+    stderr: `memory-service: Node ${version} is too old. Install Node 22.13 or newer (https://nodejs.org), and make it the first in PATH.\n`,
+  });
+});
+
+it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts Node %s', (version) => {
+  expect(check(version)).toStrictEqual({ status: 0, stderr: '' });
+});
+
+/** Runs a copy of bin/memory-service. */
+function launch(folder: string, env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(join(folder, 'bin/memory-service'), [], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, ...env },
+  });
+  return { status, output: stdout + stderr };
+}
+
+it('says what to run in a clone without a build', () => {
+  const folder = join(scratch, 'unbuilt');
+  cpSync(bin, join(folder, 'bin'), { recursive: true });
+  expect(launch(folder)).toStrictEqual({
+    status: 1,
+    output: 'memory-service: This clone has no build. Run: npm run build\n',
+  });
+});
+
+it('reads the file that npm start names, below the environment', () => {
+  const folder = join(scratch, 'built');
+  cpSync(bin, join(folder, 'bin'), { recursive: true });
+  mkdirSync(join(folder, 'dist'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'dist/main.js'), 'console.log(process.env.SECRETS, process.env.PORT)');
+  expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env' }).output).toBe('undefined undefined\n');
+  writeFileSync(join(folder, '.env'), 'SECRETS=mask\nPORT=1\n');
+  expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env', PORT: '2' }).output).toBe('mask 2\n');
+  expect(launch(folder).output).toBe('undefined undefined\n');
+});

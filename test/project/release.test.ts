@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { releaseVersions } from '../../scripts/release-versions.ts';
+import { version } from '../../src/lib/version.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+describe('a release', () => {
+  it('has one version, in every package, document and in the changelog', () => {
+    const versions = releaseVersions();
+    expect(Object.keys(versions)).toEqual(
+      expect.arrayContaining(['package.json', 'openapi.yaml', 'CHANGELOG.md', 'clients/mcp/package.json']),
+    );
+    for (const [place, has] of Object.entries(versions)) expect(has, place).toBe(version);
+  });
+
+  it('publishes nothing before its tag passes all tests', () => {
+    const { on, jobs } = parse(read('.github/workflows/release.yml'));
+    expect(on).toStrictEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
+    expect(Object.keys(jobs)).toStrictEqual([
+      'check',
+      'fixture',
+      'image',
+      'chart',
+      'npm',
+      'pypi',
+      'site',
+      'github-release',
+    ]);
+    for (const [name, { needs = [] }] of Object.entries<{ needs?: string | string[] }>(jobs)) {
+      if (name !== 'check') expect([needs].flat(), name).toContain('check');
+    }
+  });
+
+  it('takes every action by its commit', () => {
+    for (const name of ['audit', 'ci', 'release']) {
+      const uses = [...read(`.github/workflows/${name}.yml`).matchAll(/uses: (\S+)( # v\d+\.\d+\.\d+)?/g)];
+      expect(uses.length).toBeGreaterThan(0);
+      for (const [line, action, comment] of uses) {
+        expect(action, line).toMatch(/@[0-9a-f]{40}$/);
+        expect(comment, line).toBeDefined();
+      }
+    }
+  });
+});

@@ -1,0 +1,36 @@
+/** Rules for changes after a release. test/database/upgrade.test.ts upgrades databases of each release. */
+import { expect, it } from 'vitest';
+import { FUNCTIONS_VERSION } from '../../src/database/migrate.ts';
+import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases.ts';
+
+const current = fixtureFiles();
+
+it('builds a fixture with migrations, functions and statements', () => {
+  expect(Object.keys(current)).toStrictEqual(
+    expect.arrayContaining(['migrations/0000_init.sql', 'functions.sql', 'statements.json']),
+  );
+  const statements = JSON.parse(current['statements.json'] ?? '') as Record<string, { parameters: string[] }>;
+  expect(statements.memory_create?.parameters[0]).toBe('tenant');
+});
+
+it('keeps the migrations of every release unchanged, since databases have applied them', () => {
+  for (const version of releasedVersions()) {
+    const stored = Object.entries(storedFiles(version)).filter(([file]) => /^migrations\/\d/.test(file));
+    expect(stored.length).toBeGreaterThan(0);
+    for (const [file, text] of stored)
+      expect([version, file, current[file]]).toStrictEqual([version, file, text]);
+  }
+});
+
+it('raises FUNCTIONS_VERSION above that of a release when migrations or functions differ from it', () => {
+  for (const version of releasedVersions()) {
+    const stored = storedFiles(version);
+    const functionsVersion = Number(/IF applied < (\d+)/.exec(stored['functions.sql'] ?? '')?.[1]);
+    expect(functionsVersion).toBeGreaterThan(0);
+    const files = [stored, current]
+      .flatMap((each) => Object.keys(each))
+      .filter((file) => file.endsWith('.sql'));
+    const hasChanged = files.some((file) => stored[file] !== current[file]);
+    expect([version, FUNCTIONS_VERSION > functionsVersion]).toStrictEqual([version, hasChanged]);
+  }
+});

@@ -1,0 +1,45 @@
+/** The audit trail may have a million events. */
+import '../../src/tenants/audit.ts';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PLANNER } from '../../src/database/database.ts';
+import { definedQueries } from '../../src/database/query.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
+import { genericPlan } from '../support/plan.ts';
+
+describe('a page of the audit trail', () => {
+  skipOnCitus('it has no planner settings');
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url);
+    for (const [name, value] of Object.entries(PLANNER)) await client.query(`SET ${name} = '${value}'`);
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each([
+    ['list_audit_events', 'audit_events_at', /^\(\(at .+ROW\(at, id\) </],
+    [
+      'list_audit_events_of_tenant',
+      'audit_events_tenant',
+      /^\(\(tenant_id = \$1\) AND \(at .+ROW\(at, id\) </,
+    ],
+  ])(
+    'is read from an index where the page before it ended, without sorting: %s',
+    async (name, index, range) => {
+      const query = definedQueries.find((each) => each.name === name);
+      if (query === undefined) throw new Error(`There is no query ${name}.`);
+      const plan = await genericPlan(client, query);
+      expect(plan).toMatchObject({ 'Node Type': 'Limit', Plans: [{ 'Index Name': index }] });
+      expect(plan.Plans?.[0]).toMatchObject({
+        'Scan Direction': 'Backward',
+        'Index Cond': expect.stringMatching(range),
+      });
+    },
+  );
+});

@@ -1,0 +1,85 @@
+/** What happens to a key, or to its tenant, while another change of the key is not committed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { renameTenant } from '../../src/tenants/copy.ts';
+import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
+import { testQuery } from '../support/query.ts';
+
+describe('keys', () => {
+  skipOnCitus('its nodes lock in other orders');
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let database: Database;
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    database = await openDatabase(loadConfig({ AUTH: 'keys', DATABASE_URL: own.url }));
+  });
+  afterAll(async () => {
+    await database.close();
+    await own.drop();
+  });
+
+  const purpose: KeyPurpose = { tenant: 'acme', access: 'read_write', label: '', expiresAt: null };
+  const scoped: KeyPurpose = { ...purpose, tenant: null, isAdmin: true, onlyTenants: ['acme'] };
+  const live = async () =>
+    (
+      await database.query(
+        testQuery<Record<never, never>, { id: string }>(
+          'live_keys',
+          [],
+          "SELECT id FROM api_keys WHERE revoked_at IS NULL AND (tenant_id = 'acme' OR 'acme' = ANY (only_tenants))",
+        ),
+        {},
+      )
+    ).rows;
+
+  /** Keys of a database in which `change` starts, and waits for a lock, before a transaction with this statement is committed. */
+  function keysDuring(statement: string, change: () => Promise<unknown>) {
+    let changed: Promise<unknown> | undefined;
+    const keys = new Keys({
+      ...database,
+      transaction: (work) =>
+        database.transaction((query) =>
+          work(async (each, params) => {
+            const result = await query(each, params);
+            if (each.name === statement) {
+              changed = change();
+              await lockWait(own.url);
+            }
+            return result;
+          }),
+        ),
+    });
+    return { keys, changed: () => changed };
+  }
+
+  it('have no secret left that was added while they were revoked', async () => {
+    await new Tenants(database).create('acme');
+    const { id } = await new Keys(database).issue(purpose);
+    const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));
+    await keys.rotate(id, 3600);
+    await changed();
+    expect(await live()).toStrictEqual([]);
+  });
+
+  it.each([
+    ['deleted', () => new Tenants(database).delete('acme')],
+    ['renamed', () => renameTenant(database, 'acme', `globex-${Math.random()}`)],
+  ])('go with a tenant that is %s while they are created or rotated', async (_, change) => {
+    for (const [statement, work] of [
+      ['create_key', (keys: Keys) => keys.issue(purpose)],
+      ['create_key', (keys: Keys) => keys.issue(scoped)],
+      ['add_secret', (keys: Keys, id: string) => keys.rotate(id, 3600)],
+    ] as const) {
+      await new Tenants(database).create('acme');
+      const { id } = await new Keys(database).issue(purpose);
+      const { keys, changed } = keysDuring(statement, change);
+      await work(keys, id);
+      await changed();
+      expect(await live()).toStrictEqual([]);
+    }
+  });
+});

@@ -1,0 +1,182 @@
+/**
+ * A tenant that is deleted or renamed, and another one with its id: what was cached of the old one is not valid for the new one, on any
+ * replica.
+ *
+ * @module-tag long-on-pglite
+ */
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { createDraft } from '../../src/drafts/create.ts';
+import { renameTenant } from '../../src/tenants/copy.ts';
+import { hashOf, Keys } from '../../src/tenants/keys.ts';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey, openAdmin } from '../support/admin.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const secret = '/memories/secret.md';
+const UNAUTHORIZED = [401, 'unauthorized'];
+
+describeService(
+  'a tenant with the id of an earlier one',
+  (service) => {
+    const tenants = () => new Tenants(service().database);
+    const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+    const send = async (key: string, input: object) => {
+      const { status, body } = await service().execute(input, { headers: bearer(key) });
+      return [status, body.code ?? body.content];
+    };
+    const call = async (key: string, method: 'GET' | 'POST', url: string, payload?: object) => {
+      const headers = bearer(key);
+      const response = await service().app.inject({ method, url, headers, ...(payload && { payload }) });
+      return [response.statusCode, response.json().code ?? response.json().error?.type];
+    };
+    /** A tenant whose keys, policy and file were just used, so that they are cached. */
+    const used = async () => {
+      const tenant = freshTenant('reused');
+      await tenants().create(tenant);
+      const { key } = await makeKey(service(), { tenant });
+      const { key: proposing } = await makeKey(service(), { tenant, access: 'propose' });
+      expect((await send(key, cmd.create('/memories/old.md', 'old')))[0]).toBe(200);
+      expect((await send(proposing, cmd.view('/memories/old.md')))[0]).toBe(200);
+      return { tenant, key, proposing };
+    };
+    /** Another customer's tenant with the id, in which a file was written past this process. */
+    const createAgain = async (tenant: string) => {
+      await tenants().create(tenant);
+      const { key } = await makeKey(service(), { tenant });
+      await service().query(
+        `SELECT memory_create($1, '${secret}', 'of the new customer', gen_random_uuid(), false, '{}', NULL, NULL, '', 0, 0, true)`,
+        [tenant],
+      );
+      return key;
+    };
+    const contents = (tenant: string) =>
+      service().query(
+        'SELECT path, content FROM entries WHERE tenant_id = $1 AND content IS NOT NULL ORDER BY path',
+        [tenant],
+      );
+
+    const calls: Record<string, (key: string, tenant: string) => Promise<unknown>> = {
+      view: (key) => send(key, cmd.view(secret)),
+      'view of the root': (key) => send(key, cmd.view('/memories')),
+      'view of what is missing': (key) => send(key, cmd.view('/memories/missing.md')),
+      create: (key) => send(key, cmd.create('/memories/x.md', 'x')),
+      str_replace: (key) => send(key, cmd.replace(secret, 'new', 'old')),
+      insert: (key) => send(key, cmd.insert(secret, 0, 'x')),
+      delete: (key) => send(key, cmd.delete(secret)),
+      rename: (key) => send(key, cmd.rename(secret, '/memories/y.md')),
+      search: (key) => call(key, 'POST', '/search', { query: 'customer' }),
+      whoami: (key) => call(key, 'GET', '/whoami'),
+      'list of memories': async (key, tenant) => {
+        const [status] = await call(key, 'GET', `/v1/memory_stores/${tenant}/memories?view=full`);
+        return [status, 'unauthorized'];
+      },
+      'list of versions': async (key, tenant) => {
+        const [status] = await call(key, 'GET', `/v1/memory_stores/${tenant}/memory_versions?view=full`);
+        return [status, 'unauthorized'];
+      },
+      'new memory': async (key, tenant) => {
+        const payload = { path: '/x.md', content: 'x' };
+        const [status] = await call(key, 'POST', `/v1/memory_stores/${tenant}/memories`, payload);
+        return [status, 'unauthorized'];
+      },
+    };
+
+    describe.each(Object.entries(calls))('%s', (_, attempt) => {
+      it('is unauthorized with a key of the deleted tenant', async () => {
+        const { tenant, key, proposing } = await used();
+        await tenants().delete(tenant);
+        const newKey = await createAgain(tenant);
+        expect(await attempt(proposing, tenant)).toStrictEqual(UNAUTHORIZED);
+        expect(await attempt(key, tenant)).toStrictEqual(UNAUTHORIZED);
+        expect(await contents(tenant)).toStrictEqual([{ path: secret, content: 'of the new customer' }]);
+        expect(await send(newKey, cmd.view(secret))).toStrictEqual([
+          200,
+          expect.stringContaining('of the new customer'),
+        ]);
+      });
+    });
+
+    it('does not open to the key of a tenant that was renamed, which opens the renamed one', async () => {
+      const { tenant, key } = await used();
+      const renamed = freshTenant('renamed');
+      await renameTenant(service().database, tenant, renamed);
+      await createAgain(tenant);
+      expect(await send(key, cmd.view(secret))).toStrictEqual([
+        200,
+        `The path ${secret} does not exist. Please provide a valid path.`,
+      ]);
+      expect((await send(key, cmd.create('/memories/more.md', 'x')))[0]).toBe(200);
+      expect((await contents(renamed)).map(({ path }) => path)).toStrictEqual([
+        '/memories/more.md',
+        '/memories/old.md',
+      ]);
+      expect(await contents(tenant)).toHaveLength(1);
+    });
+
+    it('has its own settings at once, and not the mounts of the earlier one', async () => {
+      const tenant = freshTenant('reused');
+      await tenants().create(tenant);
+      const { key: serviceKey } = await makeKey(service(), {});
+      const shared = freshTenant('shared');
+      await tenants().create(shared);
+      await setMount(service().database, tenant, {
+        name: 'team',
+        tenant: shared,
+        access: 'read_write',
+        instructions: '',
+      });
+      const asService = async (input: object) =>
+        (await service().execute(input, { headers: bearer(serviceKey), tenant })).content;
+      expect(await asService(cmd.view('/memories'))).toContain('/memories/team');
+      await tenants().delete(tenant);
+      await createAgain(tenant);
+      await tenants().set(tenant, { secrets: 'reject' });
+      const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');
+      expect(await asService(cmd.create('/memories/token.md', token))).toContain('github_token');
+      expect((await contents(tenant)).map(({ path }) => path)).toStrictEqual([secret]);
+      expect(await asService(cmd.view('/memories'))).not.toContain('/memories/team');
+    });
+
+    it('gets no draft with the memory of the earlier one', async () => {
+      const { tenant } = await used();
+      const row = await tenants().find(tenant);
+      await tenants().delete(tenant);
+      await createAgain(tenant);
+      const draft = createDraft(service().database, loadConfig({ AUTH: 'none' }), tenant, {
+        title: 'x',
+        author: { type: 'anonymous' },
+        tenantCreatedAt: row?.createdAt,
+      });
+      await expect(draft).rejects.toThrow(`Tenant ${tenant} was deleted or renamed meanwhile. Try again.`);
+    });
+
+    it('is not administered by a key for the earlier one', async () => {
+      const { tenant } = await used();
+      const other = freshTenant('other');
+      await tenants().create(other);
+      const admin = await openAdmin(service());
+      try {
+        const scoped = { isAdmin: true, onlyTenants: [tenant, other] };
+        const { key } = await makeKey(service(), scoped);
+        expect((await admin.call('GET', `/tenants/${tenant}`, { key })).status).toBe(200);
+        await tenants().delete(tenant);
+        await createAgain(tenant);
+        expect((await admin.call('GET', `/tenants/${tenant}`, { key })).body.code).toBe('outside_scope');
+        expect((await admin.call('GET', `/tenants/${other}`, { key })).status).toBe(200);
+      } finally {
+        await admin.app.close();
+      }
+    });
+
+    it('binds a key to the tenant that has it when the key is looked up', async () => {
+      const { tenant, key } = await used();
+
+      const found = await new Keys(service().database).find(hashOf(key));
+      expect(found).toMatchObject({ tenant, tenantCreatedAt: (await tenants().find(tenant))?.createdAt });
+    });
+  },
+  { AUTH: 'keys', AUTH_CACHE_SECONDS: '30' },
+);
