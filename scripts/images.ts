@@ -11,7 +11,8 @@ const IN = (folder: string, pattern: RegExp) =>
 
 const FILES = [
   ...IN('', /^Dockerfile/),
-  ...IN('', /^docker-compose.*\.yml$/),
+  'docker-compose.yml',
+  ...IN('examples/compose/', /\.yml$/),
   ...IN('.github/workflows/', /\.yml$/),
   'scripts/citus-cluster',
   'test/support/postgres/docker.ts',

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { VARIABLES } from '../../src/config.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const FILES = ['docker-compose.yml', 'docker-compose.citus.yml'] as const;
-const FRAGMENTS = ['docker-compose.service.yml', 'docker-compose.observability.yml'];
+const FILES = ['docker-compose.yml', 'examples/compose/citus.yml'] as const;
+const FRAGMENTS = ['examples/compose/service.yml', 'examples/compose/observability.yml'];
 
 type Port = string | { host_ip: string; published: string; target: number };
 interface Service {
@@ -21,6 +21,7 @@ type Read = (files: string[], env: Record<string, string>) => Service;
 
 const scratch = mkdtempSync(join(tmpdir(), 'compose-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
+mkdirSync(join(scratch, 'examples/compose'), { recursive: true });
 for (const file of [...FILES, ...FRAGMENTS]) copyFileSync(join(root, file), join(scratch, file));
 
 /** Interpolates `${NAME:-default}`, extends, and merges like Compose, as far as the files need it. */
@@ -35,8 +36,11 @@ const readAsCompose: Read = (files, env) => {
     return services.memory;
   };
   const layers = files
-    .map(read)
-    .flatMap((service) => [...(service.extends ? [read(service.extends.file)] : []), service]);
+    .map((file) => ({ file, service: read(file) }))
+    .flatMap(({ file, service }) => [
+      ...(service.extends ? [read(join(dirname(file), service.extends.file))] : []),
+      service,
+    ]);
   const environment = Object.assign({}, ...layers.map((each) => each.environment)) as Service['environment'];
   for (const [name, value] of Object.entries(environment)) environment[name] = value ?? env[name] ?? null;
   return { environment, ports: layers.flatMap(({ ports = [] }) => ports) };
@@ -55,7 +59,13 @@ const command = [['docker', 'compose'], ['docker-compose']].find(([name = '', ..
 const readWithCompose: Read = (files, env) => {
   const lines = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
   writeFileSync(join(scratch, '.env'), lines.join(''));
-  const [name = '', ...args] = [...(command ?? []), ...files.flatMap((file) => ['-f', file]), 'config'];
+  const [name = '', ...args] = [
+    ...(command ?? []),
+    '--env-file',
+    '.env',
+    ...files.flatMap((file) => ['-f', file]),
+    'config',
+  ];
   const { PATH = '', HOME = '' } = process.env;
   const output = execFileSync(name, args, { cwd: scratch, encoding: 'utf8', env: { PATH, HOME } });
   return (parse(output) as { services: Record<'memory', Service> }).services.memory;
@@ -95,7 +105,7 @@ function describeFiles(read: Read): void {
 
   it.each([
     ['docker-compose.yml', 'postgres://memory@postgres:5432/memory'],
-    ['docker-compose.citus.yml', 'postgres://memory@coordinator:5432/memory'],
+    ['examples/compose/citus.yml', 'postgres://memory@coordinator:5432/memory'],
   ])('%s needs no .env', (file, url) => {
     const { environment, ports } = read([file], {});
     expect(environment).toMatchObject({
@@ -107,8 +117,8 @@ function describeFiles(read: Read): void {
     expect(ports.map(portText)).toStrictEqual(['127.0.0.1:8080:8080', '127.0.0.1:0:8081']);
   });
 
-  it('docker-compose.observability.yml adds the collector', () => {
-    const { environment } = read(['docker-compose.yml', 'docker-compose.observability.yml'], {
+  it('examples/compose/observability.yml adds the collector', () => {
+    const { environment } = read(['docker-compose.yml', 'examples/compose/observability.yml'], {
       SECRETS: 'mask',
     });
     expect(environment).toMatchObject({
@@ -125,8 +135,8 @@ describe.skipIf(command === undefined)('docker compose', { tags: 'long' }, () =>
   describeFiles(readWithCompose),
 );
 
-it('docker-compose.service.yml passes every setting that the container can change', () => {
-  const { environment } = readAsCompose(['docker-compose.service.yml'], {});
+it('examples/compose/service.yml passes every setting that the container can change', () => {
+  const { environment } = readAsCompose(['examples/compose/service.yml'], {});
   // The image sets HOST, the ports are published by PORT, and the image has no embedded database.
   const fixed = ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL'];
   const expected = VARIABLES.filter((name) => !fixed.includes(name));

@@ -34,7 +34,7 @@ describe('images of others', () => {
       expect.arrayContaining([
         'Dockerfile',
         'docker-compose.yml',
-        'docker-compose.observability.yml',
+        'examples/compose/observability.yml',
         'test/support/postgres/docker.ts',
       ]),
     );
@@ -69,8 +69,8 @@ it('the image leaves out the embedded database, and nothing else that is optiona
   expect(read('Dockerfile')).toContain('RUN npm ci --omit=dev --omit=optional ');
 });
 
-it('docker-compose.observability.yml mounts files that exist', () => {
-  const { services } = parse(read('docker-compose.observability.yml')) as {
+it('examples/compose/observability.yml mounts files that exist', () => {
+  const { services } = parse(read('examples/compose/observability.yml')) as {
     services: Record<string, { volumes?: string[] }>;
   };
   const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
@@ -86,7 +86,7 @@ it('.env.example names variables that something reads', () => {
   const readers = [
     'src/config.ts',
     'src/tenants/settings.ts',
-    'docker-compose.service.yml',
+    'examples/compose/service.yml',
     'docker-compose.yml',
   ]
     .map(read)
