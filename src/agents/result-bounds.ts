@@ -1,8 +1,7 @@
 /* Bounds of responses that do not exist yet, for the bytes that a request reserves. */
 
-import { MAX_JSON_BYTES_OF_UNIT } from '../lib/json.ts';
+import { isObject, MAX_JSON_BYTES_OF_UNIT } from '../lib/json.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
-import { isObject } from './tool.ts';
 
 const MEBI = 1024 * 1024;
 /** Once the results of a request are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */

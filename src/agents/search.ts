@@ -9,10 +9,11 @@ import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { problemResponses } from '../http/problem-responses.ts';
+import { isObject } from '../lib/json.ts';
 import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
 import { inCurrentTenant } from './proposals.ts';
 import { resultBytes } from './result-bounds.ts';
-import { isObject, measured, sendJson, sendText, wantsText } from './tool.ts';
+import { measured, sendJson, sendText, wantsText } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
 

@@ -7,6 +7,7 @@ import { TooComplexInput } from '../http/json-limits.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
+import { isObject } from '../lib/json.ts';
 import { textProblem } from '../memory/commands/command.ts';
 import {
   invalidField,
@@ -94,10 +95,6 @@ function describeUnknownTool(name: unknown): string {
 
 export function notAMemoryInput(why: string): ServiceError {
   return new ServiceError('not_a_memory_input', why);
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Runs one call, and tells the log, the metrics, the usage and the trace what came of it. */

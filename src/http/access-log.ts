@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
+import { departureSignal } from './client-connection.ts';
 
 /** What is known of a request, for its log line and the metrics. */
 export interface AccessLogEntry {
@@ -86,20 +87,7 @@ function log(
   else request.log.info(line, 'request');
 }
 
-/**
- * Returns a signal that aborts, with the error to throw, once the client has left: what is done for it from then on is in vain. A client
- * that closes its sending half counts as well, as nothing else is seen of one that has closed its socket until it is sent something.
- */
+/** Returns a signal that aborts, with the error to throw, once the client of a request has left. */
 export function departureOf({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply): AbortSignal {
-  const departure = new AbortController();
-  const abort = () => departure.abort(new ServiceError('client_gone'));
-  if (raw.destroyed || socket.readableEnded) abort();
-  // A response that is closed emits no `close` to remove the listener on the connection, which may carry more requests.
-  if (raw.closed) return departure.signal;
-  socket.once('end', abort);
-  raw.once('close', () => {
-    socket.off('end', abort);
-    abort();
-  });
-  return departure.signal;
+  return departureSignal(socket, raw, () => new ServiceError('client_gone'));
 }

@@ -92,9 +92,7 @@ export class InFlightRequest {
 
   /** Counts the response, which is in memory and about to be sent, instead of what was reserved for it. */
   countResponse(bytes: number): void {
-    const more = bytes - this.#responseBytes;
-    if (more > 0) this.bytes.add(more);
-    else this.bytes.giveBack(-more);
+    this.bytes.replace(this.#responseBytes, bytes);
     this.#responseBytes = bytes;
     this.#hasResponse = true;
     this.#releaseIfDone();

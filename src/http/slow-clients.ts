@@ -1,17 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { finished, Readable } from 'node:stream';
+import { finished } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 import { type Deadline, Deadlines } from '../lib/deadlines.ts';
+import { MIN_TRANSFER_BYTES, PartsOfBuffer, ResponsePace } from './client-connection.ts';
 
-/** Bytes of a body or response that a client moves in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
-const MIN_TRANSFER_BYTES = 64 * 1024;
-/** The time that a client has for any response, in units of `TRANSFER_TIMEOUT_MS`. */
-const MAX_RESPONSE_PERIODS = 12;
-/** A longer response has another `TRANSFER_TIMEOUT_MS` for each such part. */
-const BYTES_OF_PERIOD = 1024 * 1024;
 /** How long what a client with its response still sends is read. */
 const MAX_DISCARD_MS = 30_000;
 
@@ -43,31 +38,13 @@ export const slowClients = fp<{ timeoutMs: number }>(
   { name: 'slow-clients' },
 );
 
-/** Makes a long response a stream of parts: Node does not tell how much of a single buffer a client has taken. */
+/** Makes a long response a stream of parts. */
 function inParts({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (method === 'HEAD') return payload;
   const content = typeof payload === 'string' ? longText(payload) : payload;
   if (!Buffer.isBuffer(content) || content.length <= MIN_TRANSFER_BYTES) return payload;
   reply.header('Content-Length', content.length);
   return new PartsOfBuffer(content);
-}
-
-/** Sends a buffer in parts. */
-class PartsOfBuffer extends Readable {
-  readonly bytes: number;
-  #rest: Buffer;
-
-  constructor(content: Buffer) {
-    super({ highWaterMark: MIN_TRANSFER_BYTES });
-    this.bytes = content.length;
-    this.#rest = content;
-  }
-
-  override _read(): void {
-    const part = this.#rest.subarray(0, MIN_TRANSFER_BYTES);
-    this.#rest = this.#rest.subarray(part.length);
-    this.push(part.length === 0 ? null : part);
-  }
 }
 
 /** Returns the bytes of a response that are in memory; 0 for one that is read from elsewhere while it is sent. */
@@ -93,10 +70,8 @@ class Transfer {
   readonly #deadlines: Deadlines;
   readonly #timeoutMs: number;
   #deadline: Deadline;
+  readonly #pace: ResponsePace;
   #bytesRead = 0;
-  #bytesWritten = 0;
-  /** When the client began to take the response. */
-  #takingSince: number | undefined;
   #isPaused = false;
   #isTooSlow = false;
   #isOver = false;
@@ -111,6 +86,7 @@ class Transfer {
     this.#reply = reply;
     this.#deadlines = deadlines;
     this.#timeoutMs = timeoutMs;
+    this.#pace = new ResponsePace(reply.raw, this.#socket, timeoutMs);
     this.#deadline = this.#startPeriod();
     reply.raw.once('close', () => {
       this.#isOver = true;
@@ -146,24 +122,16 @@ class Transfer {
   }
 
   #startPeriod(): Deadline {
-    const socket = this.#socket;
-    this.#bytesRead = socket.bytesRead;
-    this.#bytesWritten = socket.bytesWritten;
+    this.#bytesRead = this.#socket.bytesRead;
+    this.#pace.startPeriod();
     return this.#deadlines.start(this.#timeoutMs, () => this.#check());
   }
 
   #check(): void {
-    const { bytesRead, bytesWritten } = this.#socket;
-    if (this.#isTaking()) {
-      this.#takingSince ??= performance.now();
-      const isStalled = bytesWritten === this.#bytesWritten;
-      if (isStalled || performance.now() - this.#takingSince >= this.#maxResponseMs())
-        return void this.#reply.raw.destroy();
-    }
+    const { bytesRead } = this.#socket;
+    if (this.#pace.isTooSlow(this.#responseBytes())) return void this.#reply.raw.destroy();
     if (this.#isSending() && bytesRead - this.#bytesRead < MIN_TRANSFER_BYTES) this.#refuseBody();
-    this.#bytesRead = bytesRead;
-    this.#bytesWritten = bytesWritten;
-    this.#deadline = this.#deadlines.start(this.#timeoutMs, () => this.#check());
+    this.#deadline = this.#startPeriod();
   }
 
   /** Whoever reads a body listens for its errors. Until then, and while the reader is behind, the service is at work. */
@@ -173,16 +141,9 @@ class Transfer {
     return isRead && isIncomplete(body) && !this.#isTooSlow;
   }
 
-  /** Behind an earlier response of the connection there is no socket yet, and the client takes that one. */
-  #isTaking(): boolean {
-    const { raw } = this.#reply;
-    return raw.socket !== null && raw.writableLength > 0;
-  }
-
   /** A response without a length reports the progress of work, which may take any time. */
-  #maxResponseMs(): number {
-    const bytes = Number(this.#reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
-    return this.#timeoutMs * (MAX_RESPONSE_PERIODS + bytes / BYTES_OF_PERIOD);
+  #responseBytes(): number {
+    return Number(this.#reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
   }
 
   /** Ends the reading of a body with an error, which whoever reads it reports, and then the connection. */

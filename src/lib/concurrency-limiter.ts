@@ -238,6 +238,12 @@ export class Slot {
     if (!this.#isReleased && units > 0) this.#limiter.add(this, units);
   }
 
+  /** Counts units that are in use, even beyond the limits, instead of some that it has taken. */
+  replace(taken: number, inUse: number): void {
+    if (inUse > taken) this.add(inUse - taken);
+    else this.giveBack(taken - inUse);
+  }
+
   /** Gives back some of the units. */
   giveBack(units: number): void {
     if (!this.#isReleased && units > 0) this.#limiter.giveBack(this, units);

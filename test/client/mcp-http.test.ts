@@ -1,7 +1,7 @@
 /** What the MCP server takes over HTTP, and in which order it runs what it takes. */
 import { once } from 'node:events';
 import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
@@ -314,5 +314,85 @@ describe('limits', () => {
     await again;
     const overloaded = await send(url, callOf(view), headersOf('msk_c'));
     expect(overloaded).toMatchObject(refusal(503, 'The service is at capacity. Try again shortly.'));
+  });
+
+  const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
+
+  it('reserves room for responses before it asks the service for them', async () => {
+    const headers = headersOf(await fixture.tenantKey());
+    const identity = await (await fetch(`${fixture.url}/whoami`, { headers })).text();
+    let calls = 0;
+    const service = createServer((asked, response) => {
+      if (asked.url !== '/execute')
+        return response.setHeader('content-type', 'application/json').end(identity);
+      calls++;
+      service.emit('call');
+    });
+    const concurrency = { total: 64, perKey: 32, maxWaiting: 0, maxWaitMs: 0 };
+    const url = await serve({ client: { url: await listen(service) }, concurrency });
+    for (const id of [1, 2]) {
+      const call = once(service, 'call');
+      send(url, read(id), headers).catch(() => {});
+      await call;
+    }
+    expect(await send(url, read(3), headers)).toMatchObject(
+      refusal(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+    );
+    expect(calls).toBe(2);
+  });
+
+  describe('a response of 6 MB', () => {
+    const LENGTH = 6_000_000;
+
+    /** Reads until the server closes the connection, and calls `next` after each chunk. Returns the bytes that arrive. */
+    async function bytesRead(transferTimeoutMs: number, next: (resume: () => void) => void) {
+      const key = await fixture.tenantKey();
+      const server = createHttpServer({
+        client: { url: fixture.url },
+        allowedHosts: [],
+        maxBodyBytes: 8 * 2 ** 20,
+        transferTimeoutMs,
+      });
+      const url = `${await listen(server)}/mcp`;
+      const long = {
+        command: 'create',
+        path: '/memories/long.md',
+        file_text: `${'\u0001'.repeat(1023)}\n`.repeat(1024),
+      };
+      await send(url, callOf(long), headersOf(key, { connection: 'close' }));
+      const connection = once(server, 'connection') as Promise<[Socket]>;
+      const sent = request(url, { method: 'POST', headers: headersOf(key), agent: false });
+      sent.end(JSON.stringify(read(1)));
+      const [socket] = await connection;
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      let bytes = 0;
+      let isClosed = false;
+      response.on('error', () => {});
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (isClosed) return;
+        response.pause();
+        next(() => response.resume());
+      });
+      await closed;
+      isClosed = true;
+      const ended = new Promise((resolve) => response.once('close', resolve));
+      response.resume();
+      if (!response.closed) await ended;
+      return bytes;
+    }
+
+    it('arrives whole', async () => {
+      expect(await bytesRead(5000, setImmediate)).toBeGreaterThan(LENGTH);
+    });
+
+    it('is cut off for a client that takes each part in time, but all of them too slowly', async () => {
+      expect(await bytesRead(20, (resume) => setTimeout(resume, 10))).toBeLessThan(LENGTH);
+    });
+
+    it('is cut off for a client that takes nothing', async () => {
+      expect(await bytesRead(20, () => {})).toBeLessThan(LENGTH);
+    });
   });
 });

@@ -1,17 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
+import { answerMessages, type McpResponse } from '../../../src/agents/mcp/exchange.ts';
 import { orderOf, type Session, Sessions } from '../../../src/agents/mcp/sessions.ts';
+import { mcpResponseBytes } from '../../../src/agents/result-bounds.ts';
+import { quality } from '../../../src/http/accept.ts';
+import { departureSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
   type Refusal,
 } from '../../../src/lib/concurrency-limiter.ts';
+import { type Deadline, Deadlines } from '../../../src/lib/deadlines.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
-import { instructionsOf } from './instructions.ts';
-import { serverFor } from './memory-server.ts';
+import { memoryOf } from './memory-server.ts';
 import { readBody } from './request-body.ts';
 import { createClient, nameSettings } from './settings.ts';
 
@@ -19,8 +22,10 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 /** A token or a tenant id as a header can carry it. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 const MEBIBYTE = 2 ** 20;
-/** How long a client has to send a request, and to take a response. */
-const TRANSFER_TIMEOUT_MS = 60_000;
+/** How long a client has to send a request. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** How long a client may take nothing of its response; see `ResponsePace`. */
+const TRANSFER_TIMEOUT_MS = 5000;
 /** How long a request waits for an earlier one of its session. */
 const GAP_TIMEOUT_MS = 500;
 
@@ -32,11 +37,15 @@ export interface HttpOptions {
   maxBodyBytes: number;
   /** Requests that run at once; `perKey` is per caller. By default as many as the service runs. */
   concurrency?: ConcurrencyLimits;
+  /** How long a client may take nothing of its response. */
+  transferTimeoutMs?: number;
 }
 
 const CONCURRENCY = { total: 64, perKey: 32, maxWaiting: 1000, maxWaitMs: 1000 };
 /** Bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */
-const BYTES = { ...CONCURRENCY, total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
+const BYTES = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
+/** The service's defaults, for how long responses may get. A response that is longer is counted once it exists. */
+const SERVICE_LIMITS = { maxFileBytes: MEBIBYTE, maxViewChars: 100_000 };
 
 /** Whose request it is, and what it counts against. */
 interface Caller {
@@ -55,7 +64,7 @@ export function createHttpServer(options: HttpOptions): Server {
   const handler = new Handler(options);
   const timeouts = {
     headersTimeout: 10_000,
-    requestTimeout: TRANSFER_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: 5000,
   };
   return createServer(timeouts, (request, response) => {
@@ -73,15 +82,18 @@ export function createHttpServer(options: HttpOptions): Server {
 class Handler {
   readonly #options: HttpOptions;
   readonly #requests: ConcurrencyLimiter;
-  readonly #bytes = new ConcurrencyLimiter(BYTES, capacityError);
+  readonly #bytes: ConcurrencyLimiter;
   readonly #sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
   /** The requests of a session share a client, so an outage is waited for once. */
   readonly #clients = new WeakMap<Session, MemoryClient>();
   readonly #accepted = new AcceptedCallers();
+  readonly #deadlines = new Deadlines();
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#requests = new ConcurrencyLimiter(options.concurrency ?? CONCURRENCY, capacityError);
+    const concurrency = options.concurrency ?? CONCURRENCY;
+    this.#requests = new ConcurrencyLimiter(concurrency, capacityError);
+    this.#bytes = new ConcurrencyLimiter({ ...concurrency, ...BYTES }, capacityError);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,6 +101,7 @@ class Handler {
     const { key, sessionId } = caller;
     const bytes = this.#bytes.slot(key);
     response.once('close', () => bytes.release());
+    const gone = departureSignal(request.socket, response, () => new HttpError(499, 'The client has left.'));
     const session = sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`);
     const client = this.#clientOf(caller, session);
     const turn = session?.arrive();
@@ -99,17 +112,36 @@ class Handler {
         checkKey: () => this.#accepted.check(key, client, { duringOutage: 'refuse' }),
       });
       await turn?.start(orderOf(message));
-      await this.#requests.run(key, async () => {
-        await this.#accepted.check(key, client, { duringOutage: 'accept' });
-        if (isInitializeRequest(message))
-          response.setHeader('Mcp-Session-Id', this.#newSession(key, message));
-        await respond(request, response, message, client);
-      });
+      const check = () => this.#accepted.check(key, client, { duringOutage: 'accept' });
+      await this.#requests.run(key, check, gone);
+      const reserved = mcpResponseBytes(message, SERVICE_LIMITS);
+      await bytes.acquire(reserved);
+      const answer = await this.#requests.run(key, () => answerFor(request, message, client, gone), gone);
+      const body = Buffer.from(answer.body);
+      bytes.replace(reserved, body.length);
+      if (answer.isNewSession) response.setHeader('Mcp-Session-Id', this.#newSession(key, message));
+      this.#send(request, response, answer.status, body);
     } finally {
       turn?.end();
     }
-    bytes.add(response.writableLength);
-    if (!response.writableFinished) response.setTimeout(TRANSFER_TIMEOUT_MS, () => response.destroy());
+  }
+
+  /** Sends a response, and ends the connection of a client that takes it too slowly. */
+  #send({ socket }: IncomingMessage, response: ServerResponse, status: number, body: Buffer): void {
+    if (response.destroyed) return;
+    const type = body.length === 0 ? {} : { 'Content-Type': 'application/json' };
+    response.writeHead(status, { ...type, 'Content-Length': body.length });
+    new PartsOfBuffer(body).pipe(response);
+    const timeoutMs = this.#options.transferTimeoutMs ?? TRANSFER_TIMEOUT_MS;
+    const pace = new ResponsePace(response, socket, timeoutMs);
+    const start = (): Deadline =>
+      this.#deadlines.start(timeoutMs, () => {
+        if (pace.isTooSlow(body.length)) return void response.destroy();
+        pace.startPeriod();
+        deadline = start();
+      });
+    let deadline = start();
+    response.once('close', () => this.#deadlines.clear(deadline));
   }
 
   #clientOf({ apiKey, tenant }: Caller, session: Session | undefined): MemoryClient {
@@ -129,20 +161,21 @@ class Handler {
   }
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
+function answerFor(
+  { headers }: IncomingMessage,
   message: unknown,
   client: MemoryClient,
-): Promise<void> {
-  if (response.destroyed) return;
-  const closed = new Promise((resolve) => response.once('close', resolve));
-  const server = serverFor(client, isInitializeRequest(message) ? await instructionsOf(client) : undefined);
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  // Also ends the calls of a caller that has gone, whose request gets no response from the transport.
-  closed.then(() => server.close()).catch(console.error);
-  await server.connect(transport);
-  await Promise.race([transport.handleRequest(request, response, message), closed]);
+  gone: AbortSignal,
+): Promise<McpResponse> {
+  const { accept, 'mcp-protocol-version': protocolVersion } = headers;
+  // There is nothing but JSON in a response, whatever else is accepted.
+  const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
+  return answerMessages(packageJson, memoryOf(client), {
+    body: message,
+    accept: acceptsJson ? undefined : accept,
+    protocolVersion: protocolVersion?.toString(),
+    signal: gone,
+  });
 }
 
 function capacityError(refusal: Refusal): HttpError {
