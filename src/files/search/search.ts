@@ -42,10 +42,11 @@ export class MemorySearch {
     maxWaitMs: DEADLINE_MS,
   });
 
-  readonly #deadlineMs: number;
+  readonly #startDeadline: () => AbortSignal;
 
-  constructor({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}) {
-    this.#deadlineMs = deadlineMs;
+  /** @param startDeadline is called when a search begins; its signal ends the search */
+  constructor(startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
+    this.#startDeadline = startDeadline;
   }
 
   /**
@@ -60,7 +61,7 @@ export class MemorySearch {
     gone?: AbortSignal,
   ): Promise<Found> {
     const work = async (): Promise<Found> => {
-      const deadline = AbortSignal.timeout(this.#deadlineMs);
+      const deadline = this.#startDeadline();
       try {
         return await this.#find(files, request, deadline, gone);
       } catch (error) {
