@@ -21,7 +21,7 @@ const resolution = z
   .meta({
     id: 'DraftResolution',
     description:
-      "How a file is settled: with the draft's version, which also settles what is `in_the_way` unless that is settled separately; with the original's version; or with a text.",
+      "How a file is settled: with the draft's version, which also settles what is `blocked_by` unless that is settled separately; with the original's version; or with a text.",
   });
 
 const refusals = [
@@ -82,8 +82,8 @@ export const draftMergeRoutes = adminRoutes((app, { config, database, merges }) 
           ...errorResponses('takes JSON', [
             ...refusals,
             new ServiceError('draft_conflicts', ['/memories/notes.md']),
-            new ServiceError('draft_in_the_way', '/memories/plan', '/memories/plan/a.md', null),
-            new ServiceError('draft_text_in_the_way', '/memories/plan', '/memories/plan/a.md'),
+            new ServiceError('draft_blocked_by', '/memories/plan', '/memories/plan/a.md', null),
+            new ServiceError('draft_text_blocked_by', '/memories/plan', '/memories/plan/a.md'),
             new ServiceError('draft_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'),
             new ServiceError('draft_text_for_deletion', '/memories/notes.md'),
             new ServiceError('content_has_nul', '/memories/notes.md'),

@@ -93,7 +93,7 @@ export const draftChangeSchema = z
         description:
           'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path.',
       }),
-    in_the_way: z
+    blocked_by: z
       .object({
         path: path.meta({ description: 'A file, or a directory with all that is in it.' }),
         file_count: counted,

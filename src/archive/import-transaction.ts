@@ -131,9 +131,9 @@ async function importInto(
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('no_such_tenant', tenant);
   await refuseArchived(query, tenant);
-  const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
-  if (inTheWay.length > 0) {
-    return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
+  const { conflicts, directories: existing } = await findExisting(query, tenant, source);
+  if (conflicts.length > 0) {
+    return { kind: 'exists', paths: conflicts.sort().slice(0, NAMED_PATHS), total: conflicts.length };
   }
   const needed = {
     files: source.files,
@@ -175,19 +175,19 @@ async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolea
 /**
  * Finds the paths of an import that exist already.
  *
- * @returns `inTheWay`: the paths that conflict; `directories`: how many of the needed directories exist, without the root
+ * @returns `conflicts`: the paths that conflict; `directories`: how many of the needed directories exist, without the root
  */
 async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
-  const inTheWay: string[] = [];
+  const conflicts: string[] = [];
   let directories = 0;
   for (const paths of chunks([...entries.keys()])) {
     const { rows } = await query(findPathsQuery, { tenant, paths });
     for (const { path, kind } of rows) {
-      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') inTheWay.push(path);
+      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') conflicts.push(path);
       else if (path !== ROOT) directories++;
     }
   }
-  return { inTheWay, directories };
+  return { conflicts, directories };
 }
 
 async function importDirectories(

@@ -406,16 +406,16 @@ function changeLine({ stdout }: Io, change: ChangeRecord): string {
   const where = isMoved ? `${base.path} -> ${path}` : path;
   const letters = `${inDraft === null ? '-' : LETTERS[inDraft]}${inOriginal === null ? ' ' : LETTERS[inOriginal]}`;
   const why = conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`;
-  return shown(stdout, `${letters} ${where}${why}${inTheWayText(change)}`);
+  return shown(stdout, `${letters} ${where}${why}${blockedByText(change)}`);
 }
 
 /** What taking the draft removes, or makes what the draft has. */
-function inTheWayText({ in_the_way: found }: ChangeRecord): string {
+function blockedByText({ blocked_by: found }: ChangeRecord): string {
   if (found === null) return '';
   const { path, files, file_count: count } = found;
   const named = files.slice(0, 3).join(', ');
   const more = count > 3 ? ` and ${count - 3} more` : '';
-  return `  IN THE WAY: ${count === 0 ? path : `${named}${more}`}`;
+  return `  BLOCKED BY: ${count === 0 ? path : `${named}${more}`}`;
 }
 
 function conflictText({ conflict }: ChangeRecord): string {

@@ -3,7 +3,7 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { ThreeWay } from './three-way.ts';
 
 /** What blocks the path that a file has in the draft. */
-export interface InTheWay {
+export interface BlockedBy {
   /** A file of the original at that path or above it, or the directory at that path. */
   path: MemoryPath;
   /** The file, or all files in the directory, by path. */
@@ -25,15 +25,15 @@ export interface Remaining {
  * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each file has at most one
  * file above it, and no two files of a draft have the same files below.
  */
-export async function findInTheWay(
+export async function findBlockers(
   files: Iterable<ThreeWay>,
   remaining: Remaining,
-): Promise<Map<string, InTheWay>> {
+): Promise<Map<string, BlockedBy>> {
   const obstacles = await Obstacles.of(remaining);
-  const found = new Map<string, InTheWay>();
+  const found = new Map<string, BlockedBy>();
   for await (const file of timeSliced(files)) {
-    const inTheWay = obstacles.to(file);
-    if (inTheWay !== null) found.set(file.id, inTheWay);
+    const blockedBy = obstacles.to(file);
+    if (blockedBy !== null) found.set(file.id, blockedBy);
   }
   return found;
 }
@@ -64,7 +64,7 @@ class Obstacles {
     return new Obstacles(byPath, filePaths, await timeSlicedSort([...directories]), unwanted);
   }
 
-  to(file: ThreeWay): InTheWay | null {
+  to(file: ThreeWay): BlockedBy | null {
     if (file.draft === null || file.draft.path === file.original?.path) return null;
     const { path } = file.draft;
     for (const above of [path, ...ancestorsOf(path)]) {

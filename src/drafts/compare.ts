@@ -8,7 +8,7 @@ import { compareContents, type DraftIds, mergeTexts, type SideTexts } from './co
 import { type Draft, findOpenDraft } from './drafts.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { MergedTexts } from './merge-file.ts';
-import { directoryChanges, filesInTheWay, type MergePlan, planMerge } from './plan.ts';
+import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './plan.ts';
 import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
 import { readSides, type Sides } from './trees.ts';
 
@@ -65,14 +65,14 @@ export interface Reviewed {
 }
 
 /**
- * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and what is in the way. Other
+ * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and the files that block it. Other
  * files of the original may change meanwhile, because a merge leaves them alone.
  *
  * @param plan without resolutions
  */
 export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): Promise<string> {
   const { wanted, unwanted } = directoryChanges(sides);
-  const seen = new Set([...files.filter(isTouched), ...filesInTheWay(plan)]);
+  const seen = new Set([...files.filter(isTouched), ...blockingFiles(plan)]);
   const versions: string[] = [];
   for await (const { id, base, draft, original } of timeSliced(seen))
     versions.push([id, base?.versionId, draft?.versionId, original?.versionId].join(' '));

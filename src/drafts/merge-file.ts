@@ -3,7 +3,7 @@ import { changeOf, type SameContent, type ThreeWay } from './three-way.ts';
 
 /* What a merge makes of one file. */
 
-/** How a reviewer settles a file: as the draft has it, as the original has it, or with a text. */
+/** How a reviewer resolves a file: as the draft has it, as the original has it, or with a text. */
 export type Resolution = 'draft' | 'original' | { text: string };
 
 /** What happens to a file in the original; null deletes it. `keep`: it keeps its own content. */
@@ -11,7 +11,7 @@ export type Outcome = { path: MemoryPath; content: 'keep' | 'draft' | { text: st
 
 /**
  * Why the two sides cannot be combined: both changed the same lines, both moved the file, to different paths, or one deleted what the other
- * changed. (What is in the way of a file is found later.)
+ * changed. (Files that block it are found later.)
  */
 export type FileConflict = 'content' | 'path' | 'deleted_in_draft' | 'deleted_in_original';
 
@@ -58,8 +58,8 @@ function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined
   return original.path === base?.path ? draft.path : undefined;
 }
 
-/** The file as the reviewer settled it. With a text, it moves to the path that the sides agree on, or else to that of the draft. */
-export function settleFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
+/** The file as the reviewer resolved it. With a text, it moves to the path that the sides agree on, or else to that of the draft. */
+export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
   if (resolution === 'original') return stay(file);
   if (resolution === 'draft') return asDraft(file, same);
   const path = mergedPath(file) ?? file.draft?.path ?? file.original?.path;

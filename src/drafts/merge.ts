@@ -14,7 +14,7 @@ import { compareContents, type DraftIds } from './contents.ts';
 import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { Resolution } from './merge-file.ts';
-import { filesInTheWay, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
+import { blockingFiles, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
 import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
 import { MergeSecrets } from './secrets.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
@@ -70,8 +70,8 @@ export async function checkFileSizes(
   }
 }
 
-/** @throws ServiceError that says what to settle, when a plan leaves conflicts. */
-export function requireSettled(
+/** @throws ServiceError that says what to resolve, when a plan leaves conflicts. */
+export function requireResolved(
   plan: MergePlan,
   files: readonly ThreeWay[],
   resolutions: ReadonlyMap<string, Resolution>,
@@ -83,30 +83,30 @@ export function requireSettled(
     const named = open.map((file) => {
       const other = obstacleTo(file, plan);
       const isOccupied = plan.conflicts.get(file.id) === 'occupied';
-      return isOccupied && other !== null ? `${pathOf(file)} (in its way: ${other.path})` : pathOf(file);
+      return isOccupied && other !== null ? `${pathOf(file)} (blocked by: ${other.path})` : pathOf(file);
     });
     throw new ServiceError('draft_conflicts', named.sort());
   }
-  // What still blocks a settled file. A file that was not settled itself is here only if it has no free path either.
+  // What still blocks a resolved file. A file that was not resolved itself is here only if it has no free path either.
   const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
   // Not one that only waits for another one of them.
-  const unsettled = new Set(left);
+  const unresolved = new Set(left);
   const waits = (file: ThreeWay) => {
     const obstacle = obstacleTo(file, plan)?.file;
-    return obstacle != null && unsettled.has(obstacle);
+    return obstacle != null && unresolved.has(obstacle);
   };
   const first = inOrder.find((file) => !waits(file)) ?? inOrder[0];
   const other = first && obstacleTo(first, plan);
-  if (!first || !other) throw new Error('A merge has a conflict of a file that nothing is in the way of.');
+  if (!first || !other) throw new Error('A merge has a conflict of a file that nothing blocks.');
   if (resolutions.get(first.id) !== 'draft')
-    throw new ServiceError('draft_text_in_the_way', pathOf(first), other.path);
+    throw new ServiceError('draft_text_blocked_by', pathOf(first), other.path);
   const elsewhere = other.file && !resolutions.has(other.file.id) ? pathOf(other.file) : null;
-  throw new ServiceError('draft_in_the_way', pathOf(first), other.path, elsewhere);
+  throw new ServiceError('draft_blocked_by', pathOf(first), other.path, elsewhere);
 }
 
-/** What stays in the way of a file, first of all what is no conflict itself: a file, or the directory if it is empty. */
-function obstacleTo({ id }: ThreeWay, { conflicts, inTheWay }: MergePlan) {
-  const found = inTheWay.get(id);
+/** Finds the file or the empty directory that still blocks a file, preferring one without a conflict. */
+function obstacleTo({ id }: ThreeWay, { conflicts, blockedBy }: MergePlan) {
+  const found = blockedBy.get(id);
   if (found === undefined) return null;
   const file = found.files.find((each) => !conflicts.has(each.id)) ?? found.files[0];
   return { path: file?.original?.path ?? found.path, file: file ?? null };
@@ -134,7 +134,7 @@ export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> 
  * before writers have to wait.
  *
  * @param resolutions by the ids of the comparison's files
- * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not settled, the approver
+ * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not resolved, the approver
  *   proposed it, or the result would exceed a limit
  */
 export async function mergeDraft(
@@ -147,7 +147,7 @@ export async function mergeDraft(
   const compared = await compareDraft(database, threads, ids);
   await checkReview(database.query, ids, compared, review);
   const row = await requireTenant(database, ids.tenant);
-  const settled = await checkResolutions(config, row, compared.files, resolutions);
+  const resolved = await checkResolutions(config, row, compared.files, resolutions);
   const secrets = new MergeSecrets(ids);
   if (effectiveSettings(row, config).secrets !== 'store') await secrets.scan(database.query, compared.plan);
   return finish(database, { ...ids, secrets }, 'merged', options, async (query) => {
@@ -163,14 +163,14 @@ export async function mergeDraft(
       { files, plan: shown, review: await reviewOf(sides, files, shown) },
       review,
     );
-    if (settled.size === 0) return requireSettled(shown, files, settled);
-    const untouched = filesInTheWay(shown).filter((file) => !isTouched(file));
+    if (resolved.size === 0) return requireResolved(shown, files, resolved);
+    const untouched = blockingFiles(shown).filter((file) => !isTouched(file));
     const plan = await planMerge({
       ...input,
       same: untouched.length === 0 ? same : await compareContents(query, ids, [...touched, ...untouched]),
-      resolutions: settled,
+      resolutions: resolved,
     });
-    return requireSettled(plan, files, settled);
+    return requireResolved(plan, files, resolved);
   });
 }
 

@@ -1,7 +1,7 @@
 import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { findInTheWay, type InTheWay } from './blocked-by.ts';
+import { type BlockedBy, findBlockers } from './blocked-by.ts';
 import {
   asDraft,
   type FileConflict,
@@ -10,13 +10,13 @@ import {
   mergeFile,
   type Outcome,
   type Resolution,
-  settleFile,
+  resolveFile,
   stay,
 } from './merge-file.ts';
 import { isTouched, type SameContent, type ThreeWay } from './three-way.ts';
 import type { Sides, Tree } from './trees.ts';
 
-/** Why a file is not merged. `occupied`: something else is at its path, or in the way of it. */
+/** Why a file is not merged. `occupied`: its path is blocked. */
 export type Conflict = FileConflict | 'occupied';
 
 /** A file that changes, and what it becomes. */
@@ -30,10 +30,10 @@ export interface MergePlan {
   /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
-  /** What is not settled, by the ids of the files; these stay as the original has them. */
+  /** What is not resolved, by the ids of the files; these stay as the original has them. */
   conflicts: Map<string, Conflict>;
-  /** What this plan leaves in the way of files that the draft changed, by their ids, whether or not they conflict. */
-  inTheWay: Map<string, InTheWay>;
+  /** Blockers that this plan leaves in place, by the ids of the blocked files, whether or not they conflict. */
+  blockedBy: Map<string, BlockedBy>;
 }
 
 export interface MergeInput {
@@ -45,8 +45,8 @@ export interface MergeInput {
 }
 
 /**
- * Plans a merge. A file that is settled with `draft` becomes what it is in the draft, and so do the files that the plan without resolutions
- * shows in its way, unless they are settled differently. Nothing else that the draft did not change is touched: if it would have to be, that
+ * Plans a merge. A file that is resolved with `draft` becomes what it is in the draft, and so do the files that the plan without resolutions
+ * shows as its blockers, unless they are resolved differently. Nothing else that the draft did not change is touched: if it would have to be, that
  * is a conflict.
  */
 export async function planMerge({ resolutions, ...input }: MergeInput): Promise<MergePlan> {
@@ -62,17 +62,17 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
   for await (const [file, { conflict }] of timeSliced(merged))
     if (conflict !== null) conflicts.set(file.id, conflict);
   const changed = directoryChanges(input.sides);
-  const unsettled = await planAround({ ...input, conflicts }, mergedOutcome, changed);
-  if (resolutions.size === 0) return unsettled;
+  const unresolved = await planAround({ ...input, conflicts }, mergedOutcome, changed);
+  if (resolutions.size === 0) return unresolved;
 
   const asInDraft = new Set<ThreeWay>();
   const unwanted = new Set(changed.unwanted);
   for await (const file of timeSliced(merged.keys())) {
     if (resolutions.get(file.id) !== 'draft') continue;
     asInDraft.add(file);
-    const inTheWay = unsettled.inTheWay.get(file.id);
-    for (const each of inTheWay?.files ?? []) if (!resolutions.has(each.id)) asInDraft.add(each);
-    for (const path of inTheWay?.directories ?? []) unwanted.add(path);
+    const blockedBy = unresolved.blockedBy.get(file.id);
+    for (const each of blockedBy?.files ?? []) if (!resolutions.has(each.id)) asInDraft.add(each);
+    for (const path of blockedBy?.directories ?? []) unwanted.add(path);
   }
   for (const { id } of asInDraft) conflicts.delete(id);
   for (const id of resolutions.keys()) conflicts.delete(id);
@@ -81,13 +81,13 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
     (file) => {
       const resolution = resolutions.get(file.id);
       if (asInDraft.has(file)) return asDraft(file, same);
-      return resolution === undefined ? mergedOutcome(file) : settleFile(file, resolution, same);
+      return resolution === undefined ? mergedOutcome(file) : resolveFile(file, resolution, same);
     },
     { ...changed, unwanted },
   );
 }
 
-/** Plans what can be done; what is blocked is a conflict, unless there is one already: that one is to be settled. */
+/** Plans what can be done; what is blocked is a conflict, unless there is one already: that one is to be resolved. */
 async function planAround(
   { sides, files, conflicts }: Pick<MergeInput, 'sides' | 'files'> & Pick<MergePlan, 'conflicts'>,
   outcomeOf: (file: ThreeWay) => Outcome,
@@ -97,18 +97,18 @@ async function planAround(
   const leaving = new Set<ThreeWay>();
   for await (const { file, outcome } of timeSliced(changes))
     if (outcome?.path !== file.original?.path) leaving.add(file);
-  const inTheWay = await findInTheWay(files.filter(isTouched), {
+  const blockedBy = await findBlockers(files.filter(isTouched), {
     files: files.filter((file) => !leaving.has(file)),
     directories: sides.original.directories,
     unwanted: directories.unwanted,
   });
   const left = new Map<string, Conflict>(blocked.map(({ id }) => [id, 'occupied']));
-  return { changes, made, removed, inTheWay, conflicts: new Map([...left, ...conflicts]) };
+  return { changes, made, removed, blockedBy, conflicts: new Map([...left, ...conflicts]) };
 }
 
-/** The files that a plan leaves in the way of others. */
-export function filesInTheWay({ inTheWay }: MergePlan): ThreeWay[] {
-  return [...inTheWay.values()].flatMap(({ files }) => files);
+/** Returns the files that block others after a plan. */
+export function blockingFiles({ blockedBy }: MergePlan): ThreeWay[] {
+  return [...blockedBy.values()].flatMap(({ files }) => files);
 }
 
 /** Plans to make the original identical to the draft. */
@@ -121,7 +121,7 @@ export async function planReplacement(
     wanted: sides.draft.directories,
     unwanted,
   });
-  return { ...plan, conflicts: new Map(), inTheWay: new Map() };
+  return { ...plan, conflicts: new Map(), blockedBy: new Map() };
 }
 
 /** The directories of one side that another has not. */

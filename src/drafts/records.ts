@@ -3,7 +3,7 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { lastFileUseQuery } from '../tenants/queries.ts';
-import type { InTheWay } from './blocked-by.ts';
+import type { BlockedBy } from './blocked-by.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
 import type { PlannedChange } from './plan.ts';
@@ -120,7 +120,7 @@ export async function changeRecords({ files, same, plan }: Comparison) {
       content_changed:
         inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
       conflict: plan.conflicts.get(file.id) ?? null,
-      in_the_way: inTheWayRecord(plan.inTheWay.get(file.id)),
+      blocked_by: blockedByRecord(plan.blockedBy.get(file.id)),
       base: base && { path: base.path, version: base.versionId },
       draft: sideRecord(draft),
       original: sideRecord(file.original),
@@ -136,10 +136,10 @@ function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
   return inOriginal === null ? ('draft' as const) : ('both' as const);
 }
 
-/** How many files in the way are named: a directory may have any number. */
+/** Maximum of blocking files that are named: a directory may have any number. */
 const MAX_NAMED = 100;
 
-function inTheWayRecord(found: InTheWay | undefined) {
+function blockedByRecord(found: BlockedBy | undefined) {
   if (found === undefined) return null;
   const files = found.files.slice(0, MAX_NAMED).flatMap(({ original }) => original?.path ?? []);
   return { path: found.path, file_count: found.files.length, files };

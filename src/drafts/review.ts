@@ -10,10 +10,10 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
 import type { Resolution } from './merge-file.ts';
-import { filesInTheWay } from './plan.ts';
+import { blockingFiles } from './plan.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
 
-/* What a reviewer saw and settled. */
+/* What a reviewer saw and resolved. */
 
 /** Where a file is, in the draft if it is there. */
 export function pathOf({ base, draft, original }: ThreeWay): string {
@@ -32,7 +32,7 @@ export async function checkReview(
   const paths = new Set<string>();
   for await (const { base, draft, original } of timeSliced([
     ...files.filter(isTouched),
-    ...filesInTheWay(plan),
+    ...blockingFiles(plan),
   ]))
     for (const side of [base, draft, original]) if (side !== null) paths.add(side.path);
   const changed = await changedSince(query, ids, reviewed);
@@ -66,7 +66,7 @@ export async function changedSince(
 }
 
 /**
- * Checks how a reviewer settles files against the tenant's limits and its policy on secrets.
+ * Checks how a reviewer resolves files against the tenant's limits and its policy on secrets.
  *
  * @returns the same, with secrets masked where the tenant wants that
  * @throws ServiceError when a file is not one that the draft changed, or a text is refused

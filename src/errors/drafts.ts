@@ -53,14 +53,14 @@ export const DRAFT_ERRORS = {
     (paths: readonly string[]) =>
       `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was changed.`,
   ),
-  draft_in_the_way: refused((path: string, other: string, elsewhere: string | null) =>
+  draft_blocked_by: refused((path: string, other: string, elsewhere: string | null) =>
     elsewhere === null
-      ? `Cannot take ${path} from the draft: ${other} is in the way and is settled differently. Nothing was changed. Settle both with \`draft\`, or ${path} with \`original\`.`
-      : `Cannot take ${path} from the draft: ${other} is in the way and cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Settle ${path} with \`original\`, or make room for it first.`,
+      ? `Cannot take ${path} from the draft: it is blocked by ${other}, which is settled differently. Nothing was changed. Settle both with \`draft\`, or ${path} with \`original\`.`
+      : `Cannot take ${path} from the draft: it is blocked by ${other}, which cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Settle ${path} with \`original\`, or make room for it first.`,
   ),
-  draft_text_in_the_way: refused(
+  draft_text_blocked_by: refused(
     (path: string, other: string) =>
-      `Cannot write the text to ${path}: ${other} is in the way. Nothing was changed. Settle ${path} with \`draft\` or \`original\`.`,
+      `Cannot write the text to ${path}: it is blocked by ${other}. Nothing was changed. Settle ${path} with \`draft\` or \`original\`.`,
   ),
   draft_file_unknown: refused(
     (file: string) => `The draft did not change file ${file}, so there is nothing to settle.`,

@@ -77,7 +77,7 @@ describeService('drafts', (service) => {
     await write(tenant, cmd.create('/memories/plan/x=y.md', 'x\n'));
     const shown = await run('show', tenant, draft);
     expect(shown.stdout).toContain(
-      'A  /memories/plan  CONFLICT: something else is in its place in the memory  IN THE WAY: /memories/plan/x=y.md\n',
+      'A  /memories/plan  CONFLICT: something else is in its place in the memory  BLOCKED BY: /memories/plan/x=y.md\n',
     );
     const directory = await mkdtemp(join(tmpdir(), 'drafts-cli-'));
     const file = join(directory, 'merged.md');
@@ -87,7 +87,7 @@ describeService('drafts', (service) => {
     expect(refused).toMatchObject({
       code: 1,
       stderr:
-        'memory-service: 1 conflict is not settled: /memories/plan (in its way: /memories/plan/x=y.md). Nothing was changed. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
+        'memory-service: 1 conflict is not settled: /memories/plan (blocked by: /memories/plan/x=y.md). Nothing was changed. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
     });
     const settled = [...given, '--take', '/memories/plan=draft', '--text'];
     const unread = await run('merge', tenant, draft, ...settled, `${a}=${file}.not`);

@@ -149,7 +149,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('row', { name: /Tidy up.*merged/ }).waitFor();
   });
 
-  it('name what is in the way, which goes with the draft', async () => {
+  it('name the files that block a file, which are settled with it', async () => {
     const { tenant, id, place, agent } = await proposed();
     await (await agent(id))({ command: 'create', path: '/memories/todo', file_text: 'todo\n' });
     const write = await agent(tenant);
@@ -160,14 +160,14 @@ describeConsole('drafts in the console', (fixture) => {
     await button(page, 'Original').click();
     await row(page, /^conflict.*todo.*added in the draft/).click();
     await page.getByText('Something else is in its place in the original: /memories/todo.').waitFor();
-    const inTheWay = page.getByRole('list', { name: 'In the way of the draft' });
-    expect(await inTheWay.getByRole('listitem').allTextContents()).toStrictEqual([
+    const blockedBy = page.getByRole('list', { name: 'Blocked by' });
+    expect(await blockedBy.getByRole('listitem').allTextContents()).toStrictEqual([
       'todo/deep/tuesday.md',
       'todo/monday.md',
     ]);
     expect(await button(page, 'Own text').count()).toBe(0);
     await button(page, 'Draft').click();
-    await page.getByText('What is in the way is deleted, or becomes what it is in the draft.').waitFor();
+    await page.getByText('Whatever blocks it is deleted, or becomes what it is in the draft.').waitFor();
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, '/memories/todo')).toBe('todo\n');
@@ -330,7 +330,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(own.id)).toStrictEqual({ state: 'open' });
   });
 
-  it('name a file that something else is in the way of, and take the draft', async () => {
+  it('name a blocked file, and take the draft', async () => {
     const { tenant, id, agent } = await proposed();
     const path = '/memories/plan/a.md';
     await (await agent(id))({ command: 'create', path, file_text: 'draft\n' });

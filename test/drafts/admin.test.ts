@@ -101,7 +101,7 @@ describeService('drafts by the admin API', (service) => {
     expect(await read()).toMatchObject({ expires_at: null });
   });
 
-  it('names what is in the way, which goes with the draft', async () => {
+  it('names the files that block a file, which are resolved with it', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.create('/memories/plan', 'the plan\n'));
@@ -114,7 +114,7 @@ describeService('drafts by the admin API', (service) => {
         {
           path: '/memories/plan',
           conflict: 'occupied',
-          in_the_way: { path: '/memories/plan', file_count: 101, files: others.slice(0, 100) },
+          blocked_by: { path: '/memories/plan', file_count: 101, files: others.slice(0, 100) },
         },
       ],
     });
@@ -125,12 +125,12 @@ describeService('drafts by the admin API', (service) => {
     expect(problem(await merge([]))).toStrictEqual([
       409,
       'refused',
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/000). Nothing was changed.',
+      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan/000). Nothing was changed.',
     ]);
     expect(problem(await merge([{ memory_id: change?.memory_id, text: 'mine\n' }]))).toStrictEqual([
       409,
       'refused',
-      'Cannot write the text to /memories/plan: /memories/plan/000 is in the way. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
+      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/000. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
     ]);
     const merged = await merge([{ memory_id: change?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({

@@ -157,12 +157,12 @@ describeService('merging random changes', (service) => {
     ];
     expect(found.sort(), seed).toStrictEqual(expected.sort());
     const namesOf = (ids: Iterable<number>) => [...ids].map((each) => nameIn(sides, each)).sort();
-    const inTheWay = [...model.inTheWay].map(([id, ids]) => [nameIn(sides, id), namesOf(ids)] as const);
+    const blockedBy = [...model.blockedBy].map(([id, ids]) => [nameIn(sides, id), namesOf(ids)] as const);
     // The service knows that a file was changed and changed back.
     const touched = new Set(files.filter(isTouched).map(sidesOf));
     expect(
-      [...plan.inTheWay].map(([id, each]) => [names.get(id), each.files.map(sidesOf).sort()]).sort(),
-    ).toStrictEqual(inTheWay.filter(([name]) => touched.has(name)).sort());
+      [...plan.blockedBy].map(([id, each]) => [names.get(id), each.files.map(sidesOf).sort()]).sort(),
+    ).toStrictEqual(blockedBy.filter(([name]) => touched.has(name)).sort());
     return model;
   }
 
@@ -186,7 +186,7 @@ describeService('merging random changes', (service) => {
       (id) => isChangedInDraft(sides, id) && !resolutions.has(id),
     );
     if (model.conflicts.size + model.occupied.size > 0) {
-      expect(answer, seed).toMatch(open.length > 0 ? /not settled: / : /is in the way/);
+      expect(answer, seed).toMatch(open.length > 0 ? /not settled: / : /is blocked by/);
       expect(after, seed).toStrictEqual(before);
       return { isMerged: false, pushed: 0 };
     }
@@ -194,7 +194,9 @@ describeService('merging random changes', (service) => {
     expect([...after], seed).toStrictEqual([...treeOf(model.result)]);
     // Nothing goes, moves or changes that neither the draft changed nor a file names that is settled by `draft`.
     const named = new Set(
-      [...resolutions].flatMap(([id, each]) => (each === 'draft' ? [...(shown.inTheWay.get(id) ?? [])] : [])),
+      [...resolutions].flatMap(([id, each]) =>
+        each === 'draft' ? [...(shown.blockedBy.get(id) ?? [])] : [],
+      ),
     );
     let pushed = 0;
     for (const [id, file] of sides.original.files) {

@@ -73,7 +73,7 @@ export class Drafting {
   }
 }
 
-/** What a comparison says of each file that changed, and what is in its way: `/memories/b: moved | changed: path [/memories/c]`. */
+/** What a comparison says of each file that changed, and its blockers: `/memories/b: moved | changed: path [/memories/c]`. */
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files
     .flatMap((file) => {
@@ -81,9 +81,9 @@ export function changesIn({ files, same, plan }: Comparison): string[] {
       const original = changeOf(file.base, file.original, same);
       if (draft === null && original === null) return [];
       const conflict = plan.conflicts.get(file.id);
-      const inTheWay = plan.inTheWay.get(file.id);
-      const others = inTheWay?.files.map(({ original: there }) => there?.path).join(' ');
-      const end = `${conflict ? `: ${conflict}` : ''}${inTheWay ? ` [${others || `${inTheWay.path}/`}]` : ''}`;
+      const blockedBy = plan.blockedBy.get(file.id);
+      const others = blockedBy?.files.map(({ original: there }) => there?.path).join(' ');
+      const end = `${conflict ? `: ${conflict}` : ''}${blockedBy ? ` [${others || `${blockedBy.path}/`}]` : ''}`;
       return [`${pathOf(file)}: ${draft ?? '-'} | ${original ?? '-'}${end}`];
     })
     .sort();

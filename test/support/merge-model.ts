@@ -131,8 +131,8 @@ export interface ModelMerge {
   conflicts: Set<number>;
   /** Files that cannot come where they are to come, and do not conflict otherwise. */
   occupied: Set<number>;
-  /** By the files that the draft has elsewhere than the original: the files that are in the way, or an empty list for an empty directory. */
-  inTheWay: Map<number, Set<number>>;
+  /** By the files that the draft has elsewhere than the original: the files that block them, or an empty list for an empty directory. */
+  blockedBy: Map<number, Set<number>>;
   /** What was settled, or makes room for that, and becomes as in the draft. */
   asInDraft: Set<number>;
   result: Model;
@@ -143,9 +143,9 @@ export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, 
   const settled = [...resolutions].flatMap(([id, each]) => (each === 'draft' ? [id] : []));
   const asInDraft = new Set(settled);
   if (settled.length > 0) {
-    const { inTheWay } = mergeModels(sides, new Map());
+    const { blockedBy } = mergeModels(sides, new Map());
     for (const id of settled)
-      for (const other of inTheWay.get(id) ?? []) if (!resolutions.has(other)) asInDraft.add(other);
+      for (const other of blockedBy.get(id) ?? []) if (!resolutions.has(other)) asInDraft.add(other);
   }
   const conflicts = new Set<number>();
   const outcomes = new Map<number, Kept>();
@@ -158,7 +158,7 @@ export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, 
   return { ...place(sides, outcomes, settled), conflicts, asInDraft };
 }
 
-/** Puts files where they are to come, but for those that something is in the way of. */
+/** Puts files where they are to come, except blocked files. */
 function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, settled: readonly number[]) {
   const { base, draft, original } = sides;
   const cleared = settled.flatMap((id) => draft.files.get(id)?.path ?? []);
@@ -180,11 +180,11 @@ function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, settled: 
       if (filesAround(outcome.path, id).length > 0 || hasDirectory(outcome.path)) occupied.add(id);
     }
   }
-  const inTheWay = new Map<number, Set<number>>();
+  const blockedBy = new Map<number, Set<number>>();
   for (const [id, { path }] of draft.files) {
     if (path === original.files.get(id)?.path) continue;
     const files = filesAround(path, id);
-    if (files.length > 0 || hasDirectory(path)) inTheWay.set(id, new Set(files));
+    if (files.length > 0 || hasDirectory(path)) blockedBy.set(id, new Set(files));
   }
   const files = new Map<number, ModelFile>();
   for (const [id, outcome] of outcomes) {
@@ -199,5 +199,5 @@ function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, settled: 
     [...original.directories].some((below) => isWithin(below, each) && !mayGo(below)),
   );
   const needed = [...paths, ...made].flatMap(parentsOf);
-  return { occupied, inTheWay, result: { files, directories: new Set([...kept, ...made, ...needed]) } };
+  return { occupied, blockedBy, result: { files, directories: new Set([...kept, ...made, ...needed]) } };
 }

@@ -218,7 +218,7 @@ export interface components {
             /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path. */
             conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
             /** @description What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched. */
-            in_the_way: {
+            blocked_by: {
                 /** @description A file, or a directory with all that is in it. */
                 path: string;
                 file_count: number;
@@ -246,7 +246,7 @@ export interface components {
                 size_bytes: number;
             } | null;
         };
-        /** @description How a file is settled: with the draft's version, which also settles what is `in_the_way` unless that is settled separately; with the original's version; or with a text. */
+        /** @description How a file is settled: with the draft's version, which also settles what is `blocked_by` unless that is settled separately; with the original's version; or with a text. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;

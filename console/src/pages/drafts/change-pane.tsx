@@ -57,7 +57,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
       {change.conflict !== null && (
         <p class="notice warning flat conflict-text">{visibleText(conflictText(change))}</p>
       )}
-      {change.in_the_way !== null && <InTheWay {...change.in_the_way} />}
+      {change.blocked_by !== null && <BlockedBy {...change.blocked_by} />}
       {canWrite.value && change.in_draft !== null && (
         <SettleBar tenant={tenant} draft={draft} change={change} settlement={settlement} diff={data} />
       )}
@@ -75,21 +75,19 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
   );
 }
 
-/** How many files in the way are named, and how many without being asked for. */
+/** Maximum of blocking files that are named, and how many without being asked for. */
 const NAMED = 20;
 const SHOWN_AT_ONCE = 5;
 
 /** What is deleted, or becomes what it is in the draft, when the file is settled with the draft. */
-function InTheWay({ path, files, file_count }: NonNullable<DraftChange['in_the_way']>) {
+function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked_by']>) {
   const named = files.slice(0, NAMED);
   return (
-    <details class="in-the-way" open={file_count <= SHOWN_AT_ONCE}>
+    <details class="blocked-by" open={file_count <= SHOWN_AT_ONCE}>
       <summary>
-        {file_count === 0
-          ? 'In the way of the draft: an empty directory'
-          : `In the way of the draft: ${count(file_count, 'file')}`}
+        {file_count === 0 ? 'Blocked by an empty directory' : `Blocked by ${count(file_count, 'file')}`}
       </summary>
-      <ul aria-label="In the way of the draft">
+      <ul aria-label="Blocked by">
         {(file_count === 0 ? [path] : named).map((each) => (
           <li key={each}>
             <PathName path={each} />

@@ -51,8 +51,8 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
 }
 
 /** Whether a text would come to where something else is: it comes to where the draft has the file, unless only the original moved it. */
-const textIsInTheWay = ({ conflict, in_the_way, base, draft }: DraftChange) =>
-  conflict === 'occupied' || (in_the_way !== null && draft?.path !== base?.path);
+const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
+  conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
 
 function optionsOf(change: DraftChange, isLoaded: boolean) {
   const { conflict, changed_in, draft, original } = change;
@@ -60,12 +60,12 @@ function optionsOf(change: DraftChange, isLoaded: boolean) {
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
   // A text does not clear the way for a file, and there must be a file that has it.
-  const mayHaveText = !textIsInTheWay(change) && (draft !== null || original !== null);
+  const mayHaveText = !textIsBlocked(change) && (draft !== null || original !== null);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;
 }
 
-function hintOf(choice: Shown, { draft, original, in_the_way, changed_in }: DraftChange): string {
+function hintOf(choice: Shown, { draft, original, blocked_by, changed_in }: DraftChange): string {
   switch (choice) {
     case 'merge':
       return changed_in === 'both'
@@ -73,9 +73,9 @@ function hintOf(choice: Shown, { draft, original, in_the_way, changed_in }: Draf
         : 'The merge applies the changes of the draft.';
     case 'draft':
       if (draft === null) return 'The file is deleted, as in the draft.';
-      return in_the_way === null
+      return blocked_by === null
         ? 'The file becomes what it is in the draft.'
-        : 'The file becomes what it is in the draft. What is in the way is deleted, or becomes what it is in the draft.';
+        : 'The file becomes what it is in the draft. Whatever blocks it is deleted, or becomes what it is in the draft.';
     case 'original':
       return original === null
         ? 'The file is left out, as in the original.'

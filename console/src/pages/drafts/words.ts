@@ -3,7 +3,7 @@ import type { Draft, DraftChange } from '../../api/drafts.ts';
 /* What the review says of drafts and their changes. */
 
 /** Why a merge needs a person, in words. */
-export function conflictText({ conflict, base, draft, original, in_the_way }: DraftChange): string {
+export function conflictText({ conflict, base, draft, original, blocked_by }: DraftChange): string {
   switch (conflict) {
     case null:
       return '';
@@ -18,7 +18,7 @@ export function conflictText({ conflict, base, draft, original, in_the_way }: Dr
     case 'deleted_in_original':
       return 'The original deleted the file, and the draft changed it.';
     case 'occupied':
-      return `Something else is in its place in the original: ${in_the_way?.path}.`;
+      return `Something else is in its place in the original: ${blocked_by?.path}.`;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Drafts: what is in the way of a file of the draft, which of it makes room, and what never does.
+ * Drafts: files and directories that block a file of the draft, and which of them make room.
  *
  * @module-tag long-on-pglite
  */
@@ -23,14 +23,14 @@ interface Case {
   original: object[];
 }
 
-describeService('what is in the way of a merge', (service) => {
+describeService('files that block a merge', (service) => {
   const drafting = new Drafting(service);
   const files = async (tenant: string) => {
     const tree = await readTree(service(), tenant);
     return Object.fromEntries([...tree].filter(([path]) => path !== '/memories'));
   };
   const start = async ({ base = [], draft: inDraft, original }: Case) => {
-    const tenant = freshTenant('in-the-way');
+    const tenant = freshTenant('blocked-by');
     await run(service(), tenant, cmd.create('/memories/kept', 'kept\n'), ...base);
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, ...inDraft);
@@ -97,12 +97,12 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/a.md). Nothing was changed.',
+      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan/a.md). Nothing was changed.',
     );
     await refused(
       started,
       { [plan]: { text: 'mine\n' } },
-      'Cannot write the text to /memories/plan: /memories/plan/a.md is in the way. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
+      'Cannot write the text to /memories/plan: it is blocked by /memories/plan/a.md. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
     );
     expect(await mergeAndRevert(started, { [plan]: 'draft' })).toStrictEqual({
       changes: [
@@ -131,7 +131,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       { [`${plan}/a.md`]: 'original' },
-      '1 conflict is not settled: /memories/plan/x/y/z.md (in its way: /memories/plan). Nothing was changed.',
+      '1 conflict is not settled: /memories/plan/x/y/z.md (blocked by: /memories/plan). Nothing was changed.',
     );
     // Who settles one of them has made room for all.
     expect(await mergeAndRevert(started, { [`${plan}/x/y/z.md`]: 'draft' })).toStrictEqual({
@@ -165,7 +165,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan). Nothing was changed.',
+      '1 conflict is not settled: /memories/plan (blocked by: /memories/plan). Nothing was changed.',
     );
     expect((await mergeAndRevert(started, { [plan]: 'draft' })).changes).toStrictEqual([
       'added /memories/plan',
@@ -174,7 +174,7 @@ describeService('what is in the way of a merge', (service) => {
     ]);
   });
 
-  it('is in the way of what moved, too', async () => {
+  it('blocks a moved file too', async () => {
     const down = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.rename(x, `${plan}/deep/x`)],
@@ -246,7 +246,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       again,
       { [plan]: 'draft', [y]: 'original' },
-      'Cannot take /memories/plan from the draft: /memories/plan/deep/y is in the way and is settled differently. Nothing was changed. Settle both with `draft`, or /memories/plan with `original`.',
+      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan/deep/y, which is settled differently. Nothing was changed. Settle both with `draft`, or /memories/plan with `original`.',
     );
     await drafting.merge(again.draft, { [plan]: 'draft', [y]: 'draft' });
     expect(await files(again.tenant)).toStrictEqual({
@@ -299,7 +299,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       chain,
       { [plan]: 'draft' },
-      'Cannot take /memories/plan from the draft: /memories/plan is in the way and cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Settle /memories/plan with `original`, or make room for it first.',
+      'Cannot take /memories/plan from the draft: it is blocked by /memories/plan, which cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Settle /memories/plan with `original`, or make room for it first.',
     );
     await run(service(), chain.tenant, cmd.rename(x, y));
     await drafting.merge(chain.draft, { [plan]: 'draft' });
@@ -310,7 +310,7 @@ describeService('what is in the way of a merge', (service) => {
       [y]: 'new\n',
     });
 
-    // `x` stays in the way of `y` because of `z`. Only who settles both has seen both.
+    // `x` blocks `y` because of `z`. Only who settles both has seen both.
     const through = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n')],
       draft: [cmd.rename(x, z), cmd.rename(y, x)],
@@ -324,12 +324,12 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       through,
       { [x]: 'draft' },
-      '1 conflict is not settled: /memories/z (in its way: /memories/z). Nothing was changed.',
+      '1 conflict is not settled: /memories/z (blocked by: /memories/z). Nothing was changed.',
     );
     await refused(
       through,
       { [x]: 'draft', [z]: 'original' },
-      'Cannot take /memories/x from the draft: /memories/x is in the way and is settled differently. Nothing was changed. Settle both with `draft`, or /memories/x with `original`.',
+      'Cannot take /memories/x from the draft: it is blocked by /memories/x, which is settled differently. Nothing was changed. Settle both with `draft`, or /memories/x with `original`.',
     );
     expect((await mergeAndRevert(through, { [x]: 'draft', [z]: 'draft' })).changes).toStrictEqual([
       'deleted /memories/z',
