@@ -31,6 +31,7 @@ import { draftMergeRoutes } from './draft-merge.ts';
 import { draftReviewRoutes } from './draft-review.ts';
 import { draftRoutes, fleetDraftRoutes } from './drafts.ts';
 import { directoryRoutes } from './files.ts';
+import { HeavyWork } from './heavy-work.ts';
 import { keyRoutes, singleKeyRoutes } from './keys.ts';
 import { memoryRoutes, moveRoutes, writeFileRoutes } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
@@ -42,7 +43,6 @@ import { searchRoutes } from './search.ts';
 import { sessionRoutes } from './session.ts';
 import { suspensionRoutes, tenantCopyRoutes, tenantRoutes } from './tenants.ts';
 import { timelineRoutes } from './timeline.ts';
-import { Turns } from './turns.ts';
 import { fleetUsageRoutes, usageRoutes } from './usage.ts';
 import { validatorCompiler } from './validation.ts';
 import { redactRoutes, versionRoutes } from './versions.ts';
@@ -169,7 +169,7 @@ export async function buildAdminApp(options: {
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
-      const context = { config, database, search, merges, patches, scans: new Turns() };
+      const context = { config, database, search, merges, patches, heavyWork: new HeavyWork() };
       for (const routes of ROUTES) await api.register(routes, context);
       await api.register(async (ofTenant) => {
         await ofTenant.register(requiredTenant, { database });

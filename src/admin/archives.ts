@@ -19,12 +19,9 @@ import { count, flag, memoryPath, pathOrRoot, tenantParams } from './fields.ts';
 import { nothingThere } from './files.ts';
 import { tenantOf } from './required-tenant.ts';
 import { archived, errorResponses, noSuchTenant, overQuota } from './responses.ts';
-import { Turns } from './turns.ts';
 
 /** `GET …/export`: a tenant's memory as an archive. */
-export const exportRoutes = adminRoutes((app, { database }) => {
-  const turns = new Turns();
-
+export const exportRoutes = adminRoutes((app, { database, heavyWork }) => {
   app.get(
     '/tenants/:tenant/export',
     {
@@ -65,7 +62,7 @@ export const exportRoutes = adminRoutes((app, { database }) => {
       const { path, history } = request.query;
       const signal = departureOf(request, reply);
       await checkExists(database, id, path);
-      const archive = await turns.run(id, signal, () =>
+      const archive = await heavyWork.run(id, signal, () =>
         spoolArchive(database, id, { path, history, signal }),
       );
       reply.headers({
@@ -112,8 +109,7 @@ const lines = z.any().meta({
 });
 
 /** `POST …/import`: an archive into a tenant's memory. */
-export const importRoutes = adminRoutes((app, { config, database }) => {
-  const turns = new Turns();
+export const importRoutes = adminRoutes((app, { config, database, heavyWork }) => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
 
@@ -160,7 +156,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
       const tenant = tenantOf(request);
       const { into, strip, dry_run: dryRun } = request.query;
       const signal = departureOf(request, reply);
-      const inTurn = <T>(write: () => Promise<T>) => turns.run(tenant.id, signal, write);
+      const inTurn = <T>(write: () => Promise<T>) => heavyWork.run(tenant.id, signal, write);
       const work = async (write?: WriteLine) => {
         const masked: { name: string; kinds: string[] }[] = [];
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });

@@ -13,7 +13,6 @@ import { adminRoutes } from './context.ts';
 import { actor, givenTime, memoryPath, readTimes, tenantParams, text, time, versionId } from './fields.ts';
 import { incomplete } from './files.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from './responses.ts';
-import { Turns } from './turns.ts';
 import { id } from './versions.ts';
 
 const path = z.string();
@@ -104,8 +103,7 @@ const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes
 const planOvertaken = new ServiceError('plan_overtaken');
 
 /** Restore and revert. */
-export const changeRoutes = adminRoutes((app, { config, database }) => {
-  const turns = new Turns();
+export const changeRoutes = adminRoutes((app, { config, database, heavyWork }) => {
   const optionsOf = (
     request: Parameters<typeof originOf>[0],
     { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
@@ -145,7 +143,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
       const { path: where, version, dry_run } = request.body;
       const options = optionsOf(request, request.body);
       const { at, now } = await readTimes(database, { at: request.body.at });
-      const changes = await turns.run(tenant, departureOf(request, reply), () =>
+      const changes = await heavyWork.run(tenant, departureOf(request, reply), () =>
         version === undefined
           ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
           : restoreVersion(database, tenant, { version, path: where }, options),
@@ -196,7 +194,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
       const { since: from, until: to } = request.body;
       const { since, until, now } = await readTimes(database, { since: from, until: to });
       const options = optionsOf(request, request.body);
-      const reverted = await turns.run(tenant, departureOf(request, reply), () =>
+      const reverted = await heavyWork.run(tenant, departureOf(request, reply), () =>
         revert(database, tenant, { by, since: since ?? now, until }, options),
       );
       noteAudit(request, { details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });

@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import type { MergeThreads } from '../drafts/line-merge.ts';
 import type { MemorySearch } from '../files/search/search.ts';
 import type { PatchThreads } from '../history/patch.ts';
-import type { Turns } from './turns.ts';
+import type { HeavyWork } from './heavy-work.ts';
 
 /** What the routes of the admin API work with. */
 export interface AdminContext {
@@ -14,8 +14,8 @@ export interface AdminContext {
   search: MemorySearch;
   merges: MergeThreads;
   patches: PatchThreads;
-  /** For statements that read much of a history: a few of them would take the database's cores from the agents. */
-  scans: Turns;
+  /** The one limiter of the listener: heavy work would take the database's cores from the agents. */
+  heavyWork: HeavyWork;
 }
 
 const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();

@@ -11,7 +11,6 @@ import { adminRoutes } from './context.ts';
 import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './draft-schemas.ts';
 import { text, versionId } from './fields.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from './responses.ts';
-import { Turns } from './turns.ts';
 
 const resolution = z
   .union([
@@ -36,9 +35,7 @@ const refusals = [
 ];
 
 /** Merging a draft, or replacing the memory by it. */
-export const draftMergeRoutes = adminRoutes((app, { config, database, merges }) => {
-  const turns = new Turns();
-
+export const draftMergeRoutes = adminRoutes((app, { config, database, merges, heavyWork }) => {
   const optionsOf = (
     request: Parameters<typeof administratorOf>[0],
     given: { review: string },
@@ -101,7 +98,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database, merges }) 
         ]),
       );
       noteAudit(request, { details: { draft } });
-      const merged = await turns.run(tenant, departureOf(request, reply), () =>
+      const merged = await heavyWork.run(tenant, departureOf(request, reply), () =>
         mergeDraft(database, { tenant, draft }, resolutions, optionsOf(request, request.body)),
       );
       return respond(request, merged);
@@ -128,7 +125,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database, merges }) 
     async (request, reply) => {
       const { tenant, draft } = request.params;
       noteAudit(request, { details: { draft } });
-      const merged = await turns.run(tenant, departureOf(request, reply), () =>
+      const merged = await heavyWork.run(tenant, departureOf(request, reply), () =>
         replaceByDraft(database, { tenant, draft }, optionsOf(request, request.body)),
       );
       return respond(request, merged);

@@ -19,7 +19,6 @@ import {
 } from './draft-schemas.ts';
 import { flag, next, pageFields, readCursor, versionId, writeCursor } from './fields.ts';
 import { errorResponses, json, noSuchTenant } from './responses.ts';
-import { Turns } from './turns.ts';
 
 const counted = z.int().min(0);
 const path = z.string();
@@ -33,9 +32,7 @@ const regionSchema = z.discriminatedUnion('kind', [
 const textOrNull = z.string().nullable();
 
 /** Comparing a draft with the memory that it came from. */
-export const draftReviewRoutes = adminRoutes((app, { config, database, merges, patches }) => {
-  const turns = new Turns();
-
+export const draftReviewRoutes = adminRoutes((app, { config, database, merges, patches, heavyWork }) => {
   app.get(
     '/tenants/:tenant/drafts/:draft/changes',
     {
@@ -79,7 +76,7 @@ export const draftReviewRoutes = adminRoutes((app, { config, database, merges, p
       const { tenant, draft } = request.params;
       const { changed_in: changedIn, only_conflicts: onlyConflicts, limit, after } = request.query;
       const skip = readCursor(position, after)?.skip ?? 0;
-      const compared = await turns.run(tenant, departureOf(request, reply), () =>
+      const compared = await heavyWork.run(tenant, departureOf(request, reply), () =>
         compareDraft(database, merges, { tenant, draft }),
       );
       const all = await changeRecords(compared);
@@ -149,7 +146,7 @@ export const draftReviewRoutes = adminRoutes((app, { config, database, merges, p
       const { memory_id: memoryId } = request.query;
       const signal = departureOf(request, reply);
       const ids = { tenant, draft };
-      const compared = await turns.run(tenant, signal, () => compareDraft(database, merges, ids));
+      const compared = await heavyWork.run(tenant, signal, () => compareDraft(database, merges, ids));
       const change = (await changeRecords(compared)).find((each) => each.memory_id === memoryId);
       const file = compared.files.find(({ id }) => id === memoryId);
       if (change === undefined || file === undefined)

@@ -16,7 +16,6 @@ import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from 
 import { givenTime, next, pageFields, readCursor, readTimes, tenantParams, writeCursor } from './fields.ts';
 import { incomplete } from './files.ts';
 import { archived, errorResponses, json, noSuchTenant } from './responses.ts';
-import { Turns } from './turns.ts';
 
 const counted = z.int().min(0);
 const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });
@@ -79,9 +78,7 @@ async function listPage(
 }
 
 /** The drafts of a tenant. */
-export const draftRoutes = adminRoutes((app, { config, database }) => {
-  const turns = new Turns();
-
+export const draftRoutes = adminRoutes((app, { config, database, heavyWork }) => {
   app.get(
     '/tenants/:tenant/drafts',
     {
@@ -120,7 +117,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
       const { title } = request.body;
       const { at } = await readTimes(database, { at: request.body.at });
       const author = administratorOf(request).actor;
-      const draft = await turns.run(tenant, departureOf(request, reply), () =>
+      const draft = await heavyWork.run(tenant, departureOf(request, reply), () =>
         createDraft(database, config, tenant, { title, author, at }),
       );
       noteAudit(request, { details: { draft: draft.id } });

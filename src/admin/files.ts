@@ -88,7 +88,7 @@ const sizesSchema = z
   .meta({ id: 'DirectorySizes' });
 
 /** One directory of a tenant's memory: fast, however much there is in the others. */
-export const directoryRoutes = adminRoutes((app, { database, scans }) => {
+export const directoryRoutes = adminRoutes((app, { database, heavyWork }) => {
   const history = new History(database);
   const placeOf = async (tenant: string, path: Place['path'], given: string | undefined): Promise<Place> => ({
     tenant,
@@ -173,7 +173,7 @@ export const directoryRoutes = adminRoutes((app, { database, scans }) => {
       const { path, at, limit, after } = request.query;
       const place = await placeOf(tenant, path, at);
       const begin = readCursor(text(MAX_PATH), after);
-      const sizes = await scans.run(tenant, departureOf(request, reply), () =>
+      const sizes = await heavyWork.run(tenant, departureOf(request, reply), () =>
         sumSizes(database, place, { after: begin, rows: limit }),
       );
       const isFirstOfPast = place.at !== undefined && path === ROOT && begin === null;

@@ -38,7 +38,7 @@ function operationRoute(app: FastifyInstance, context: AdminContext, operation: 
     handler: async (request, reply) => {
       const signal = departureOf(request, reply);
       const run = async () => operation.run(await callOf(request, context, url, signal));
-      const output = await (isHeavy ? context.scans.run(turnOf(request), signal, run) : run());
+      const output = await (isHeavy ? context.heavyWork.run(turnOf(request), signal, run) : run());
       if (status !== 200) reply.code(status);
       return output;
     },

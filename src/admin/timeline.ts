@@ -37,7 +37,7 @@ const adjacentSchema = z
   .meta({ id: 'AdjacentChanges' });
 
 /** How a tenant's changes are spread over time, and the way from one to the next. */
-export const timelineRoutes = adminRoutes((app, { database, scans }) => {
+export const timelineRoutes = adminRoutes((app, { database, heavyWork }) => {
   app.get(
     '/tenants/:tenant/activity',
     {
@@ -65,7 +65,7 @@ export const timelineRoutes = adminRoutes((app, { database, scans }) => {
       const times = await readTimes(database, { since: query.since, until: query.until });
       const { since = await historyStart(database.query, tenant), until = times.now } = times;
       if (since >= until) throw new ServiceError('since_after_until');
-      const { actors, buckets: parts } = await scans.run(tenant, departureOf(request, reply), () =>
+      const { actors, buckets: parts } = await heavyWork.run(tenant, departureOf(request, reply), () =>
         activity(database, tenant, { since, until }, buckets),
       );
       const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
@@ -97,7 +97,7 @@ export const timelineRoutes = adminRoutes((app, { database, scans }) => {
       const times = await readTimes(database, { at: request.query.at });
       const { at = times.now } = times;
       const find = () => adjacentChanges(database, tenant, at);
-      return { at, ...(await scans.run(tenant, departureOf(request, reply), find)) };
+      return { at, ...(await heavyWork.run(tenant, departureOf(request, reply), find)) };
     },
   );
 });

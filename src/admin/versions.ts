@@ -76,7 +76,7 @@ export const noSuchVersion = new ServiceError(
 const versionPosition = z.strictObject({ id });
 
 /** The versions of a tenant's files. */
-export const versionRoutes = adminRoutes((app, { database, scans }) => {
+export const versionRoutes = adminRoutes((app, { database, heavyWork }) => {
   const history = new History(database);
 
   app.get(
@@ -129,7 +129,7 @@ export const versionRoutes = adminRoutes((app, { database, scans }) => {
         ...(query.by_contains !== undefined && { byContains: query.by_contains }),
         ...(operation !== undefined && { operation }),
       };
-      const entries = await scans.run(tenant, departureOf(request, reply), () =>
+      const entries = await heavyWork.run(tenant, departureOf(request, reply), () =>
         logPage(history, tenant, filter, before?.id ?? null, limit + 1),
       );
       const shown = entries.slice(0, limit);

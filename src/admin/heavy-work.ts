@@ -7,8 +7,8 @@ const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 60 * 60 * 1000;
 
-/** Lets heavy work of one kind wait for its turn. More at once would not end sooner. Tenants take turns. */
-export class Turns {
+/** Bounds the heavy work of the admin listener. More at once would not end sooner. Tenants take turns. */
+export class HeavyWork {
   readonly #limiter = new RequestLimiter({
     total: AT_ONCE,
     perKey: 0,
@@ -17,6 +17,8 @@ export class Turns {
   });
 
   /**
+   * Waits for a slot, and runs `work`, which must not wait for another slot.
+   *
    * @param signal ends the wait, but not the work
    * @throws the signal's reason, or what `work` throws
    */

@@ -2,16 +2,16 @@ import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { ServiceError } from '../errors/errors.ts';
-import { Turns } from './turns.ts';
+import { HeavyWork } from './heavy-work.ts';
 
 it('runs heavy work on half of the cores, and lets who waits leave', async () => {
   const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
-  const turns = new Turns();
+  const heavyWork = new HeavyWork();
   const started: number[] = [];
   const ends: (() => void)[] = [];
   const departures = Array.from({ length: atOnce + 2 }, () => new AbortController());
   const all = departures.map(({ signal }, i) =>
-    turns.run('acme', signal, () => {
+    heavyWork.run('acme', signal, () => {
       started.push(i);
       return new Promise<number>((resolve) => {
         ends[i] = () => resolve(i);
