@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { OperatorError } from '../errors/errors.ts';
-import { hasDatabase, lockDataDirectory } from './data-directory.ts';
+import { checkUnlocked, hasDatabase, lockDataDirectory } from './data-directory.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'data-directory-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -76,9 +76,17 @@ it('refuses a folder that is locked, naming the process, until it is unlocked', 
   expect(refusal(() => lockDataDirectory(folder))).toBe(
     `The data directory ${folder} is in use by process ${process.pid} on host ${hostname()}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
   );
+  expect(refusal(() => checkUnlocked(folder))).toContain(`is in use by process ${process.pid} on host`);
   unlock();
+  checkUnlocked(folder);
   lockDataDirectory(folder)();
   expect(readdirSync(folder)).toStrictEqual(['memory-service.lock']);
+});
+
+it('checks a folder without a lock file, and leaves it as it is', () => {
+  const folder = folderWith({});
+  checkUnlocked(folder);
+  expect(readdirSync(folder)).toStrictEqual([]);
 });
 
 it('locks a folder that a process with the ID of a running one left behind', () => {

@@ -128,6 +128,15 @@ export function lockDataDirectory(folder: string): () => void {
 }
 
 /**
+ * Checks that no process uses the folder, for example to create a database in it.
+ *
+ * @throws DataDirectoryInUse naming the other process
+ */
+export function checkUnlocked(folder: string): void {
+  if (existsSync(join(folder, 'memory-service.lock'))) lockDataDirectory(folder)();
+}
+
+/**
  * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction that writes. The
  * file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in this process may open the file.
  *

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { type Config, ConfigError, loadConfig, looksLikeUrl } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
-import { DataDirectoryInUse, damagedDatabase, hasDatabase } from './data-directory.ts';
+import { checkUnlocked, DataDirectoryInUse, damagedDatabase, hasDatabase } from './data-directory.ts';
 import { type Database, describeDatabase } from './database.ts';
 import { asDatabaseError } from './errors.ts';
 import { assertCompatible, checkPlanCache, migrate, schemaState } from './migrate.ts';
@@ -226,6 +226,8 @@ async function openExistingDatabase(config: Config, events: DatabaseEvents): Pro
   const { DATA_DIR: folder } = config;
   const served = await connectToServedDatabase(folder);
   if (served !== undefined) return served;
+  // A database that a starting service creates would look damaged.
+  explainingUse(() => checkUnlocked(folder));
   if (!hasDatabase(join(folder, 'pglite'))) {
     throw new OperatorError(
       `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
@@ -233,12 +235,20 @@ async function openExistingDatabase(config: Config, events: DatabaseEvents): Pro
   }
   // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
   setFlagsFromString('--liftoff-only');
+  return openDatabase(config, events).catch(explainUse);
+}
+
+function explainingUse(check: () => void): void {
   try {
-    return await openDatabase(config, events);
+    check();
   } catch (error) {
-    if (!(error instanceof DataDirectoryInUse)) throw error;
-    throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
+    explainUse(error);
   }
+}
+
+function explainUse(error: unknown): never {
+  if (!(error instanceof DataDirectoryInUse)) throw error;
+  throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
 }
 
 const TAKES_NO_COMMANDS =
