@@ -14,10 +14,11 @@ import type { TenantRow } from '../tenants/queries.ts';
  */
 
 /** Input of one call, and everything that an operation works with. */
-export interface OperationCall<Params, Query, Body> {
+export interface OperationCall<Params, Query, Body, Headers = unknown> {
   params: Params;
   query: Query;
   body: Body;
+  headers: Headers;
   config: Config;
   database: Database;
   search: MemorySearch;
@@ -32,7 +33,13 @@ export interface OperationCall<Params, Query, Body> {
   note(subject: AuditSubject): void;
 }
 
-export interface Operation<Params = unknown, Query = unknown, Body = unknown, Output = unknown> {
+export interface Operation<
+  Params = unknown,
+  Query = unknown,
+  Body = unknown,
+  Output = unknown,
+  Headers = unknown,
+> {
   /** Name in OpenAPI, the audit trail, and the log. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -48,21 +55,25 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown, Ou
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
-  /** Status of success, by default 200. */
-  status?: 201;
+  /** Request headers with names in lower case. */
+  headers?: z.ZodType<Headers>;
+  /** Status of success, by default 200. With 204, `run` returns null. */
+  status?: 201 | 204;
+  /** URL of what the operation created, below `/v1`. */
+  location?(output: Output): string;
   /** Description and schema of the response. */
   response: { description: string; schema: z.ZodType };
   /** Errors beside those of every operation with this method and body. */
   errors?: ServiceError[];
   /** Whether the operation waits for its turn among the heavy ones of the listener. */
   isHeavy?: boolean;
-  run(call: OperationCall<Params, Query, Body>): Promise<Output>;
+  run(call: OperationCall<Params, Query, Body, Headers>): Promise<Output>;
 }
 
 /** Declares an operation, with types inferred from its schemas. */
-export function defineOperation<Params, Query, Body, Output extends object>(
-  operation: Operation<Params, Query, Body, Output>,
-): Operation<Params, Query, Body, Output> {
+export function defineOperation<Params, Query, Body, Output extends object | null, Headers>(
+  operation: Operation<Params, Query, Body, Output, Headers>,
+): Operation<Params, Query, Body, Output, Headers> {
   return operation;
 }
 
@@ -74,7 +85,7 @@ export function isDryRun({ body, query }: { body: unknown; query: unknown }): bo
 }
 
 /** An operation with any input and output. */
-export type AnyOperation = Operation<unknown, unknown, unknown, object>;
+export type AnyOperation = Operation<unknown, unknown, unknown, object | null>;
 
 /**
  * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON, percent-encoded. The

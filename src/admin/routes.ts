@@ -18,7 +18,8 @@ export function operationRoutes(operations: readonly AnyOperation[]): FastifyPlu
 }
 
 function operationRoute(app: FastifyInstance, context: AdminContext, operation: AnyOperation): void {
-  const { id, method, url, summary, description, tag, access, scope, params, query, body } = operation;
+  const { id, method, url, summary, description, tag, access, scope, params, query, body, headers } =
+    operation;
   const { status = 200, response, errors = [], isHeavy = false } = operation;
   const kind = method === 'GET' ? 'reads' : body === undefined ? 'changes' : 'takes JSON';
   app.route({
@@ -33,16 +34,22 @@ function operationRoute(app: FastifyInstance, context: AdminContext, operation: 
       ...(params && { params }),
       ...(query && { querystring: query }),
       ...(body && { body }),
-      response: { [status]: json(response.description, response.schema), ...errorResponses(kind, errors) },
+      ...(headers && { headers }),
+      response: { [status]: success(status, response), ...errorResponses(kind, errors) },
     },
     handler: async (request, reply) => {
       const signal = departureOf(request, reply);
       const run = async () => operation.run(await callOf(request, context, url, signal));
       const output = await (isHeavy ? context.heavyWork.run(turnOf(request), signal, run) : run());
       if (status !== 200) reply.code(status);
+      if (operation.location) reply.header('Location', `/v1${operation.location(output)}`);
       return output;
     },
   });
+}
+
+function success(status: number, { description, schema }: AnyOperation['response']): object {
+  return status === 204 ? schema.meta({ description }) : json(description, schema);
 }
 
 async function callOf(
@@ -52,11 +59,13 @@ async function callOf(
   signal: AbortSignal,
 ) {
   const { tenant } = request.params as { tenant?: string };
-  const row = OF_TENANT.test(url) && tenant !== undefined ? await requireTenant(database, tenant) : undefined;
+  const isOfTenant = OF_TENANT.test(url) && tenant !== undefined;
+  const row = request.tenantRow ?? (isOfTenant ? await requireTenant(database, tenant) : undefined);
   return {
     params: request.params,
     query: request.query,
     body: request.body,
+    headers: request.headers,
     config,
     database,
     search,

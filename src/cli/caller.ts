@@ -17,18 +17,19 @@ import { printLine } from './output.ts';
 import { type Open, operatorOrigin } from './session.ts';
 
 /** Parts of an operation's input; schemas add the defaults. */
-export interface CallInput<Params, Query, Body> {
+export interface CallInput<Params, Query, Body, Headers = unknown> {
   params?: Params;
   query?: Partial<Query>;
   body?: Partial<Body>;
+  headers?: Partial<Headers>;
 }
 
 /** Calls operations of the admin API, in this process or over HTTP, with the same results and errors. */
 export interface Caller {
   /** @throws ServiceError */
-  call<Params, Query, Body, Output extends object>(
-    operation: Operation<Params, Query, Body, Output>,
-    input: CallInput<Params, Query, Body>,
+  call<Params, Query, Body, Output extends object | null, Headers>(
+    operation: Operation<Params, Query, Body, Output, Headers>,
+    input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
   close(): Promise<void>;
 }
@@ -64,19 +65,20 @@ export function localCaller(open: Open, io: Io): Connect {
   };
 }
 
-async function callOn<Params, Query, Body, Output extends object>(
+async function callOn<Params, Query, Body, Output extends object | null, Headers>(
   session: { config: Config; database: Database },
   io: Io,
-  operation: Operation<Params, Query, Body, Output>,
-  given: CallInput<Params, Query, Body>,
+  operation: Operation<Params, Query, Body, Output, Headers>,
+  given: CallInput<Params, Query, Body, Headers>,
 ): Promise<Output> {
   const input = {
     params: parsed<Params>(operation, 'params', given.params),
     query: parsed<Query>(operation, 'query', given.query),
     body: parsed<Body>(operation, 'body', given.body),
+    headers: parsed<Headers>(operation, 'headers', given.headers),
   };
   const { tenant, id: key } = input.params as { tenant?: string; id?: string };
-  const run = async (note: OperationCall<Params, Query, Body>['note']) => {
+  const run = async (note: OperationCall<Params, Query, Body, Headers>['note']) => {
     const { origin, administrator } = operator();
     const row =
       tenant !== undefined && operation.url.startsWith('/tenants/:tenant/')
@@ -124,7 +126,7 @@ function operator() {
   };
 }
 
-const PARTS = { params: 'params', query: 'querystring', body: 'body' } as const;
+const PARTS = { params: 'params', query: 'querystring', body: 'body', headers: 'headers' } as const;
 
 function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unknown): T {
   const schema = operation[part];
@@ -144,7 +146,7 @@ async function send(
   base: URL,
   key: string | undefined,
   { method, url }: AnyOperation,
-  { params, query, body }: CallInput<unknown, unknown, unknown>,
+  { params, query, body, headers }: CallInput<unknown, unknown, unknown>,
 ): Promise<unknown> {
   const path = url.replace(/:(\w+)/g, (_, name) =>
     encodeURIComponent(String((params as Record<string, unknown>)[name])),
@@ -156,6 +158,7 @@ async function send(
   const response = await fetch(target, {
     method,
     headers: {
+      ...headers,
       accept: 'application/json',
       [ERROR_HEADER]: 'yes',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -166,7 +169,7 @@ async function send(
     throw new OperatorError(`The admin API at ${base.origin} cannot be reached: ${causeOf(error)}.`);
   });
   const text = await response.text();
-  if (response.ok) return JSON.parse(text);
+  if (response.ok) return text === '' ? null : JSON.parse(text);
   throw errorOf(response, text, base);
 }
 
