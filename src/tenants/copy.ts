@@ -172,9 +172,9 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Renames a tenant, with its history, keys, stored results, and usage; what mounted it mounts it under its new id. `tenant_id` determines the shard of a row and is never updated, so this
- * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
- * lost. Throws `DatabaseError`.
+ * Renames a tenant, with its history, keys, stored results, and usage. What mounted the tenant mounts it under its new id. `tenant_id`
+ * determines the shard of a row and is never updated, so this copies and deletes in one transaction that locks the tenant. A write that
+ * waits for the lock finds no tenant, and is tried again for the tenant of its caller. Throws `DatabaseError`.
  *
  * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
  */

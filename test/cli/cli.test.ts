@@ -7,16 +7,13 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { History } from '../../src/history/history.ts';
 import type { Version } from '../../src/history/version.ts';
-import { renameTenant } from '../../src/tenants/copy.ts';
-import { lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { databaseUrl } from '../support/postgres/server.ts';
 import { runOn } from '../support/program.ts';
-import { describeServiceOnOwnDatabase, type Service } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 import { rowsOf, scratchFolder } from '../support/transfer.ts';
 
@@ -25,7 +22,7 @@ const NEW_ID_RULE =
 
 describeServiceOnOwnDatabase(
   'the command line',
-  (service, kind) => {
+  (service) => {
     const run = (...args: string[]) => runOn(service(), args);
     const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
     const create = async (tenant: string, files: Record<string, string> = {}) => {
@@ -448,42 +445,6 @@ describeServiceOnOwnDatabase(
       expect(await json('keys', 'list', '--tenant', 'r-2')).toHaveLength(1);
       const rows = await service().query(`SELECT 1 AS one FROM idempotency_keys WHERE tenant_id = 'r-2'`);
       expect(rows).toHaveLength(1);
-      await assertInvariants(service());
-    });
-
-    it.runIf(kind === 'postgres')('a write during a rename waits, and is refused', async () => {
-      await create('w-1', { '/memories/a': 'a' });
-      const { key } = await json('keys', 'create', '--tenant', 'w-1');
-      let write: ReturnType<Service['execute']> | undefined;
-      const [row] = await service().query('SELECT current_database() AS name');
-      const url = databaseUrl(inject('postgres').url, String(row?.name));
-      const meanwhile = async () => {
-        write = service().execute(cmd.create('/memories/late', 'x'), {
-          headers: { authorization: `Bearer ${key}` },
-        });
-        await Promise.race([write, lockWait(url)]);
-      };
-      const { database } = service();
-      const renamed = await renameTenant(
-        {
-          ...database,
-          transaction: (work, options) =>
-            database.transaction(
-              (query) =>
-                work(async (statement, params) => {
-                  // The files are copied, and not yet erased.
-                  if (statement.name === 'copy_stored_results') await meanwhile();
-                  return query(statement, params);
-                }),
-              options,
-            ),
-        },
-        'w-1',
-        'w-2',
-      );
-      expect(renamed).toMatchObject({ files: 1, keys: 1 });
-      expect(await write).toMatchObject({ status: 403, body: { code: 'unknown_tenant' } });
-      expect([...(await rowsOf(service(), 'w-2')).keys()]).toStrictEqual(['/memories', '/memories/a']);
       await assertInvariants(service());
     });
 
