@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import type { ServiceError } from '../errors/errors.ts';
 import type { MemorySearch } from '../files/search/search.ts';
+import type { Compare } from '../history/patch.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { AuditSubject } from '../tenants/audit.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
@@ -21,7 +22,9 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   headers: Headers;
   config: Config;
   database: Database;
-  search: MemorySearch;
+  search(): Promise<MemorySearch>;
+  /** Compares texts. In the service, another thread does. */
+  compare: Compare;
   administrator: Administrator;
   /** Metadata for the versions that the operation creates. */
   origin: Origin;
@@ -31,6 +34,24 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   signal: AbortSignal;
   /** Adds the subject and details of the change to the audit trail and the log. */
   note(subject: AuditSubject): void;
+  /** Shows how much has been read. Absent over HTTP. */
+  onProgress?: ((count: number) => void) | undefined;
+}
+
+/** Description of a response of success in OpenAPI. */
+export interface ResponseDescription {
+  description: string;
+  schema: z.ZodType;
+  /** By default JSON. */
+  mediaType?: 'text/plain';
+  headers?: Record<string, object>;
+}
+
+/** A response over HTTP that is not only JSON. */
+export interface EncodedResponse {
+  status?: number;
+  headers?: Record<string, string>;
+  body: string | object | null;
 }
 
 export interface Operation<
@@ -55,19 +76,26 @@ export interface Operation<
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
+  /** Media type of the body, by default JSON. */
+  bodyType?: 'text/plain';
   /** Request headers with names in lower case. */
   headers?: z.ZodType<Headers>;
   /** Status of success, by default 200. With 204, `run` returns null. */
   status?: 201 | 204;
   /** URL of what the operation created, below `/v1`. */
   location?(output: Output): string;
-  /** Description and schema of the response. */
-  response: { description: string; schema: z.ZodType };
+  response: ResponseDescription;
+  /** Other responses of success, by status. */
+  otherResponses?: Record<number, ResponseDescription>;
   /** Errors beside those of every operation with this method and body. */
   errors?: ServiceError[];
   /** Whether the operation waits for its turn among the heavy ones of the listener. */
   isHeavy?: boolean;
   run(call: OperationCall<Params, Query, Body, Headers>): Promise<Output>;
+  /** Returns the response over HTTP; by default the output as JSON. */
+  encode?(output: Output, headers: Headers): EncodedResponse;
+  /** Reads a response that `encode` returned. */
+  decode?(response: Response): Promise<Output>;
 }
 
 /** Declares an operation, with types inferred from its schemas. */

@@ -10,6 +10,8 @@ import { validate } from '../admin/validation.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
+import type { MemorySearch } from '../files/search/search.ts';
+import { compare } from '../history/patch.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import type { Io } from './io.ts';
@@ -22,6 +24,8 @@ export interface CallInput<Params, Query, Body, Headers = unknown> {
   query?: Partial<Query>;
   body?: Partial<Body>;
   headers?: Partial<Headers>;
+  /** Shows how much has been read. Not called over HTTP. */
+  onProgress?: (count: number) => void;
 }
 
 /** Calls operations of the admin API, in this process or over HTTP, with the same results and errors. */
@@ -31,6 +35,8 @@ export interface Caller {
     operation: Operation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
+  /** The database that operations run on; undefined over HTTP. For what the admin API does not offer. */
+  database: Database | undefined;
   close(): Promise<void>;
 }
 
@@ -57,16 +63,27 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
 /** Returns a function that opens the configured database and runs operations on it, as the operator. */
 export function localCaller(open: Open, io: Io): Connect {
   return async () => {
-    const session = await open();
+    const { config, database } = await open();
+    let opened: Promise<MemorySearch> | undefined;
+    // Imported on demand: few commands search.
+    const load = async () => new (await import('../files/search/search.ts')).MemorySearch();
+    const search = () => {
+      opened ??= load();
+      return opened;
+    };
     return {
-      call: (operation, input) => callOn(session, io, operation, input),
-      close: () => session.database.close(),
+      call: (operation, input) => callOn({ config, database, search }, io, operation, input),
+      database,
+      async close() {
+        await (await opened)?.close();
+        await database.close();
+      },
     };
   };
 }
 
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(
-  session: { config: Config; database: Database },
+  session: { config: Config; database: Database; search(): Promise<MemorySearch> },
   io: Io,
   operation: Operation<Params, Query, Body, Output, Headers>,
   given: CallInput<Params, Query, Body, Headers>,
@@ -93,9 +110,8 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
         if (row === undefined) throw new Error(`${operation.id} is not an operation of a tenant.`);
         return row;
       },
-      get search(): never {
-        throw new Error(`${operation.id} does not search.`);
-      },
+      compare,
+      onProgress: given.onProgress,
       signal: new AbortController().signal,
       note,
     });
@@ -138,6 +154,7 @@ function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unk
 export function remoteCaller({ url, key }: { url: string; key: string | undefined }): Connect {
   return async () => ({
     call: (operation, input) => send(new URL(url), key, operation, input) as never,
+    database: undefined,
     close: async () => {},
   });
 }
@@ -145,7 +162,7 @@ export function remoteCaller({ url, key }: { url: string; key: string | undefine
 async function send(
   base: URL,
   key: string | undefined,
-  { method, url }: AnyOperation,
+  { method, url, decode, bodyType }: AnyOperation,
   { params, query, body, headers }: CallInput<unknown, unknown, unknown>,
 ): Promise<unknown> {
   const path = url.replace(/:(\w+)/g, (_, name) =>
@@ -159,15 +176,16 @@ async function send(
     method,
     headers: {
       ...headers,
-      accept: 'application/json',
+      accept: 'application/json, */*;q=0.5',
       [ERROR_HEADER]: 'yes',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   }).catch((error) => {
     throw new OperatorError(`The admin API at ${base.origin} cannot be reached: ${causeOf(error)}.`);
   });
+  if (response.ok && decode) return decode(response);
   const text = await response.text();
   if (response.ok) return text === '' ? null : JSON.parse(text);
   throw errorOf(response, text, base);
