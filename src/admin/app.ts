@@ -21,7 +21,7 @@ import { createLogger } from '../lib/logger.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
 import { exportRoutes, importRoutes } from './archives.ts';
 import { audit } from './audit.ts';
-import { auditRoutes } from './audit-events.ts';
+import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
 import { changeRoutes } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
@@ -32,7 +32,7 @@ import { draftReviewRoutes } from './draft-review.ts';
 import { draftRoutes, fleetDraftRoutes } from './drafts.ts';
 import { directoryRoutes } from './files.ts';
 import { HeavyWork } from './heavy-work.ts';
-import { keyRoutes, singleKeyRoutes } from './keys.ts';
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { memoryRoutes, moveRoutes, writeFileRoutes } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { ERROR_HEADER } from './operation.ts';
@@ -40,10 +40,20 @@ import { requiredTenant } from './required-tenant.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
 import { operationRoutes } from './routes.ts';
 import { searchRoutes } from './search.ts';
-import { sessionRoutes } from './session.ts';
-import { suspensionRoutes, tenantCopyRoutes, tenantRoutes } from './tenants.ts';
+import { getSession } from './session.ts';
+import {
+  copyTenant,
+  createTenant,
+  deleteTenant,
+  getTenant,
+  listTenants,
+  renameTenant,
+  resumeTenant,
+  suspendTenant,
+  updateTenant,
+} from './tenants.ts';
 import { timelineRoutes } from './timeline.ts';
-import { fleetUsageRoutes, usageRoutes } from './usage.ts';
+import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
 import { validatorCompiler } from './validation.ts';
 import { redactRoutes, versionRoutes } from './versions.ts';
 
@@ -73,21 +83,32 @@ export const ADMIN_API: ApiDescription = {
 };
 
 const ROUTES = [
-  sessionRoutes,
-  tenantRoutes,
-  tenantCopyRoutes,
-  suspensionRoutes,
-  keyRoutes,
-  singleKeyRoutes,
-  auditRoutes,
-  fleetUsageRoutes,
+  operationRoutes([
+    getSession,
+    listTenants,
+    createTenant,
+    getTenant,
+    updateTenant,
+    deleteTenant,
+    copyTenant,
+    renameTenant,
+    suspendTenant,
+    resumeTenant,
+    listKeys,
+    createKey,
+    getKey,
+    updateKey,
+    rotateKey,
+    revokeKey,
+    listAuditEvents,
+    getFleetUsage,
+  ]),
   fleetDraftRoutes,
 ];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
-  usageRoutes,
-  operationRoutes([listMounts, setTenantMount, removeTenantMount]),
+  operationRoutes([getUsage, listUsageDays, listMounts, setTenantMount, removeTenantMount]),
   directoryRoutes,
   memoryRoutes,
   moveRoutes,

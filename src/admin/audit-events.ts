@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { storedTime } from '../lib/rfc3339.ts';
 import { type AuditEvent, listAudit } from '../tenants/audit.ts';
-import { scopeOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
 import {
   actor,
   givenTime,
@@ -15,7 +13,7 @@ import {
   time,
   writeCursor,
 } from './fields.ts';
-import { errorResponses, json } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 const eventSchema = z
   .object({
@@ -53,6 +51,9 @@ const eventSchema = z
 
 const position = z.strictObject({ at: storedTime, id: z.guid() });
 
+/** How many events a page has at most. */
+export const MAX_PAGE = 200;
+
 const listQuery = z.strictObject({
   tenant: tenantId.optional(),
   key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
@@ -65,48 +66,40 @@ const listQuery = z.strictObject({
     .meta({ description: '`ok`, `failed` for any error, or the code of an error.' }),
   since: givenTime.optional(),
   until: givenTime.optional(),
-  ...pageFields(200, 50),
+  ...pageFields(MAX_PAGE, 50),
 });
 
-/** `GET /v1/audit`: what administrators changed. */
-export const auditRoutes = adminRoutes((app, { database }) => {
-  app.get(
-    '/audit',
-    {
-      config: { scope: 'handler' },
-      schema: {
-        operationId: 'listAudit',
-        summary: 'List administrative changes, newest first, a page at a time',
-        description:
-          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
-        tags: ['audit'],
-        querystring: listQuery,
-        response: {
-          200: json('A page.', z.object({ events: z.array(eventSchema), next })),
-          ...errorResponses('reads'),
-        },
+/** Administrative changes. */
+export const listAuditEvents = defineOperation({
+  id: 'listAudit',
+  method: 'GET',
+  url: '/audit',
+  summary: 'List administrative changes, newest first, a page at a time',
+  description:
+    'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
+  tag: 'audit',
+  scope: 'handler',
+  query: listQuery,
+  response: { description: 'A page.', schema: z.object({ events: z.array(eventSchema), next }) },
+  async run({ database, query, administrator }) {
+    const { limit, after, since: from, until: to, ...filter } = query;
+    const { since, until } = await readTimes(database, { since: from, until: to });
+    const page = await listAudit(
+      database,
+      {
+        tenant: filter.tenant ?? null,
+        key: filter.key ?? null,
+        actor: filter.actor ?? null,
+        action: filter.action ?? null,
+        outcome: filter.outcome ?? null,
+        since: since ?? null,
+        until: until ?? null,
+        scope: administrator.onlyTenants,
       },
-    },
-    async (request) => {
-      const { limit, after, since: from, until: to, ...filter } = request.query;
-      const { since, until } = await readTimes(database, { since: from, until: to });
-      const page = await listAudit(
-        database,
-        {
-          tenant: filter.tenant ?? null,
-          key: filter.key ?? null,
-          actor: filter.actor ?? null,
-          action: filter.action ?? null,
-          outcome: filter.outcome ?? null,
-          since: since ?? null,
-          until: until ?? null,
-          scope: scopeOf(request),
-        },
-        { limit, after: readCursor(position, after) },
-      );
-      return { events: page.events.map(eventRecord), next: writeCursor(page.next) };
-    },
-  );
+      { limit, after: readCursor(position, after) },
+    );
+    return { events: page.events.map(eventRecord), next: writeCursor(page.next) };
+  },
 });
 
 function eventRecord({ requestId, dryRun, ...event }: AuditEvent) {

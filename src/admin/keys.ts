@@ -1,25 +1,23 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text.ts';
+import type { Actor } from '../memory/origin.ts';
 import { changedValues } from '../tenants/audit.ts';
 import type { KeyRow } from '../tenants/key-queries.ts';
 import { Keys, kindOfKey } from '../tenants/keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
-import { noteAudit } from './audit.ts';
-import { administratorOf, scopeOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
+import { noSuchTenant } from './errors.ts';
 import { access, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
+import { defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
 
-export const kind = z.enum(['tenant', 'service', 'admin']).meta({
+const kind = z.enum(['tenant', 'service', 'admin']).meta({
   description:
     'Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.',
 });
 
-export const expiresAt = z.iso
+const expiresAt = z.iso
   .datetime({ offset: true })
   .nullable()
   .refine((at) => at === null || Date.parse(at) > Date.now(), 'must be in the future.');
@@ -46,14 +44,14 @@ const fields = {
   last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
 };
 
-export const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key, without its secret.' });
+const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key, without its secret.' });
 
-export const keyWithSecretSchema = z.object({
+const keyWithSecretSchema = z.object({
   ...fields,
   key: z.string().meta({ description: 'The key itself, shown only once.' }),
 });
 
-export function keyRecord(row: KeyRow) {
+function keyRecord(row: KeyRow) {
   return {
     id: row.id,
     kind: kindOfKey(row),
@@ -89,109 +87,95 @@ const changes = z
 
 const A_WEEK = 7 * 24 * 60 * 60;
 
-/** One key. For an admin key for certain tenants, keys that are not of its tenants do not exist. */
-export const singleKeyRoutes = adminRoutes((app, { database }) => {
-  const keys = new Keys(database);
+/* For an admin key for certain tenants, keys that are not of its tenants do not exist. */
 
-  app.get(
-    '/keys/:id',
-    {
-      config: { scope: 'handler' },
-      schema: {
-        operationId: 'getKey',
-        summary: 'Get a key',
-        tags: ['keys'],
-        params,
-        response: {
-          200: json('The key.', keySchema.extend({ previous }).meta({ id: 'KeyWithPrevious' })),
-          ...errorResponses('reads', [new ServiceError('unknown_key', 'key_0123456789ab')]),
-        },
-      },
-    },
-    async (request) => {
-      const { previous: before, ...row } = await keys.get(request.params.id, scopeOf(request));
-      const earlier = before && { expires_at: before.expiresAt, last_used_at: before.lastUsedAt };
-      return { ...keyRecord(row), previous: earlier };
-    },
-  );
+export const getKey = defineOperation({
+  id: 'getKey',
+  method: 'GET',
+  url: '/keys/:id',
+  summary: 'Get a key',
+  tag: 'keys',
+  scope: 'handler',
+  params,
+  response: {
+    description: 'The key.',
+    schema: keySchema.extend({ previous }).meta({ id: 'KeyWithPrevious' }),
+  },
+  errors: [new ServiceError('unknown_key', 'key_0123456789ab')],
+  async run({ database, params: { id }, administrator }) {
+    const { previous: before, ...row } = await new Keys(database).get(id, administrator.onlyTenants);
+    const earlier = before && { expires_at: before.expiresAt, last_used_at: before.lastUsedAt };
+    return { ...keyRecord(row), previous: earlier };
+  },
+});
 
-  app.patch(
-    '/keys/:id',
-    {
-      config: { access: 'read_write', scope: 'handler' },
-      schema: {
-        operationId: 'updateKey',
-        summary: "Change a key's label and expiry",
-        description: 'It takes effect within `AUTH_CACHE_SECONDS`. A revoked key cannot be changed.',
-        tags: ['keys'],
-        params,
-        body: changes,
-        response: { 200: json('The key.', keySchema), ...errorResponses('takes JSON', [noSuchKey]) },
-      },
-    },
-    async (request) => {
-      const { id } = request.params;
-      const { label, expires_at } = request.body;
-      const before = await keys.update(id, { label, expiresAt: expires_at }, scopeOf(request));
-      noteAudit(request, {
-        tenant: before.tenant ?? undefined,
-        details: changedValues({ label: before.label, expires_at: before.expiresAt }, request.body),
-      });
-      return keyRecord(await keys.get(id));
-    },
-  );
+export const updateKey = defineOperation({
+  id: 'updateKey',
+  method: 'PATCH',
+  url: '/keys/:id',
+  summary: "Change a key's label and expiry",
+  description: 'It takes effect within `AUTH_CACHE_SECONDS`. A revoked key cannot be changed.',
+  tag: 'keys',
+  access: 'read_write',
+  scope: 'handler',
+  params,
+  body: changes,
+  response: { description: 'The key.', schema: keySchema },
+  errors: [noSuchKey],
+  async run({ database, params: { id }, body, administrator, note }) {
+    const keys = new Keys(database);
+    const { label, expires_at } = body;
+    const before = await keys.update(id, { label, expiresAt: expires_at }, administrator.onlyTenants);
+    note({
+      tenant: before.tenant ?? undefined,
+      details: changedValues({ label: before.label, expires_at: before.expiresAt }, body),
+    });
+    return keyRecord(await keys.get(id));
+  },
+});
 
-  app.post(
-    '/keys/:id/rotate',
-    {
-      config: { access: 'read_write', scope: 'handler' },
-      schema: {
-        operationId: 'rotateKey',
-        summary: 'Give a key a new secret and show it once',
-        description:
-          'The id, the label and the rights stay. The previous secret works for `overlap_seconds` more, and up to `AUTH_CACHE_SECONDS` after that.',
-        tags: ['keys'],
-        params,
-        body: z.strictObject({
-          overlap_seconds: z.int().min(0).max(A_WEEK).meta({ description: '0: it stops working now.' }),
-        }),
-        response: {
-          200: json('The key with its new secret.', keyWithSecretSchema),
-          ...errorResponses('takes JSON', [noSuchKey, new ServiceError('key_expired', 'key_0123456789ab')]),
-        },
-      },
-    },
-    async (request) => {
-      const { id } = request.params;
-      const { overlap_seconds } = request.body;
-      const { key, tenant } = await keys.rotate(id, overlap_seconds, scopeOf(request));
-      noteAudit(request, { tenant: tenant ?? undefined, details: { overlap_seconds } });
-      return { ...keyRecord(await keys.get(id)), key };
-    },
-  );
+export const rotateKey = defineOperation({
+  id: 'rotateKey',
+  method: 'POST',
+  url: '/keys/:id/rotate',
+  summary: 'Give a key a new secret and show it once',
+  description:
+    'The id, the label and the rights stay. The previous secret works for `overlap_seconds` more, and up to `AUTH_CACHE_SECONDS` after that.',
+  tag: 'keys',
+  access: 'read_write',
+  scope: 'handler',
+  params,
+  body: z.strictObject({
+    overlap_seconds: z.int().min(0).max(A_WEEK).meta({ description: '0: it stops working now.' }),
+  }),
+  response: { description: 'The key with its new secret.', schema: keyWithSecretSchema },
+  errors: [noSuchKey, new ServiceError('key_expired', 'key_0123456789ab')],
+  async run({ database, params: { id }, body: { overlap_seconds }, administrator, note }) {
+    const keys = new Keys(database);
+    const { key, tenant } = await keys.rotate(id, overlap_seconds, administrator.onlyTenants);
+    note({ tenant: tenant ?? undefined, details: { overlap_seconds } });
+    return { ...keyRecord(await keys.get(id)), key };
+  },
+});
 
-  app.delete(
-    '/keys/:id',
-    {
-      config: { access: 'read_write', scope: 'handler' },
-      schema: {
-        operationId: 'revokeKey',
-        summary: 'Revoke a key',
-        description: 'It stops working everywhere within `AUTH_CACHE_SECONDS`, with a previous secret too.',
-        tags: ['keys'],
-        params,
-        response: {
-          204: z.null().meta({ description: 'Revoked.' }),
-          ...errorResponses('changes', [noSuchKey]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const tenant = await keys.revoke(request.params.id, scopeOf(request));
-      noteAudit(request, { tenant: tenant ?? undefined });
-      return reply.code(204).send(null);
-    },
-  );
+export const revokeKey = defineOperation({
+  id: 'revokeKey',
+  method: 'DELETE',
+  url: '/keys/:id',
+  summary: 'Revoke a key',
+  description: 'It stops working everywhere within `AUTH_CACHE_SECONDS`, with a previous secret too.',
+  tag: 'keys',
+  access: 'read_write',
+  scope: 'handler',
+  params,
+  status: 204,
+  response: { description: 'Revoked.', schema: z.null() },
+  errors: [noSuchKey],
+  async run({ database, params: { id }, administrator, note }) {
+    const tenant = await new Keys(database).revoke(id, administrator.onlyTenants);
+    note({ tenant: tenant ?? undefined });
+    return null;
+  },
 });
 
 const MAX_TENANTS = 100;
@@ -247,107 +231,97 @@ const idempotencyKey = z
       'Repeat the request with the same value when its response is lost: the same key gets a new secret, and no second key is created. Kept for 24 hours.',
   });
 
+/** How many keys a page has at most. */
+export const MAX_PAGE = 200;
+
 const listQuery = z.strictObject({
   tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
   kind: kind.optional(),
   status: z.enum(['active', 'expired', 'revoked']).optional(),
   search: text(255).optional().meta({ description: 'Part of the id or the label, case-insensitive.' }),
-  ...pageFields(200, 50),
+  ...pageFields(MAX_PAGE, 50),
 });
 
 const position = z.strictObject({ time: storedTime, id: text(255) });
 
-/** The keys of tenants, services and administrators. */
-export const keyRoutes = adminRoutes((app, { database }) => {
-  const keys = new Keys(database);
-
-  app.get(
-    '/keys',
-    {
-      config: { scope: 'handler' },
-      schema: {
-        operationId: 'listKeys',
-        summary: 'List keys, newest first, a page at a time',
-        description: 'With a key for certain tenants: only the keys of its tenants.',
-        tags: ['keys'],
-        querystring: listQuery,
-        response: {
-          200: json('A page.', z.object({ keys: z.array(keySchema), next })),
-          ...errorResponses('reads', [noSuchTenant]),
-        },
-      },
-    },
-    async (request) => {
-      const { limit, after, tenant = null, kind: only = null, status = null, search = null } = request.query;
-      const scope = scopeOf(request);
-      if (tenant !== null) {
-        requireInScope(scope, tenant);
-        await requireTenant(database, tenant);
-      }
-      const filter = { tenant, kind: only, status, search, scope };
-      const page = await keys.page(filter, readCursor(position, after), limit);
-      return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
-    },
-  );
-
-  app.post(
-    '/keys',
-    {
-      config: { access: 'read_write', scope: 'handler' },
-      schema: {
-        operationId: 'createKey',
-        summary: 'Create a key and show it once; only its hash is stored',
-        tags: ['keys'],
-        headers: z.looseObject({ 'idempotency-key': idempotencyKey }),
-        body: newKey,
-        response: {
-          201: json('The new key.', keyWithSecretSchema),
-          ...errorResponses('takes JSON', [
-            noSuchTenant,
-            new ServiceError('creation_key_reused'),
-            new ServiceError('key_in_use', 'key_0123456789ab'),
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { kind: given, tenant = null, tenants, manages_stores, expires_at, ...rest } = request.body;
-      noteAudit(request, {
-        tenant: tenant ?? undefined,
-        details: {
-          kind: given,
-          access: rest.access,
-          tenants,
-          manages_stores,
-          label: rest.label,
-          source: rest.source,
-          expires_at,
-        },
-      });
-      requireInScope(scopeOf(request), tenant);
-      const purpose = {
-        tenant,
-        ...rest,
-        isAdmin: given === 'admin',
-        onlyTenants: tenants,
-        managesStores: manages_stores,
-        expiresAt: expires_at,
-      };
-      const creation = creationOf(request, request.headers['idempotency-key']);
-      const { id, key } = await (creation ? keys.issueOnce(purpose, creation) : keys.issue(purpose));
-      noteAudit(request, { key: id });
-      reply.code(201).header('Location', `/v1/keys/${id}`);
-      return { ...keyRecord(await keys.get(id)), key };
-    },
-  );
+export const listKeys = defineOperation({
+  id: 'listKeys',
+  method: 'GET',
+  url: '/keys',
+  summary: 'List keys, newest first, a page at a time',
+  description: 'With a key for certain tenants: only the keys of its tenants.',
+  tag: 'keys',
+  scope: 'handler',
+  query: listQuery,
+  response: { description: 'A page.', schema: z.object({ keys: z.array(keySchema), next }) },
+  errors: [noSuchTenant],
+  async run({ database, query, administrator: { onlyTenants: scope } }) {
+    const { limit, after, tenant = null, kind: only = null, status = null, search = null } = query;
+    if (tenant !== null) {
+      requireInScope(scope, tenant);
+      await requireTenant(database, tenant);
+    }
+    const filter = { tenant, kind: only, status, search, scope };
+    const page = await new Keys(database).page(filter, readCursor(position, after), limit);
+    return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
+  },
 });
 
-/** Idempotency keys of different administrators do not meet. */
-function creationOf(request: FastifyRequest, given: string | undefined) {
-  if (given === undefined) return undefined;
-  const { actor } = administratorOf(request);
-  return {
-    key: JSON.stringify(['id' in actor ? actor.id : actor.type, given]),
-    request: JSON.stringify(request.body),
-  };
+export const createKey = defineOperation({
+  id: 'createKey',
+  method: 'POST',
+  url: '/keys',
+  summary: 'Create a key and show it once; only its hash is stored',
+  tag: 'keys',
+  access: 'read_write',
+  scope: 'handler',
+  headers: z.looseObject({ 'idempotency-key': idempotencyKey }),
+  body: newKey,
+  status: 201,
+  response: { description: 'The new key.', schema: keyWithSecretSchema },
+  errors: [
+    noSuchTenant,
+    new ServiceError('creation_key_reused'),
+    new ServiceError('key_in_use', 'key_0123456789ab'),
+  ],
+  async run({ database, body, headers, administrator, note }) {
+    const { kind: given, tenant = null, tenants, manages_stores, expires_at, ...rest } = body;
+    note({
+      tenant: tenant ?? undefined,
+      details: {
+        kind: given,
+        access: rest.access,
+        tenants,
+        manages_stores,
+        label: rest.label,
+        source: rest.source,
+        expires_at,
+      },
+    });
+    requireInScope(administrator.onlyTenants, tenant);
+    const purpose = {
+      tenant,
+      ...rest,
+      isAdmin: given === 'admin',
+      onlyTenants: tenants,
+      managesStores: manages_stores,
+      expiresAt: expires_at,
+    };
+    const keys = new Keys(database);
+    const once = headers['idempotency-key'];
+    const { id, key } = await (once === undefined
+      ? keys.issue(purpose)
+      : keys.issueOnce(purpose, {
+          key: creationKey(administrator.actor, once),
+          request: JSON.stringify(body),
+        }));
+    note({ key: id });
+    return { ...keyRecord(await keys.get(id)), key };
+  },
+  location: ({ id }) => `/keys/${id}`,
+});
+
+/** Keeps the idempotency keys of different administrators apart. */
+function creationKey(actor: Actor, given: string): string {
+  return JSON.stringify(['id' in actor ? actor.id : actor.type, given]);
 }

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { databaseTime } from '../database/clock.ts';
 import { version } from '../lib/version.ts';
-import { administratorOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
 import { access, actor, tenantId, time } from './fields.ts';
-import { errorResponses, json } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 const session = z
   .object({
@@ -20,30 +18,24 @@ const session = z
   })
   .meta({ id: 'Session' });
 
-/** `GET /v1/session`: who the caller is. */
-export const sessionRoutes = adminRoutes((app, { database }) => {
-  app.get(
-    '/session',
-    {
-      config: { scope: 'handler' },
-      schema: {
-        operationId: 'getSession',
-        summary: 'Get your identity and the version of the service',
-        tags: ['session'],
-        response: { 200: json('The session.', session), ...errorResponses('reads') },
-      },
-    },
-    async (request) => {
-      const { actor: who, access: allowed, onlyTenants } = administratorOf(request);
-      const now = (await databaseTime(database)).toISOString();
-      return {
-        actor: who,
-        access: allowed,
-        tenants: onlyTenants,
-        read_only: allowed === 'read_only',
-        version,
-        now,
-      };
-    },
-  );
+/** The caller's identity. */
+export const getSession = defineOperation({
+  id: 'getSession',
+  method: 'GET',
+  url: '/session',
+  summary: 'Get your identity and the version of the service',
+  tag: 'session',
+  scope: 'handler',
+  response: { description: 'The session.', schema: session },
+  async run({ database, administrator: { actor: who, access: allowed, onlyTenants } }) {
+    const now = (await databaseTime(database)).toISOString();
+    return {
+      actor: who,
+      access: allowed,
+      tenants: onlyTenants,
+      read_only: allowed === 'read_only',
+      version,
+      now,
+    };
+  },
 });

@@ -3,19 +3,16 @@ import type { Database } from '../database/database.ts';
 import { fleetDays, fleetTotals, mostActive } from '../tenants/fleet-usage.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { type Days, daysOf, tenantUsage, usageDays } from '../tenants/usage.ts';
-import { adminRoutes } from './context.ts';
+import { noSuchTenant } from './errors.ts';
 import { count, givenTime, readTimes, tenantId, tenantParams, time } from './fields.ts';
-import { tenantOf } from './required-tenant.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation } from './operation.ts';
 import { instant } from './tenant-record.ts';
 
-/* What the usage of a tenant and of all tenants by day have in common. */
+const counted = z.int().min(0);
 
-export const counted = z.int().min(0);
+const day = z.string().meta({ description: 'By UTC.', examples: ['2026-11-23'] });
 
-export const day = z.string().meta({ description: 'By UTC.', examples: ['2026-11-23'] });
-
-export const usesFields = {
+const usesFields = {
   reads: counted.meta({ description: 'Calls that read or searched.' }),
   writes: counted.meta({ description: 'Calls that write, including those with invalid input.' }),
   refused: counted.meta({
@@ -24,7 +21,7 @@ export const usesFields = {
   }),
 };
 
-export const daysFields = {
+const daysFields = {
   since: givenTime.default('30d'),
   until: givenTime
     .optional()
@@ -32,7 +29,7 @@ export const daysFields = {
 };
 
 /** @throws ServiceError for a text that is not a time */
-export async function readDays(
+async function readDays(
   database: Database,
   given: { since: string; until?: string | undefined },
 ): Promise<Days> {
@@ -70,59 +67,45 @@ const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
-/** What a tenant uses of its limits, and what it used on each day. */
-export const usageRoutes = adminRoutes((app, { config, database }) => {
-  const tenants = new Tenants(database);
+export const getUsage = defineOperation({
+  id: 'getUsage',
+  method: 'GET',
+  url: '/tenants/:tenant/usage',
+  summary: 'Get the usage and limits of a tenant',
+  tag: 'tenants',
+  params: tenantParams,
+  response: { description: 'The usage.', schema: usageSchema },
+  errors: [noSuchTenant],
+  async run({ config, database, tenant }) {
+    const usage = await tenantUsage(new Tenants(database), config, tenant);
+    return {
+      id: tenant.id,
+      files: usage.files,
+      bytes: usage.bytes,
+      history_bytes: usage.historyBytes,
+      history_versions: usage.historyVersions,
+      stored_results: usage.storedResults,
+      last_activity_at: instant(usage.lastActivityAt),
+    };
+  },
+});
 
-  app.get(
-    '/tenants/:tenant/usage',
-    {
-      schema: {
-        operationId: 'getUsage',
-        summary: 'Get the usage and limits of a tenant',
-        tags: ['tenants'],
-        params: tenantParams,
-        response: { 200: json('The usage.', usageSchema), ...errorResponses('reads', [noSuchTenant]) },
-      },
-    },
-    async (request) => {
-      const tenant = tenantOf(request);
-      const { files, bytes, historyBytes, ...usage } = await tenantUsage(tenants, config, tenant);
-      return {
-        id: tenant.id,
-        files,
-        bytes,
-        history_bytes: historyBytes,
-        history_versions: usage.historyVersions,
-        stored_results: usage.storedResults,
-        last_activity_at: instant(usage.lastActivityAt),
-      };
-    },
-  );
-
-  app.get(
-    '/tenants/:tenant/usage/days',
-    {
-      schema: {
-        operationId: 'listUsageDays',
-        summary: 'List what a tenant used on each day, oldest first',
-        description:
-          'Days with neither requests nor a change of sizes are omitted: their sizes are those of the day before. Requests are recorded once a minute.',
-        tags: ['tenants'],
-        params: tenantParams,
-        querystring: z.strictObject(daysFields),
-        response: {
-          200: json('The days.', z.object({ days: z.array(daySchema) })),
-          ...errorResponses('reads', [noSuchTenant]),
-        },
-      },
-    },
-    async (request) => {
-      const days = await readDays(database, request.query);
-      const rows = await usageDays(database, tenantOf(request).id, days);
-      return { days: rows.map(({ historyBytes, ...day }) => ({ ...day, history_bytes: historyBytes })) };
-    },
-  );
+export const listUsageDays = defineOperation({
+  id: 'listUsageDays',
+  method: 'GET',
+  url: '/tenants/:tenant/usage/days',
+  summary: 'List what a tenant used on each day, oldest first',
+  description:
+    'Days with neither requests nor a change of sizes are omitted: their sizes are those of the day before. Requests are recorded once a minute.',
+  tag: 'tenants',
+  params: tenantParams,
+  query: z.strictObject(daysFields),
+  response: { description: 'The days.', schema: z.object({ days: z.array(daySchema) }) },
+  errors: [noSuchTenant],
+  async run({ database, tenant, query }) {
+    const rows = await usageDays(database, tenant.id, await readDays(database, query));
+    return { days: rows.map(({ historyBytes, ...row }) => ({ ...row, history_bytes: historyBytes })) };
+  },
 });
 
 const MOST_ACTIVE = 10;
@@ -158,52 +141,44 @@ const fleetDaySchema = z
 
 const activeSchema = z.object({ tenant: tenantId, ...usesFields }).meta({ id: 'ActiveTenant' });
 
-/** `GET /v1/usage`: all tenants together. */
-export const fleetUsageRoutes = adminRoutes((app, { config, database }) => {
-  app.get(
-    '/usage',
-    {
-      schema: {
-        operationId: 'getFleetUsage',
-        summary: 'Get the usage of all tenants: now, by day, and the most active tenants of these days',
-        description:
-          'Days with neither requests nor recorded sizes are omitted. Requests of deleted tenants are not counted.',
-        tags: ['tenants'],
-        querystring: z.strictObject({
-          ...daysFields,
-          near_limit: count(1, 1000).default(NEAR_LIMIT_PERCENT).meta({ description: 'A percentage.' }),
-        }),
-        response: {
-          200: json(
-            'The usage.',
-            z.object({
-              total: totalsSchema,
-              days: z.array(fleetDaySchema),
-              most_active: z.array(activeSchema),
-            }),
-          ),
-          ...errorResponses('reads'),
-        },
+/** The usage of all tenants together. */
+export const getFleetUsage = defineOperation({
+  id: 'getFleetUsage',
+  method: 'GET',
+  url: '/usage',
+  summary: 'Get the usage of all tenants: now, by day, and the most active tenants of these days',
+  description:
+    'Days with neither requests nor recorded sizes are omitted. Requests of deleted tenants are not counted.',
+  tag: 'tenants',
+  query: z.strictObject({
+    ...daysFields,
+    near_limit: count(1, 1000).default(NEAR_LIMIT_PERCENT).meta({ description: 'A percentage.' }),
+  }),
+  response: {
+    description: 'The usage.',
+    schema: z.object({
+      total: totalsSchema,
+      days: z.array(fleetDaySchema),
+      most_active: z.array(activeSchema),
+    }),
+  },
+  async run({ config, database, query: { near_limit: nearLimit, ...given } }) {
+    const days = await readDays(database, given);
+    const [total, rows, active] = await Promise.all([
+      fleetTotals(database, config, nearLimit),
+      fleetDays(database, days),
+      mostActive(database, days, MOST_ACTIVE),
+    ]);
+    const { historyBytes, historyVersions, nearLimit: near, ...rest } = total;
+    return {
+      total: {
+        ...rest,
+        near_limit: near,
+        history_bytes: historyBytes,
+        history_versions: historyVersions,
       },
-    },
-    async ({ query: { near_limit: nearLimit, ...given } }) => {
-      const days = await readDays(database, given);
-      const [total, rows, active] = await Promise.all([
-        fleetTotals(database, config, nearLimit),
-        fleetDays(database, days),
-        mostActive(database, days, MOST_ACTIVE),
-      ]);
-      const { historyBytes, historyVersions, nearLimit: near, ...rest } = total;
-      return {
-        total: {
-          ...rest,
-          near_limit: near,
-          history_bytes: historyBytes,
-          history_versions: historyVersions,
-        },
-        days: rows.map(({ historyBytes, ...row }) => ({ ...row, history_bytes: historyBytes })),
-        most_active: active,
-      };
-    },
-  );
+      days: rows.map(({ historyBytes, ...row }) => ({ ...row, history_bytes: historyBytes })),
+      most_active: active,
+    };
+  },
 });
