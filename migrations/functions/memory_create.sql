@@ -17,7 +17,7 @@ BEGIN
   IF opened.outcome = 'unknown_tenant' AND p_auto_create THEN
     INSERT INTO tenants (id) VALUES (p_tenant) ON CONFLICT (id) DO NOTHING;
     made_tenant := FOUND;
-    opened := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
+    opened := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, CASE WHEN made_tenant THEN NULL ELSE p_created_at END);
   END IF;
   IF opened.outcome IS NOT NULL THEN
     outcome := opened.outcome;

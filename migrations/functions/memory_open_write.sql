@@ -6,7 +6,8 @@
 -- archived, so that its files may only be deleted, and a null outcome when the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
---   replaced        the tenant that was created at p_created_at does not exist: it was deleted, and another one may have its id
+--   replaced        the tenant that was created at p_created_at does not exist: it was deleted, and another one may have its id. With
+--                   -infinity: there is a tenant
 --   replayed        the key has a stored result: {content, isError}
 --   key_reused      the key has a stored result, to a different request
 CREATE OR REPLACE FUNCTION memory_open_write(
@@ -33,7 +34,7 @@ BEGIN
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
-    outcome := CASE WHEN NOT p_wait THEN 'skipped' WHEN p_created_at IS NULL THEN 'unknown_tenant' ELSE 'replaced' END;
+    outcome := CASE WHEN NOT p_wait THEN 'skipped' WHEN isfinite(p_created_at) THEN 'replaced' ELSE 'unknown_tenant' END;
     RETURN;
   ELSIF created_at <> p_created_at THEN
     outcome := 'replaced';

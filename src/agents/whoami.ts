@@ -11,6 +11,7 @@ import { version } from '../lib/version.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { type Authenticator, type Caller, invalidTenant } from '../tenants/principal.ts';
+import { NO_TENANT } from '../tenants/queries.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS } from '../tenants/settings.ts';
 import type { Tenants } from '../tenants/tenants.ts';
@@ -129,7 +130,7 @@ export async function whoamiRoute(
     const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);
     const tenant = await tenants.find(principal.tenant);
     const { createdAt } = context.policy;
-    if (createdAt !== null && tenant?.createdAt !== createdAt)
+    if (createdAt !== null && (tenant?.createdAt ?? NO_TENANT) !== createdAt)
       throw new ServiceError('tenant_replaced', principal.tenant);
     return {
       credential: credentialOf(caller),

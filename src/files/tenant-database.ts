@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { storedOrigin } from '../memory/origin.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { IdempotentReplay, type StoreOptions, type TenantDefaults } from '../memory/store.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
+import { lockTenantQuery, NO_TENANT } from '../tenants/queries.ts';
 import { type StoredResultLimit, storedResult } from '../tenants/stored-results.ts';
 import type { AccessTimes } from './access-times.ts';
 import type { PendingFiles } from './pending-files.ts';
@@ -62,7 +62,7 @@ export class TenantDatabase {
   /** @throws ServiceError when a row is not of the tenant that the call is for */
   checkTenant({ rows: [row] }: Pick<QueryResult<OfTenant>, 'rows'>): void {
     const { tenant, createdAt = null } = this.context;
-    if (createdAt !== null && row?.tenantCreatedAt !== createdAt)
+    if (createdAt !== null && (row?.tenantCreatedAt ?? NO_TENANT) !== createdAt)
       throw new ServiceError('tenant_replaced', tenant);
   }
 

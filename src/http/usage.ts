@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { NO_TENANT } from '../tenants/queries.ts';
 import type { UsageCounts, Uses } from '../tenants/usage.ts';
-import { countedTenant } from './authentication.ts';
+import { countedTenant, type RequestContext } from './authentication.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -23,6 +24,15 @@ export function countUse(request: FastifyRequest, use: keyof Uses): void {
   request.uses[use]++;
 }
 
+/** Returns when the tenant was created that a request counts for, as far as that is known. */
+function createdAtOf(context: RequestContext | undefined): string | null {
+  if (context === undefined) return null;
+  const { principal, policy } = context;
+  if (policy.draftOf !== null) return principal.tenantCreatedAt ?? null;
+  // The request may have created the tenant.
+  return policy.createdAt === NO_TENANT ? null : policy.createdAt;
+}
+
 /** Adds what a request did to the usage of its tenant. */
 export const usageCounting = fp<{ counts: UsageCounts }>(
   async (app, { counts }) => {
@@ -32,7 +42,7 @@ export const usageCounting = fp<{ counts: UsageCounts }>(
       const { uses, context, logEntry } = request;
       // A rejected request has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
-      if (uses !== undefined && tenant !== undefined) counts.add(tenant, uses);
+      if (uses !== undefined && tenant !== undefined) counts.add(tenant, createdAtOf(context), uses);
       done();
     });
   },

@@ -8,12 +8,12 @@ export interface Mount {
   access: 'read_only' | 'read_write';
   /** What it is for, in words for the model; may be empty. */
   instructions: string;
-  /** Whether that tenant was deleted: a later tenant with its id is another one. */
-  isDeleted?: true | undefined;
+  /** When the mounted tenant was created. A later tenant with its id is another one, which the mount does not show. */
+  createdAt?: string | undefined;
 }
 
 /** A mount as operators see it. */
-export function shownMount({ isDeleted: _, ...mount }: Mount): Omit<Mount, 'isDeleted'> {
+export function shownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'createdAt'> {
   return mount;
 }
 

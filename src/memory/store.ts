@@ -159,8 +159,8 @@ export interface StoreOptions {
   origin: Origin;
   request?: RequestKey | undefined;
   /**
-   * When the tenant was created that the call is for; null for whichever tenant has the id. When the tenant was deleted since, the call
-   * fails with `tenant_replaced`, even if another one was created with the id.
+   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the tenant was deleted
+   * since, the call fails with `tenant_replaced`, even if another one was created with the id.
    */
   createdAt?: string | null | undefined;
   /** The tenant that stored results count for; by default the tenant itself. */

@@ -58,10 +58,11 @@ export class KnownKeys {
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
-    // `fetch` shares one lookup among concurrent requests.
+    // `fetch` shares one lookup among concurrent requests, also one that is forgotten meanwhile.
     this.#known = new LRUCache({
       max: CACHED_KEYS,
       ttl,
+      ignoreFetchAbort: true,
       fetchMethod: async (hash) => {
         const askedAt = performance.now();
         return knownKey(await keys.find(hash), askedAt);

@@ -6,7 +6,7 @@ import { storableText } from '../lib/text.ts';
 import { type Mount, mountPath, shownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
-import { findTenantQuery, lockTenantQuery, MOUNTS_IT, type TenantRow } from './queries.ts';
+import { findTenantQuery, lockTenantQuery, type TenantRow, tenantCreatedAtQuery } from './queries.ts';
 import { requireTenant } from './tenants.ts';
 
 /** How many mounts a tenant may have. A view of the root reads all of them. */
@@ -71,26 +71,34 @@ const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path
   'SELECT path FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
 );
 
+/** The tenant `$1` that was created at `$2`, as mounts name it. */
+const MOUNTED = "jsonb_build_object('tenant', $1::text, 'createdAt', $2::text)";
+/** Whether a row of `tenants` has a mount of that tenant. */
+const MOUNTS_IT = `mounts IS NOT NULL AND mounts @> jsonb_build_array(${MOUNTED})`;
+
 /** Who mounts a tenant: an operator's statement over all tenants. */
-const mountedByQuery = defineQuery<{ tenant: string; scope: string[] | null; limit: number }, MountedBy>(
+const mountedByQuery = defineQuery<
+  { tenant: string; createdAt: string; scope: string[] | null; limit: number },
+  MountedBy
+>(
   'mounted_by',
-  ['tenant', 'scope', 'limit'],
+  ['tenant', 'createdAt', 'scope', 'limit'],
   `
 SELECT t.id AS tenant, m.mount ->> 'name' AS name, m.mount ->> 'access' AS access
 FROM tenants AS t, jsonb_array_elements(t.mounts) AS m (mount)
-WHERE t.${MOUNTS_IT} AND m.mount ->> 'tenant' = $1::text AND NOT m.mount ? 'isDeleted' AND ($2::text[] IS NULL OR t.id = ANY ($2::text[]))
-ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $3::bigint
+WHERE t.${MOUNTS_IT} AND m.mount @> ${MOUNTED} AND ($3::text[] IS NULL OR t.id = ANY ($3::text[]))
+ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $4::bigint
 `,
 );
 
 /** Makes all mounts of a tenant show another one. Returns the tenants that have them. */
-const moveMountsQuery = defineQuery<{ tenant: string; to: string }, { id: string }>(
+const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: string }, { id: string }>(
   'move_mounts',
-  ['tenant', 'to'],
+  ['tenant', 'createdAt', 'to'],
   `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
-    CASE WHEN m.mount ->> 'tenant' = $1::text AND NOT m.mount ? 'isDeleted' THEN jsonb_set(m.mount, '{tenant}', to_jsonb($2::text)) ELSE m.mount END ORDER BY m.i
+    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($3::text)) ELSE m.mount END ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${MOUNTS_IT} RETURNING id
 `,
@@ -111,7 +119,7 @@ export type MountStatus = 'ok' | 'suspended' | 'missing' | 'name_taken';
 export async function setMount(database: Database, tenant: string, mount: Mount): Promise<Mount | undefined> {
   if (mount.tenant === tenant) throw new ServiceError('mounts_itself', tenant);
   await requireTenant(database, tenant);
-  await requireTenant(database, mount.tenant);
+  const { createdAt } = await requireTenant(database, mount.tenant);
   return changeMounts(database, tenant, async (query, mounts) => {
     const before = mounts.find(({ name }) => name === mount.name);
     const others = mounts.filter(({ name }) => name !== mount.name);
@@ -120,7 +128,7 @@ export async function setMount(database: Database, tenant: string, mount: Mount)
     const taken = await query(findEntriesQuery, { tenant, paths: [path] });
     if (before === undefined && taken.rows.length > 0)
       throw new ServiceError('mount_name_taken', tenant, path);
-    return { mounts: [...others, mount], result: before };
+    return { mounts: [...others, { ...mount, createdAt }], result: before };
   });
 }
 
@@ -132,7 +140,7 @@ export function removeMount(database: Database, tenant: string, name: string): P
   return changeMounts(database, tenant, async (_, mounts) => {
     const mount = mounts.find((each) => each.name === name);
     if (mount === undefined) throw new ServiceError('no_such_mount', tenant, name);
-    return { mounts: mounts.filter((each) => each !== mount), result: mount };
+    return { mounts: mounts.filter((each) => each !== mount), result: shownMount(mount) };
   });
 }
 
@@ -150,7 +158,7 @@ export async function mountStatuses(
   return mounts.map((own, i) => {
     const mount = shownMount(own);
     const row = rows[i]?.rows[0];
-    if (row === undefined || own.isDeleted) return { ...mount, status: 'missing' };
+    if (row === undefined || row.createdAt !== own.createdAt) return { ...mount, status: 'missing' };
     if (row.suspendedAt !== null) return { ...mount, status: 'suspended' };
     return { ...mount, status: hidden.has(mountPath(mount)) ? 'name_taken' : 'ok' };
   });
@@ -166,7 +174,9 @@ export async function mountedBy(
   tenant: string,
   { scope, limit }: { scope: string[] | null; limit: number },
 ): Promise<{ mounts: MountedBy[]; more: boolean }> {
-  const { rows } = await query(mountedByQuery, { tenant, scope, limit: limit + 1 });
+  const [row] = (await query(tenantCreatedAtQuery, { tenant })).rows;
+  if (row === undefined) return { mounts: [], more: false };
+  const { rows } = await query(mountedByQuery, { tenant, ...row, scope, limit: limit + 1 });
   return { mounts: rows.slice(0, limit), more: rows.length > limit };
 }
 
@@ -204,12 +214,14 @@ export async function copyMounts(
 }
 
 /**
- * Makes the mounts of a tenant that is renamed show it under its new id.
+ * Makes the mounts of a tenant that was renamed, and is as old as before, show it under its new id.
  *
  * @returns the tenants that have these mounts
  */
 export async function moveMounts(query: QueryExecutor, tenant: string, to: string): Promise<string[]> {
-  const { rows } = await query(moveMountsQuery, { tenant, to });
+  const [row] = (await query(tenantCreatedAtQuery, { tenant: to })).rows;
+  if (row === undefined) return [];
+  const { rows } = await query(moveMountsQuery, { tenant, ...row, to });
   return rows.map(({ id }) => id).sort();
 }
 

@@ -5,7 +5,7 @@ import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import type { Mount } from '../memory/mount.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import type { TenantRow } from './queries.ts';
+import { NO_TENANT, type TenantRow } from './queries.ts';
 import { createLookupLimiter } from './request-limiter.ts';
 import type { EffectiveSettings, TenantSettings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
@@ -19,7 +19,7 @@ export interface TenantPolicy
   mounts: readonly Mount[];
   /** The tenant of which this one is a draft; null for any other tenant. */
   draftOf: string | null;
-  /** When the tenant was created; null for one that does not exist yet. Another tenant may have had its id before. */
+  /** When the tenant was created, or `NO_TENANT`; null for whichever tenant has the id. Another tenant may have had it before. */
   createdAt: string | null;
 }
 
@@ -48,7 +48,8 @@ export class TenantPolicyCache {
     this.#cache = new LRUCache({
       max: CACHED_TENANTS,
       ttl: config.AUTH_CACHE_SECONDS * 1000,
-      // Concurrent requests share a lookup.
+      // A lookup that is forgotten meanwhile is still a result for the requests that share it.
+      ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
         const row = await lookups.run(ip, () => tenants.find(tenant));
         return { row, policy: row ? this.#policyOf(row) : this.#defaults };
@@ -111,7 +112,7 @@ export class TenantPolicyCache {
       createExisting,
       mounts,
       draftOf,
-      createdAt: createdAt ?? null,
+      createdAt: createdAt ?? NO_TENANT,
     };
   }
 }

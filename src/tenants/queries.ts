@@ -46,28 +46,14 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
+/** In the place of the time when a tenant was created: there is no tenant with the id. A time for Postgres, before all others. */
+export const NO_TENANT = '-infinity';
+
 /** When a tenant was created. */
 export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
   'tenant_created_at',
   ['tenant'],
   `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $1`,
-);
-
-/** Whether a row of `tenants` has a mount of `$1`, deleted or not. */
-export const MOUNTS_IT =
-  "mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $1::text))";
-
-/** Marks the mounts of a tenant that is deleted. */
-export const markMountsQuery = defineQuery<{ tenant: string }>(
-  'mark_mounts',
-  ['tenant'],
-  `
-UPDATE tenants SET mounts = (
-  SELECT jsonb_agg(
-    CASE WHEN m.mount ->> 'tenant' = $1::text THEN m.mount || '{"isDeleted": true}' ELSE m.mount END ORDER BY m.i
-  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
-) WHERE ${MOUNTS_IT}
-`,
 );
 
 /** Creates a tenant. `count` is 0 when it exists already. */

@@ -20,17 +20,19 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
 /**
  * The keys of a request that writes to a memory which the caller's mounts. `own` is stored for the caller, and says in which memory the
  * write ends, so that the key cannot be used for another memory; `mounted` is stored with the write itself, for this caller only.
+ *
+ * @param tenants the ID of each, and when it was created: a later tenant with the ID has keys of its own
  */
 export function mountedRequestKeys(
   key: string,
   input: Record<string, unknown>,
-  { caller, mounted }: { caller: string; mounted: string },
+  { caller, mounted }: Record<'caller' | 'mounted', [tenant: string, createdAt: string | null]>,
 ): { own: RequestKey; mounted: RequestKey } {
   const { keyHash, requestHash } = requestKey(key, input);
   return {
     // The prefixes keep them apart from those of other writes, whatever keys callers choose.
-    own: { keyHash, requestHash: `mounted:${sha256(mounted)}` },
-    mounted: { keyHash: `via:${sha256(JSON.stringify([caller, key]))}`, requestHash },
+    own: { keyHash, requestHash: `mounted:${sha256(JSON.stringify(mounted))}` },
+    mounted: { keyHash: `via:${sha256(JSON.stringify([...caller, key]))}`, requestHash },
   };
 }
 

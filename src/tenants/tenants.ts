@@ -15,7 +15,7 @@ import {
   lastKeyUseQuery,
   listDraftTenantsQuery,
   lockTenantQuery,
-  markMountsQuery,
+  NO_TENANT,
   setTenantQuery,
   suspendDraftsQuery,
   suspendTenantQuery,
@@ -203,8 +203,8 @@ function lowerLimit(own: number | null, other: number | null): number | null {
 /**
  * Checks, after something of a tenant was read, that this was the tenant that was created then.
  *
- * @param createdAt null: any tenant
- * @throws ServiceError when that tenant does not exist any more
+ * @param createdAt null: any tenant; `NO_TENANT`: none
+ * @throws ServiceError when that tenant does not exist any more, or there is a tenant now
  */
 export async function requireSameTenant(
   { query }: Pick<Database, 'query'>,
@@ -213,7 +213,7 @@ export async function requireSameTenant(
 ): Promise<void> {
   if (createdAt === null) return;
   const [row] = (await query(tenantCreatedAtQuery, { tenant })).rows;
-  if (row?.createdAt !== createdAt) throw new ServiceError('tenant_replaced', tenant);
+  if ((row?.createdAt ?? NO_TENANT) !== createdAt) throw new ServiceError('tenant_replaced', tenant);
 }
 
 /** @throws ServiceError when there is no such tenant. */
@@ -237,8 +237,6 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
   await eraseData(query, tenant, erased);
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(changeScopesQuery, { tenant, to: null });
-  // Last: writes to the tenants that mount it wait from here on.
-  await query(markMountsQuery, { tenant });
   return erased;
 }
 

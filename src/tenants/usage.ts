@@ -57,13 +57,14 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** Adds uses to a day of a tenant, with its current sizes; does nothing if the tenant does not exist. */
-export const recordUsageQuery = defineQuery<{ tenant: string; day: string } & Uses>(
+/** Adds uses to a day of the tenant that was created at `createdAt` (null: any), with its current sizes; does nothing if it does not exist. */
+export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
-  ['tenant', 'day', 'reads', 'writes', 'refused'],
+  ['tenant', 'day', 'reads', 'writes', 'refused', 'createdAt'],
   `
 INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT id, $2::text::date, file_count, byte_count, history_bytes, $3::bigint, $4::bigint, $5::bigint FROM tenants WHERE id = $1
+SELECT id, $2::text::date, file_count, byte_count, history_bytes, $3::bigint, $4::bigint, $5::bigint FROM tenants
+WHERE id = $1 AND ($6::text::timestamptz IS NULL OR created_at = $6::text::timestamptz)
 ON CONFLICT (tenant_id, day) DO UPDATE SET
   files = excluded.files, bytes = excluded.bytes, history_bytes = excluded.history_bytes,
   reads = u.reads + excluded.reads, writes = u.writes + excluded.writes, refused = u.refused + excluded.refused
@@ -102,6 +103,8 @@ const MAX_TENANTS = 100_000;
 
 interface Counted extends Uses {
   tenant: string;
+  /** When the tenant was created: a later one with its id is another one. Null: not known, or it did not exist yet. */
+  createdAt: string | null;
   /** `2026-11-23`, by UTC. */
   day: string;
 }
@@ -127,8 +130,8 @@ export class UsageCounts {
     this.#database = database;
   }
 
-  add(tenant: string, uses: Uses): void {
-    this.#add({ tenant, day: dayOf(new Date()), ...uses });
+  add(tenant: string, createdAt: string | null, uses: Uses): void {
+    this.#add({ tenant, createdAt, day: dayOf(new Date()), ...uses });
   }
 
   /** Writes what was counted. */
@@ -144,7 +147,7 @@ export class UsageCounts {
 
   #add(counted: Counted): void {
     // A tenant ID has no slash.
-    this.#counts.add(`${counted.day}/${counted.tenant}`, counted);
+    this.#counts.add(`${counted.day}/${counted.tenant}/${counted.createdAt}`, counted);
   }
 
   /** One statement a tenant: on Citus, each is on another shard. */

@@ -51,7 +51,6 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'most_active_tenants',
   'mounted_by',
   'move_mounts',
-  'mark_mounts',
 ]);
 
 /** A key is found by its hash before its tenant is known. Operators list and revoke keys. */

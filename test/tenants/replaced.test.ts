@@ -119,7 +119,6 @@ describeService(
     it('has its own settings at once, and not the mounts of the earlier one', async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
-      const { key: serviceKey } = await makeKey(service(), {});
       const shared = freshTenant('shared');
       await tenants().create(shared);
       await setMount(service().database, tenant, {
@@ -128,16 +127,93 @@ describeService(
         access: 'read_write',
         instructions: '',
       });
-      const asService = async (input: object) =>
-        (await service().execute(input, { headers: bearer(serviceKey), tenant })).content;
-      expect(await asService(cmd.view('/memories'))).toContain('/memories/team');
+      const send = await asService();
+      expect(await send(tenant, cmd.view('/memories'))).toContain('/memories/team');
       await tenants().delete(tenant);
       await createAgain(tenant);
       await tenants().set(tenant, { secrets: 'reject' });
-      const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');
-      expect(await asService(cmd.create('/memories/token.md', token))).toContain('github_token');
+      expect(await send(tenant, cmd.create('/memories/token.md', token))).toContain('github_token');
       expect((await contents(tenant)).map(({ path }) => path)).toStrictEqual([secret]);
-      expect(await asService(cmd.view('/memories'))).not.toContain('/memories/team');
+      expect(await send(tenant, cmd.view('/memories'))).not.toContain('/memories/team');
+    });
+
+    const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');
+    /** Makes calls with one service key for any tenant. */
+    const asService = async () => {
+      const { key } = await makeKey(service(), {});
+      return async (tenant: string, input: object, more: Record<string, string> = {}) =>
+        (await service().execute(input, { headers: { ...bearer(key), ...more }, tenant })).content;
+    };
+
+    it('has its own settings at once when its absence was cached', async () => {
+      const send = await asService();
+      const [written, read] = [freshTenant('absent'), freshTenant('absent')];
+      for (const tenant of [written, read]) {
+        await send(tenant, cmd.view('/memories'));
+        await tenants().create(tenant);
+      }
+      await tenants().set(written, { secrets: 'reject' });
+      expect(await send(written, cmd.create('/memories/token.md', token))).toContain('github_token');
+      expect(await contents(written)).toStrictEqual([]);
+      const mount = { name: 'team', tenant: written, access: 'read_only', instructions: '' } as const;
+      await setMount(service().database, read, mount);
+      expect(await send(read, cmd.view('/memories'))).toContain('/memories/team');
+    });
+
+    it('takes all writes that arrive together for a tenant that they create', async () => {
+      const send = await asService();
+      const tenant = freshTenant('absent');
+      await send(tenant, cmd.view('/memories'));
+      const paths = ['/memories/0.md', '/memories/1.md', '/memories/2.md'];
+      expect(await Promise.all(paths.map((path) => send(tenant, cmd.create(path, 'x'))))).toStrictEqual(
+        paths.map((path) => `File created successfully at: ${path}`),
+      );
+    });
+
+    describe('that was mounted', () => {
+      const team = '/memories/team';
+      /** A tenant with a mount that it has just used. */
+      const mounting = async (send: Awaited<ReturnType<typeof asService>>) => {
+        const [own, mounted] = [freshTenant('mounting'), freshTenant('mounted')];
+        for (const id of [own, mounted]) await tenants().create(id);
+        await mountTeam(own, mounted);
+        const headers = { 'idempotency-key': `key-of-${own}` };
+        const create = () => send(own, cmd.create(`${team}/file.md`, 'x'), headers);
+        expect(await create()).toBe(`File created successfully at: ${team}/file.md`);
+        return { own, mounted, create };
+      };
+      const mountTeam = (own: string, tenant: string) =>
+        setMount(service().database, own, { name: 'team', tenant, access: 'read_write', instructions: '' });
+
+      it('is not shown by the cached mount of the earlier one', async () => {
+        const send = await asService();
+        const { own, mounted } = await mounting(send);
+        await tenants().delete(mounted);
+        await createAgain(mounted);
+        const missing = `${team} is not available: the memory mounted there does not exist.`;
+        expect(await send(own, cmd.view(`${team}/secret.md`))).toContain(missing);
+        expect(await send(own, cmd.view('/memories'))).not.toContain('secret.md');
+        expect(await send(own, cmd.create(`${team}/more.md`, 'x'))).toContain(missing);
+      });
+
+      it('gives a later tenant with the id of its user no stored result of the earlier one', async () => {
+        const send = await asService();
+        const { own, mounted, create } = await mounting(send);
+        await tenants().delete(own);
+        await tenants().create(own);
+        await mountTeam(own, mounted);
+        expect(await create()).toBe(`Error: File ${team}/file.md already exists`);
+      });
+    });
+
+    it('is not counted the uses of the earlier one', async () => {
+      const { tenant } = await used();
+      await tenants().delete(tenant);
+      await createAgain(tenant);
+      await service().app.usageCounts.flush();
+      expect(
+        await service().query('SELECT day FROM tenant_usage WHERE tenant_id = $1', [tenant]),
+      ).toStrictEqual([]);
     });
 
     it('gets no draft with the memory of the earlier one', async () => {

@@ -127,7 +127,7 @@ describeService(
       expect(await days(renamed, '?since=2026-03-01')).toMatchObject([{ day: '2026-03-01', reads: 5 }]);
       await new Tenants(service().database).delete(renamed);
       // What is counted of a tenant that is gone is dropped.
-      service().app.usageCounts.add(renamed, { reads: 1, writes: 0, refused: 0 });
+      service().app.usageCounts.add(renamed, null, { reads: 1, writes: 0, refused: 0 });
       await service().app.usageCounts.flush();
       const left = 'SELECT day FROM tenant_usage WHERE tenant_id IN ($1::text, $2::text)';
       expect(await service().query(left, [tenant, renamed])).toStrictEqual([]);
@@ -143,9 +143,9 @@ describeService(
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
         vi.setSystemTime('2026-03-01T23:59:59.999Z');
-        counts.add(tenant, { reads: 1, writes: 0, refused: 0 });
+        counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
         vi.setSystemTime('2026-03-02T00:00:00Z');
-        counts.add(tenant, { reads: 2, writes: 0, refused: 0 });
+        counts.add(tenant, null, { reads: 2, writes: 0, refused: 0 });
         vi.useRealTimers();
         await counts.close();
         expect(await days(tenant, '?since=2026-03-01')).toMatchObject([
@@ -163,9 +163,9 @@ describeService(
         ...database,
         query: (...call) => (isAway ? Promise.reject(new Error('away')) : database.query(...call)),
       });
-      counts.add(tenant, { reads: 1, writes: 0, refused: 0 });
+      counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
       await counts.flush();
-      counts.add(tenant, { reads: 1, writes: 0, refused: 0 });
+      counts.add(tenant, null, { reads: 1, writes: 0, refused: 0 });
       isAway = false;
       await counts.close();
       expect(await days(tenant)).toMatchObject([{ reads: 2 }]);

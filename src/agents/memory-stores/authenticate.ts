@@ -43,7 +43,7 @@ export function identifyForStore(
     const policy = policies.policyFor(limited, { autoCreate: limited === ALL_STORES, ip: request.ip });
     return mapMaybePromise(policy, (found) => ({
       principal: { tenant, tenantCreatedAt, actor, access, autoCreate: false, proposesAs },
-      policy: found,
+      policy: limited === tenant ? found : { ...found, createdAt: null },
     }));
   });
 }

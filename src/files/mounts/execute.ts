@@ -179,7 +179,10 @@ async function executeMounted(
   if (typeof policy === 'string') return failure(mountUnavailable(seenAt, policy));
   const keys =
     idempotencyKey !== undefined && command?.access === 'write'
-      ? mountedRequestKeys(idempotencyKey, input, { caller: principal.tenant, mounted: mount.tenant })
+      ? mountedRequestKeys(idempotencyKey, input, {
+          caller: [principal.tenant, call.policy.createdAt],
+          mounted: [mount.tenant, policy.createdAt],
+        })
       : undefined;
   const inner = memory.forTenant(mount.tenant, {
     autoCreate: false,

@@ -10,13 +10,20 @@ import type { TenantPolicy, TenantPolicyCache } from '../../tenants/policy-cache
  * @throws ServiceError 503 when too many lookups wait
  */
 export async function mountedPolicy(
-  { tenant, isDeleted }: Mount,
-  policies: Pick<TenantPolicyCache, 'policyFor'>,
+  { tenant, createdAt }: Mount,
+  policies: Pick<TenantPolicyCache, 'policyFor' | 'forget'>,
   ip: string,
 ): Promise<TenantPolicy | Unavailable> {
-  if (isDeleted) return 'missing';
+  const isShown = (policy: TenantPolicy) => createdAt === undefined || createdAt === policy.createdAt;
   try {
-    return await policies.policyFor(tenant, { autoCreate: false, ip });
+    const cached = await policies.policyFor(tenant, { autoCreate: false, ip });
+    if (isShown(cached)) return cached;
+    // Times of one format sort as text.
+    if (cached.createdAt !== null && cached.createdAt > (createdAt ?? '')) return 'missing';
+    // The mount is newer than the policy.
+    policies.forget(tenant);
+    const policy = await policies.policyFor(tenant, { autoCreate: false, ip });
+    return isShown(policy) ? policy : 'missing';
   } catch (error) {
     if (hasReason(error, 'tenant_suspended')) return 'suspended';
     if (hasReason(error, 'unknown_tenant')) return 'missing';
