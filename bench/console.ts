@@ -7,10 +7,10 @@ import { gzipSync } from 'node:zlib';
 import { loadConfig } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open.ts';
+import { parseQuery } from '../src/database/query.ts';
 import { Tenants } from '../src/tenants/tenants.ts';
 import { launchChromium } from '../test/support/chromium.ts';
 import { buildConsole, createAdminKey, startConsole } from '../test/support/console.ts';
-import { testQuery } from '../test/support/query.ts';
 import { fillVastMemory, LAYOUTS } from '../test/support/vast-memory.ts';
 
 const ROUNDS = 3;
@@ -32,7 +32,7 @@ const database = await openDatabase(
   }),
 );
 await migrate(database);
-const run = (text: string) => database.query(testQuery(text, [], text), {});
+const run = (text: string) => database.query(parseQuery(text, text), {});
 for (const tenant of ['flat', 'nested'] as const) {
   await new Tenants(database).create(tenant);
   await fillVastMemory(run, tenant, tenant);

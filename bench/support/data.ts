@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/database/database.ts';
-import { testQuery } from '../../test/support/query.ts';
+import { parseQuery } from '../../src/database/query.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -40,11 +40,11 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
   const run = (name: string, sql: string, params: Record<string, string | number>) =>
-    database.query(testQuery(`seed_${name}`, Object.keys(params), sql), params);
-  const all = `generate_series(0, $1::integer - 1) AS t (i)`;
+    database.query(parseQuery(`seed_${name}`, sql), params);
+  const all = `generate_series(0, $tenants::integer - 1) AS t (i)`;
   await run(
     'tenants',
-    `INSERT INTO tenants (id, file_count, byte_count) SELECT 't' || i, $2::bigint, $3::bigint FROM ${all}`,
+    `INSERT INTO tenants (id, file_count, byte_count) SELECT 't' || i, $files::bigint, $bytes::bigint FROM ${all}`,
     { tenants, files: FILES_PER_TENANT, bytes: BYTES_PER_TENANT },
   );
   await run(
@@ -55,15 +55,15 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   await run(
     'directories',
     `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
-     SELECT 't' || i, '/memories/d' || d, '/memories', 'dir', now() FROM ${all}, generate_series(0, $2::integer - 1) AS d`,
+     SELECT 't' || i, '/memories/d' || d, '/memories', 'dir', now() FROM ${all}, generate_series(0, $directories::integer - 1) AS d`,
     { tenants, directories: DIRECTORIES },
   );
   await run(
     'files',
     `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
      SELECT 't' || i, '/memories/d' || d || '/f' || f || '.md', '/memories/d' || d, 'file',
-            CASE WHEN f = 0 THEN $4::text ELSE $5::text END, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
-     FROM ${all}, generate_series(0, $2::integer - 1) AS d, generate_series(0, $3::integer - 1) AS f`,
+            CASE WHEN f = 0 THEN $large::text ELSE $small::text END, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
+     FROM ${all}, generate_series(0, $directories::integer - 1) AS d, generate_series(0, $files::integer - 1) AS f`,
     { tenants, directories: DIRECTORIES, files: FILES_PER_DIRECTORY, large, small },
   );
   await run('vacuum', 'VACUUM ANALYZE', {});

@@ -20,22 +20,20 @@ import {
 /** What an archive says about a whole history. */
 export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
   'read_manifest',
-  ['tenant'],
   `
 SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete_since,
-  (SELECT count(*) FROM memory_versions AS v WHERE v.tenant_id = $1)::float8 AS versions,
-  (SELECT count(*) FROM memory_directories AS d WHERE d.tenant_id = $1)::float8 AS directories
-FROM tenants WHERE id = $1
+  (SELECT count(*) FROM memory_versions AS v WHERE v.tenant_id = $tenant)::float8 AS versions,
+  (SELECT count(*) FROM memory_directories AS d WHERE d.tenant_id = $tenant)::float8 AS directories
+FROM tenants WHERE id = $tenant
 `,
 );
 
 /** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
 export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(
   'export_heads',
-  ['tenant', 'after', 'limit'],
   `
 SELECT ${COLUMNS} FROM (
-  SELECT * FROM memory_heads WHERE tenant_id = $1 AND path > $2 ORDER BY path LIMIT $3
+  SELECT * FROM memory_heads WHERE tenant_id = $tenant AND path > $after ORDER BY path LIMIT $limit
 ) AS v
 ORDER BY v.path
 `,
@@ -50,18 +48,17 @@ export const exportVersionsQuery = defineQuery<
   VersionRow & KeptContent & { needsWhole: boolean }
 >(
   'export_versions',
-  ['tenant', 'before', 'limit', 'bytes'],
   `
 SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.content AS "keptContent",
   v.splice_start IS NOT NULL AND NOT EXISTS (
-    SELECT FROM versions AS newer WHERE newer.tenant_id = $1 AND newer.memory_id = v.memory_id AND newer.id > v.id
+    SELECT FROM versions AS newer WHERE newer.tenant_id = $tenant AND newer.memory_id = v.memory_id AND newer.id > v.id
   ) AS "needsWhole"
 FROM (
   SELECT page.*, NULL::text AS live_content,
     sum(COALESCE(octet_length(content), 0)) OVER (ORDER BY id DESC) - COALESCE(octet_length(content), 0) AS before
-  FROM (SELECT * FROM versions WHERE tenant_id = $1 AND id < $2::text::uuid ORDER BY id DESC LIMIT $3) AS page
+  FROM (SELECT * FROM versions WHERE tenant_id = $tenant AND id < $before::text::uuid ORDER BY id DESC LIMIT $limit) AS page
 ) AS v
-WHERE v.before < $4::bigint ORDER BY v.id DESC
+WHERE v.before < $bytes::bigint ORDER BY v.id DESC
 `,
 );
 
@@ -78,10 +75,9 @@ export const exportPresentDirectoriesQuery = defineQuery<
   DirectoryRow
 >(
   'export_present_directories',
-  ['tenant', 'after', 'limit'],
   `
 SELECT dir_path AS path, ${time('changed_at')} AS created_at, NULL AS removed_at FROM entries
-WHERE tenant_id = $1 AND dir_path > $2 ORDER BY dir_path LIMIT $3
+WHERE tenant_id = $tenant AND dir_path > $after ORDER BY dir_path LIMIT $limit
 `,
 );
 
@@ -91,10 +87,9 @@ export const exportPastDirectoriesQuery = defineQuery<
   DirectoryRow
 >(
   'export_past_directories',
-  ['tenant', 'after', 'afterTime', 'limit'],
   `
 SELECT path, ${time('created_at')} AS created_at, ${time('removed_at')} AS removed_at FROM past_directories
-WHERE tenant_id = $1 AND (path, removed_at) > ($2, $3::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $4
+WHERE tenant_id = $tenant AND (path, removed_at) > ($after, $afterTime::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
 `,
 );
 
@@ -200,13 +195,12 @@ const exportFilesQuery = defineQuery<
   ExportedFileRow
 >(
   'export_files',
-  ['tenant', 'after', 'limit', 'bytes', 'path'],
   `
 SELECT path, content, modified FROM (
   SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
-  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 AND memory_in_subtree(path, $5) ORDER BY path LIMIT $3
+  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path) ORDER BY path LIMIT $limit
 ) AS page
-WHERE before < $4::bigint ORDER BY path
+WHERE before < $bytes::bigint ORDER BY path
 `,
 );
 
@@ -221,10 +215,9 @@ const exportDirectoriesQuery = defineQuery<
   ExportedDirectoryRow
 >(
   'export_directories',
-  ['tenant', 'before', 'limit', 'path'],
   `
 SELECT dir_path AS path, ${SECONDS} FROM entries
-WHERE tenant_id = $1 AND dir_path < $2 AND memory_in_subtree(dir_path, $4) ORDER BY dir_path DESC LIMIT $3
+WHERE tenant_id = $tenant AND dir_path < $before AND memory_in_subtree(dir_path, $path) ORDER BY dir_path DESC LIMIT $limit
 `,
 );
 
@@ -233,7 +226,6 @@ WHERE tenant_id = $1 AND dir_path < $2 AND memory_in_subtree(dir_path, $4) ORDER
  */
 const waitForReaderQuery = defineQuery<Record<string, never>>(
   'wait_for_reader',
-  [],
   "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
 );
 

@@ -11,7 +11,7 @@ import {
 
 // The following are for a tenant that had neither and has been locked. Rows go as a JSON array.
 
-const VERSIONS = `json_to_recordset($2::text::json) AS v (
+const VERSIONS = `json_to_recordset($rows::text::json) AS v (
   id uuid, memory_id uuid, operation text, path text, sha256 text, size_bytes integer, created_at timestamptz,
   superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb,
   splice_start integer, splice_length integer, content text
@@ -22,13 +22,12 @@ const HAS_ITS_TIME = 'left(v.id::text, 18) = left(memory_first_id(v.created_at):
 /** Makes imported files the versions that they were. Returns the ids of those whose content is that of the version. */
 export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_heads',
-  ['tenant', 'rows'],
   `
 UPDATE entries AS e SET
   version = v.id, memory_id = v.memory_id, operation = v.operation, changed_at = v.created_at, origin = v.origin,
   created_at = v.created_at
 FROM ${VERSIONS}
-WHERE e.tenant_id = $1 AND e.path = v.path AND e.kind = 'file' AND ${HAS_ITS_TIME}
+WHERE e.tenant_id = $tenant AND e.path = v.path AND e.kind = 'file' AND ${HAS_ITS_TIME}
   AND (v.sha256 IS NULL OR v.sha256 = encode(memory_sha256(e.content), 'hex'))
 RETURNING v.id
 `,
@@ -37,14 +36,13 @@ RETURNING v.id
 /** Makes superseded versions. Returns the ids of those that were not there. */
 export const importVersionsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_versions',
-  ['tenant', 'rows'],
   `
 INSERT INTO versions AS made (
   tenant_id, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
   created_at, superseded_at, origin, redacted_at, redacted_by, bytes
 )
-SELECT $1, v.id, v.memory_id, v.operation, v.path, v.size_bytes, decode(v.sha256, 'hex'), v.splice_start, v.splice_length, v.content,
-  v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by, memory_version_bytes($1, v.path, v.origin, v.content)
+SELECT $tenant, v.id, v.memory_id, v.operation, v.path, v.size_bytes, decode(v.sha256, 'hex'), v.splice_start, v.splice_length, v.content,
+  v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by, memory_version_bytes($tenant, v.path, v.origin, v.content)
 FROM ${VERSIONS}
 WHERE ${HAS_ITS_TIME}
 ON CONFLICT (tenant_id, id) DO NOTHING
@@ -55,11 +53,10 @@ RETURNING made.id
 /** Files are as old as their oldest version. */
 export const importCreationTimesQuery = defineQuery<{ tenant: string }>(
   'import_creation_times',
-  ['tenant'],
   `
 UPDATE entries AS e SET created_at = oldest.created_at
-FROM (SELECT memory_id, min(created_at) AS created_at FROM versions WHERE tenant_id = $1 GROUP BY memory_id) AS oldest
-WHERE e.tenant_id = $1 AND e.memory_id = oldest.memory_id
+FROM (SELECT memory_id, min(created_at) AS created_at FROM versions WHERE tenant_id = $tenant GROUP BY memory_id) AS oldest
+WHERE e.tenant_id = $tenant AND e.memory_id = oldest.memory_id
 `,
 );
 
@@ -69,10 +66,9 @@ export const listPastFilesQuery = defineQuery<
   { memoryId: string }
 >(
   'list_past_files',
-  ['tenant', 'after', 'limit'],
   `
-SELECT DISTINCT memory_id AS "memoryId" FROM versions WHERE tenant_id = $1 AND memory_id > $2::text::uuid
-ORDER BY memory_id LIMIT $3
+SELECT DISTINCT memory_id AS "memoryId" FROM versions WHERE tenant_id = $tenant AND memory_id > $after::text::uuid
+ORDER BY memory_id LIMIT $limit
 `,
 );
 
@@ -82,10 +78,9 @@ export const readPastContentsQuery = defineQuery<
   { id: string; isRight: boolean; content: string | null }
 >(
   'read_past_contents',
-  ['tenant', 'memoryId', 'before', 'bytes', 'withContents'],
   `
 SELECT id, is_right AS "isRight", content
-FROM memory_past_contents($1, $2::text::uuid, $3::text::uuid, $4::bigint, $5::boolean)
+FROM memory_past_contents($tenant, $memoryId::text::uuid, $before::text::uuid, $bytes::bigint, $withContents::boolean)
 `,
 );
 
@@ -97,27 +92,24 @@ export const replaceContentQuery = defineQuery<{
   content: string;
 }>(
   'replace_content',
-  ['tenant', 'memoryId', 'version', 'content'],
-  'SELECT memory_replace_content($1, $2::text::uuid, $3::text::uuid, $4)',
+  'SELECT memory_replace_content($tenant, $memoryId::text::uuid, $version::text::uuid, $content)',
 );
 
 const DIRECTORIES =
-  'json_to_recordset($2::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';
+  'json_to_recordset($rows::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';
 
 /** Dates directories that are there. */
 export const importDirectoryTimesQuery = defineQuery<{ tenant: string; rows: string }>(
   'import_directory_times',
-  ['tenant', 'rows'],
-  `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $1 AND e.dir_path = d.path`,
+  `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $tenant AND e.dir_path = d.path`,
 );
 
 /** Returns the paths of those that were not there. */
 export const importPastDirectoriesQuery = defineQuery<{ tenant: string; rows: string }, { path: string }>(
   'import_past_directories',
-  ['tenant', 'rows'],
   `
 INSERT INTO past_directories AS made (tenant_id, path, created_at, removed_at)
-SELECT $1, d.path, d.created_at, d.removed_at FROM ${DIRECTORIES}
+SELECT $tenant, d.path, d.created_at, d.removed_at FROM ${DIRECTORIES}
 ON CONFLICT (tenant_id, path, removed_at) DO NOTHING
 RETURNING made.path
 `,
@@ -126,45 +118,43 @@ RETURNING made.path
 /** Counts an imported history, and lets later changes come after it. */
 export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string; since: string }>(
   'count_history',
-  ['tenant', 'createdAt', 'since'],
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
-  created_at = LEAST(created_at, $2::timestamptz), history_since = $3::timestamptz,
+  created_at = LEAST(created_at, $createdAt::timestamptz), history_since = $since::timestamptz,
   last_change_at = GREATEST(
-    last_change_at, $3::timestamptz,
-    (SELECT max(GREATEST(v.created_at, v.superseded_at)) FROM memory_versions AS v WHERE v.tenant_id = $1),
-    (SELECT max(GREATEST(d.created_at, d.removed_at)) FROM memory_directories AS d WHERE d.tenant_id = $1)
+    last_change_at, $since::timestamptz,
+    (SELECT max(GREATEST(v.created_at, v.superseded_at)) FROM memory_versions AS v WHERE v.tenant_id = $tenant),
+    (SELECT max(GREATEST(d.created_at, d.removed_at)) FROM memory_directories AS d WHERE d.tenant_id = $tenant)
   )
-WHERE id = $1
+WHERE id = $tenant
 `,
 );
 
 /** What is wrong with an imported history, as the end of a sentence, and where. Nothing when all is well. */
 export const findDamageQuery = defineQuery<{ tenant: string }, { what: string; at: string }>(
   'find_damage',
-  ['tenant'],
   `
 SELECT * FROM (
   SELECT 'is there twice' AS what, 'the version ' || id AS at FROM (
-    SELECT v.id FROM versions AS v WHERE v.tenant_id = $1
-    INTERSECT SELECT e.version FROM entries AS e WHERE e.tenant_id = $1
+    SELECT v.id FROM versions AS v WHERE v.tenant_id = $tenant
+    INTERSECT SELECT e.version FROM entries AS e WHERE e.tenant_id = $tenant
   ) AS twice
   UNION ALL
   SELECT 'is not over when the next one of its file begins', 'the version ' || id FROM (
     SELECT v.id, v.superseded_at, lead(v.created_at) OVER (PARTITION BY v.memory_id ORDER BY v.created_at, v.superseded_at) AS next
-    FROM memory_versions AS v WHERE v.tenant_id = $1
+    FROM memory_versions AS v WHERE v.tenant_id = $tenant
   ) AS chained WHERE next < COALESCE(superseded_at, 'infinity')
   UNION ALL
   SELECT 'was two things at a time', 'the path ' || path FROM (
     SELECT path, until, lead(since) OVER (PARTITION BY path ORDER BY since, until) AS next FROM (
       SELECT v.path, v.created_at AS since, COALESCE(v.superseded_at, 'infinity') AS until FROM memory_versions AS v
-      WHERE v.tenant_id = $1 AND v.operation <> 'deleted' AND v.path IS NOT NULL
+      WHERE v.tenant_id = $tenant AND v.operation <> 'deleted' AND v.path IS NOT NULL
       UNION ALL
-      SELECT d.path, d.created_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d WHERE d.tenant_id = $1
+      SELECT d.path, d.created_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d WHERE d.tenant_id = $tenant
     ) AS things
   ) AS following WHERE next < until
   UNION ALL
-  SELECT 'is in the future', 'the time ' || last_change_at FROM tenants WHERE id = $1 AND last_change_at > now() + interval '1 day'
+  SELECT 'is in the future', 'the time ' || last_change_at FROM tenants WHERE id = $tenant AND last_change_at > now() + interval '1 day'
 ) AS damage ORDER BY what LIMIT 1
 `,
 );

@@ -20,11 +20,10 @@ export const importDirectoriesQuery = defineQuery<
   { path: string }
 >(
   'import_directories',
-  ['tenant', 'paths', 'modified', 'at'],
   `
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at, changed_at)
-SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz, $4::timestamptz
-FROM unnest($2::text[], $3::text[]) AS d (path, modified)
+SELECT $tenant, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz, $at::timestamptz
+FROM unnest($paths::text[], $modified::text[]) AS d (path, modified)
 ON CONFLICT (tenant_id, path) DO NOTHING
 RETURNING e.path
 `,
@@ -41,16 +40,15 @@ export const importFilesQuery = defineQuery<{
   origin: string;
 }>(
   'import_files',
-  ['tenant', 'paths', 'contents', 'versions', 'modified', 'at', 'origin'],
   `
 INSERT INTO entries AS e (
   tenant_id, path, parent_path, kind, content, version, memory_id, operation, updated_at, changed_at, origin
 )
-SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz, $6::timestamptz,
-  $7::text::jsonb
+SELECT $tenant, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz, $at::timestamptz,
+  $origin::text::jsonb
 FROM (
-  SELECT *, memory_version_id(memory_id_prefix($6::timestamptz), version::uuid) AS id
-  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS given (path, content, version, modified)
+  SELECT *, memory_version_id(memory_id_prefix($at::timestamptz), version::uuid) AS id
+  FROM unnest($paths::text[], $contents::text[], $versions::text[], $modified::text[]) AS given (path, content, version, modified)
 ) AS f
 `,
 );
@@ -58,11 +56,10 @@ FROM (
 /** Whether a tenant has neither files nor a history. */
 export const isUntouchedQuery = defineQuery<{ tenant: string }, { isUntouched: boolean }>(
   'is_untouched',
-  ['tenant'],
   `
-SELECT NOT EXISTS (SELECT FROM entries WHERE tenant_id = $1 AND path > '/memories')
-  AND NOT EXISTS (SELECT FROM versions WHERE tenant_id = $1)
-  AND NOT EXISTS (SELECT FROM past_directories WHERE tenant_id = $1) AS "isUntouched"
+SELECT NOT EXISTS (SELECT FROM entries WHERE tenant_id = $tenant AND path > '/memories')
+  AND NOT EXISTS (SELECT FROM versions WHERE tenant_id = $tenant)
+  AND NOT EXISTS (SELECT FROM past_directories WHERE tenant_id = $tenant) AS "isUntouched"
 `,
 );
 

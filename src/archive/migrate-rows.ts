@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../database/citus.ts';
-import { defineQuery, type Query, type QueryExecutor, type Value } from '../database/query.ts';
+import { defineQuery, parseQuery, type Query, type QueryExecutor, type Value } from '../database/query.ts';
 
 /** The tables of a tenant, `tenants` first: other rows refer to its row. */
 export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;
@@ -47,12 +47,11 @@ interface Column {
 /** The columns of a table that rows are inserted with: not those that are generated from others. */
 export const tableColumnsQuery = defineQuery<{ table: string }, Column>(
   'table_columns',
-  ['table'],
   `
 SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type,
   array_position(string_to_array(i.indkey::text, ' '), a.attnum::text) AS key
 FROM pg_attribute AS a LEFT JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
-WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+WHERE a.attrelid = to_regclass($table) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 ORDER BY a.attname
 `,
 );
@@ -80,37 +79,26 @@ function tableOf(name: string, columns: Column[], tenant: string | undefined): T
   const key = keyed.length === 1 ? keyed : keyed.filter((column) => column.name !== tenant);
   const label = `${name.replace('public.', '')}${tenant === undefined ? '_of_all' : ''}`;
   const order = key.map((column) => column.name).join(', ');
-  const first = tenant === undefined ? [] : ['tenant'];
-  const $ = (position: number) => `$${first.length + position}`;
   const selected = columns.map(({ name: column, type }, i) => `${toText(column, type)} AS c${i}`).join(', ');
   const pages = (conditions: string[]) => `
 SELECT ${selected} FROM (
   SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before FROM (
-    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ${$(1)}::bigint
+    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT $limit::bigint
   ) AS page
-) AS page WHERE bytes_before < ${$(2)}::bigint ORDER BY ${order}`;
-  const ofTenant = tenant === undefined ? 'true' : `${tenant} = $1`;
-  const after = key.map(({ type }, i) => fromText($(i + 3), type)).join(', ');
+) AS page WHERE bytes_before < $bytes::bigint ORDER BY ${order}`;
+  const ofTenant = tenant === undefined ? 'true' : `${tenant} = $tenant`;
+  const after = key.map(({ type }, i) => fromText(`$after${i}`, type)).join(', ');
   return {
     name,
     definition: columns.map((column) => `${column.name} ${column.type} ${column.key ?? ''}`).join(),
     columns: columns.length,
     key: key.map(({ position }) => position),
-    firstPage: {
-      name: `migrate_first_${label}`,
-      parameters: [...first, 'limit', 'bytes'],
-      sql: pages([ofTenant]),
-    },
-    nextPage: {
-      name: `migrate_next_${label}`,
-      parameters: [...first, 'limit', 'bytes', ...key.map((_, i) => `after${i}`)],
-      sql: pages([ofTenant, `(${order}) > (${after})`]),
-    },
-    matching: {
-      name: `migrate_matching_${label}`,
-      parameters: ['values'],
-      sql: `SELECT ${selected} FROM ${name} WHERE ${key[0]?.name} = ANY ($1::text[]::${key[0]?.type}[])`,
-    },
+    firstPage: parseQuery(`migrate_first_${label}`, pages([ofTenant])),
+    nextPage: parseQuery(`migrate_next_${label}`, pages([ofTenant, `(${order}) > (${after})`])),
+    matching: parseQuery(
+      `migrate_matching_${label}`,
+      `SELECT ${selected} FROM ${name} WHERE ${key[0]?.name} = ANY ($values::text[]::${key[0]?.type}[])`,
+    ),
     insert: insertInto(name, label, columns, tenant),
   };
 }
@@ -124,20 +112,15 @@ function insertInto(
   const given = columns.filter((column) => column.name !== tenant);
   const position = new Map(given.map((column, i) => [column, i]));
   const values = columns.map((column) =>
-    column.name === tenant ? '$1' : fromText(`r.c${position.get(column)}`, column.type),
+    column.name === tenant ? '$tenant' : fromText(`r.c${position.get(column)}`, column.type),
   );
-  const shift = tenant === undefined ? 1 : 2;
-  const arrays = given.map((_, i) => `$${i + shift}::text[]`).join(', ');
-  return {
-    name: `migrate_insert_${label}`,
-    parameters: [
-      ...(tenant === undefined ? [] : ['tenant']),
-      ...given.map((column) => `c${columns.indexOf(column)}`),
-    ],
-    sql: `
+  const arrays = given.map((column) => `$c${columns.indexOf(column)}::text[]`).join(', ');
+  return parseQuery(
+    `migrate_insert_${label}`,
+    `
 INSERT INTO ${name} (${columns.map((column) => column.name).join(', ')})
 SELECT ${values.join(', ')} FROM unnest(${arrays}) AS r (${given.map((_, i) => `c${i}`).join(', ')})`,
-  };
+  );
 }
 
 /** As text that depends on no setting of the server: its time zone, or how it writes dates and bytes. */

@@ -1,19 +1,12 @@
 import { expect, it } from 'vitest';
-import { testQuery } from '../../test/support/query.ts';
 import { BatchQueue } from './batch-queue.ts';
-import type { BatchQuery, QueryExecutor } from './query.ts';
+import { type BatchQuery, parseQuery, type QueryExecutor } from './query.ts';
 
-const batch: BatchQuery = testQuery(
+const batch: BatchQuery = parseQuery(
   'reads',
-  ['tenant'],
-  'SELECT item FROM unnest($1::text[]) WITH ORDINALITY AS c (tenant, item)',
+  'SELECT item FROM unnest($tenant::text[]) WITH ORDINALITY AS c (tenant, item)',
 );
-const query = testQuery<{ tenant: string }, { tenant: string }>(
-  'read',
-  ['tenant'],
-  'SELECT $1 AS tenant',
-  batch,
-);
+const query = parseQuery<{ tenant: string }, { tenant: string }>('read', 'SELECT $tenant AS tenant', batch);
 
 it('sends what a batch leaves one at a time for each tenant', async () => {
   const running = new Map<string, number>();

@@ -94,10 +94,10 @@ WHERE f.pronamespace = 'public'::regnamespace AND f.proname = ANY ($1::text[]) A
     WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.distribution_argument_index = 0
   )`;
 
-/** Whether all tables ($1) and functions ($2) are distributed. */
+/** Whether all `$tables` and `$functions` are distributed. */
 export const IS_DISTRIBUTED = `
-SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES}) AS t WHERE t.state IS NULL)
-  AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$2')}) AS "isDistributed"`;
+SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t WHERE t.state IS NULL)
+  AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
  * `plan_cache_mode` of the sessions that Citus opens on each node that responds. They have the setting of the node's database, not that of the

@@ -3,7 +3,6 @@ import { defineQuery, time } from './query.ts';
 
 const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   'database_time',
-  [],
   `SELECT ${time('now()')} AS now`,
 );
 

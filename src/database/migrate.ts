@@ -86,7 +86,6 @@ export type SchemaState = 'current' | 'behind' | 'too_new' | 'unreleased';
 
 const oldestMigrationQuery = defineQuery<Record<string, never>, { oldest: string | null }>(
   'oldest_migration',
-  [],
   'SELECT min(created_at) AS oldest FROM drizzle.__drizzle_migrations',
 );
 
@@ -95,7 +94,6 @@ const appliedQuery = defineQuery<
   { newest: string; functions: number; oldestCompatible: number }
 >(
   'applied_migrations',
-  [],
   `
 SELECT max(created_at) AS newest, memory_functions_version() AS functions,
   memory_oldest_compatible_version() AS "oldestCompatible"
@@ -105,7 +103,6 @@ FROM drizzle.__drizzle_migrations
 
 const distributedQuery = defineQuery<{ tables: string[]; functions: string[] }, { isDistributed: boolean }>(
   'is_distributed',
-  ['tables', 'functions'],
   IS_DISTRIBUTED,
 );
 
@@ -162,7 +159,6 @@ function migrationTimes(): number[] {
 
 const standbyQuery = defineQuery<Record<string, never>, { isStandby: boolean }>(
   'is_standby',
-  [],
   'SELECT pg_is_in_recovery() AS "isStandby"',
 );
 
@@ -177,7 +173,6 @@ export async function isStandby(database: Database): Promise<boolean> {
 
 const planCacheModesQuery = defineQuery<Record<string, never>, PlanCacheMode>(
   'plan_cache_modes',
-  [],
   PLAN_CACHE_MODES,
 );
 

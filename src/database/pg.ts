@@ -15,13 +15,20 @@ import {
   throwDatabaseError,
 } from './errors.ts';
 import { Connection, ConnectionPool } from './pool.ts';
-import { defineQuery, type QueryExecutor, type StatementTracer, traced, type Value } from './query.ts';
+import {
+  defineQuery,
+  parameterValues,
+  type QueryExecutor,
+  type StatementTracer,
+  traced,
+  type Value,
+} from './query.ts';
 
 /**
  * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
  * and on the server (docs/decisions/0002-binary-arrays.md).
  */
-export function encoded(value: Value | undefined): unknown {
+export function encoded(value: Value): unknown {
   return Array.isArray(value) && value.some((each) => typeof each === 'string')
     ? textArray(value as (string | null)[])
     : value;
@@ -278,8 +285,9 @@ const deadlines = new Deadlines();
  * @param maxMs a connection that has not responded by then is closed; 0: no limit
  */
 export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0): QueryExecutor {
-  return async ({ name, sql, parameters }, params) => {
-    const values = parameters.map((parameter) => encoded(params[parameter]));
+  return async (statement, params) => {
+    const { name, sql } = statement;
+    const values = parameterValues(statement, params).map(encoded);
     const query = { name, text: sql, values };
     const { rows, rowCount } = await (connection instanceof ConnectionPool
       ? sendOnPool(connection, query, maxMs)
@@ -355,8 +363,7 @@ async function transaction<T>(
 
 const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
   'try_lock',
-  ['lock'],
-  'SELECT pg_try_advisory_xact_lock($1::bigint) AS locked',
+  'SELECT pg_try_advisory_xact_lock($lock::bigint) AS locked',
 );
 
 /**

@@ -13,7 +13,7 @@ import {
   RESERVED_BYTES,
   vacuumTables,
 } from './pglite-engine.ts';
-import { type QueryExecutor, type StatementTracer, traced } from './query.ts';
+import { parameterValues, type QueryExecutor, type StatementTracer, traced } from './query.ts';
 import { isServed } from './served-database.ts';
 
 /**
@@ -161,10 +161,12 @@ function executorOn<Client extends PGliteInterface | Transaction>(
   client: Client,
   prepare: (client: Client) => Promise<void>,
 ): QueryExecutor {
-  return async ({ sql, parameters }, params) => {
+  return async (statement, params) => {
     await prepare(client);
-    const values = parameters.map((parameter) => params[parameter]);
-    const { rows, affectedRows = 0 } = await client.query(sql, values, { parsers }).catch(throwDatabaseError);
+    const values = parameterValues(statement, params);
+    const { rows, affectedRows = 0 } = await client
+      .query(statement.sql, values, { parsers })
+      .catch(throwDatabaseError);
     return { rows: rows as never[], count: affectedRows };
   };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { statements } from '../../test/support/statements.ts';
-import { definedQueries } from './query.ts';
+import { definedQueries, parameterValues, parseQuery } from './query.ts';
 
 it('every statement has a name of its own, which Postgres does not cut at 63 characters', () => {
   const names = definedQueries.map(({ name }) => name);
@@ -8,4 +8,34 @@ it('every statement has a name of its own, which Postgres does not cut at 63 cha
   expect(statements.length).toBeGreaterThan(90);
   expect(names.filter((name) => name === '' || name.length > 63)).toStrictEqual([]);
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toStrictEqual([]);
+});
+
+it('every statement is declared once', () => {
+  const texts = definedQueries.map(({ sql }) => sql);
+  const repeated = definedQueries.filter(({ sql }, i) => texts.indexOf(sql) !== i);
+  expect(repeated.map(({ name }) => name)).toStrictEqual([]);
+});
+
+it('numbers parameters in the order of the text, the tenant first', () => {
+  const text = " SELECT $path::text, '$$' WHERE path > $after AND path <> $path AND tenant_id = $tenant ";
+  expect(parseQuery('page', text)).toStrictEqual({
+    name: 'page',
+    sql: "SELECT $2::text, '$$' WHERE path > $3 AND path <> $2 AND tenant_id = $1",
+    parameters: ['tenant', 'path', 'after'],
+    batch: undefined,
+  });
+});
+
+it('refuses numbers in the text of a statement', () => {
+  expect(() => parseQuery('page', 'SELECT $1 WHERE id = $tenant')).toThrow(
+    'Statement page numbers a parameter. Write its name instead.',
+  );
+});
+
+it('refuses to send a statement without a value for each parameter', () => {
+  const query = parseQuery('page', 'SELECT $after WHERE id = $tenant');
+  expect(parameterValues(query, { tenant: 'acme', after: null, limit: 1 })).toStrictEqual(['acme', null]);
+  expect(() => parameterValues(query, { tenant: 'acme' })).toThrow(
+    'Statement page lacks a value for its parameter $after.',
+  );
 });

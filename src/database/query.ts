@@ -12,7 +12,7 @@ export function countCharacters(params: Record<string, Value>): number {
   return characters;
 }
 
-/** A SQL statement of the service: its text, and its parameters `$1…` by name. */
+/** A SQL statement with numbered parameters, as the driver takes it, and the names of the parameters. */
 export interface Query<Params extends Record<string, Value>, Row> {
   readonly name: string;
   readonly sql: string;
@@ -59,21 +59,57 @@ const defined: AnyQuery[] = [];
 /** All queries of the modules that are loaded, those for batches too: what tests and tools look at. */
 export const definedQueries: readonly AnyQuery[] = defined;
 
+/** A parameter by its name: `$tenant`. Not the end of a quotation: `$$;`. */
+const PARAMETER = /(?<!\$)\$([a-z]\w*)/gi;
+
 /**
- * Declares a query; only modules call this, as they load. `parameters` are the names of `$1`, `$2`, … in order. Except for batches, the first is the tenant, and the text says
- * `tenant_id = $1` (or `tenants.id = $1`) for each table, which keeps the query on one shard.
+ * Numbers the parameters of a text in the order in which they first occur, `$tenant` before all others.
+ *
+ * @throws Error when the text has a number for a parameter
+ */
+export function parseQuery<Params extends Record<string, Value>, Row = never>(
+  name: string,
+  text: string,
+  batch?: BatchQuery,
+): Query<Params, Row> {
+  if (/\$\d/.test(text)) throw new Error(`Statement ${name} numbers a parameter. Write its name instead.`);
+  const named = [...text.matchAll(PARAMETER)].map(([, parameter = '']) => parameter);
+  const parameters = [...new Set(named)].sort((a, b) => Number(b === 'tenant') - Number(a === 'tenant'));
+  const sql = text.trim().replace(PARAMETER, (_, parameter) => `$${parameters.indexOf(parameter) + 1}`);
+  return { name, sql, parameters, batch };
+}
+
+/**
+ * Declares a query; only modules call this, as they load. Except for batches, the text says `tenant_id = $tenant` (or
+ * `tenants.id = $tenant`) for each table, which keeps the query on one shard.
  *
  * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers judge the SQL.
  */
 export function defineQuery<Params extends Record<string, Value>, Row = never>(
   name: string,
-  parameters: readonly (keyof Params & string)[],
   text: string,
   batch?: BatchQuery,
 ): Query<Params, Row> {
-  const query: Query<Params, Row> = { name, sql: text.trim(), parameters, batch };
+  const query = parseQuery<Params, Row>(name, text, batch);
   defined.push(query as unknown as AnyQuery);
   return query;
+}
+
+/**
+ * Returns the values of a query's parameters, in order.
+ *
+ * @throws Error when one is missing
+ */
+export function parameterValues(
+  { name, parameters }: Pick<AnyQuery, 'name' | 'parameters'>,
+  params: Readonly<Record<string, Value | undefined>>,
+): Value[] {
+  return parameters.map((parameter) => {
+    const value = params[parameter];
+    if (value === undefined)
+      throw new Error(`Statement ${name} lacks a value for its parameter $${parameter}.`);
+    return value;
+  });
 }
 
 /*
@@ -87,7 +123,7 @@ export const MAX_BYTES = 32_768;
 /**
  * Declares a batch query.
  *
- * @param parameters names and SQL types, in order (strings are `text`)
+ * @param parameters names and SQL types (strings are `text`)
  * @param text returns the SQL, given the calls as a FROM item: alias `c` with a column for each parameter, and `item`
  */
 export function defineBatchQuery(
@@ -96,10 +132,10 @@ export function defineBatchQuery(
   text: (calls: string) => string,
 ): BatchQuery {
   const names = Object.keys(parameters);
-  const arrays = Object.values(parameters).map((type, i) => `$${i + 1}::${type}[]`);
+  const arrays = Object.entries(parameters).map(([each, type]) => `$${each}::${type}[]`);
   const columns = names.map((each) => each.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const calls = `unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item)`;
-  return defineQuery<Record<string, Value>, { item: number }>(name, names, text(calls));
+  return defineQuery<Record<string, Value>, { item: number }>(name, text(calls));
 }
 
 /** Traces statements. There is none while tracing is off. */

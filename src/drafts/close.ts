@@ -68,17 +68,15 @@ interface DraftMemory {
 
 const listDraftMemoriesQuery = defineQuery<{ after: string; limit: number }, DraftMemory>(
   'list_draft_memories',
-  ['after', 'limit'],
   `
 SELECT id, draft_of AS tenant, ${time('created_at')} AS "createdAt" FROM tenants
-WHERE draft_of IS NOT NULL AND id > $1 ORDER BY id LIMIT $2::bigint
+WHERE draft_of IS NOT NULL AND id > $after ORDER BY id LIMIT $limit::bigint
 `,
 );
 
 const isOpenQuery = defineQuery<{ tenant: string; id: string }, { isOpen: boolean }>(
   'is_draft_open',
-  ['tenant', 'id'],
-  `SELECT EXISTS (SELECT FROM drafts WHERE tenant_id = $1 AND id = $2 AND state = 'open') AS "isOpen"`,
+  `SELECT EXISTS (SELECT FROM drafts WHERE tenant_id = $tenant AND id = $id AND state = 'open') AS "isOpen"`,
 );
 
 export interface ExpiredDrafts {

@@ -15,11 +15,10 @@ type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
 /** The hashes of live versions among those given. */
 const hashHeadsQuery = defineQuery<Versions, { id: string; sha256: string }>(
   'hash_heads',
-  ['tenant', 'memoryIds', 'ids'],
   `
 SELECT f.id::text AS id, encode(memory_sha256(e.content), 'hex') AS sha256
-FROM unnest($2::text[]::uuid[], $3::text[]::uuid[]) AS f (memory_id, id), LATERAL (
-  SELECT content FROM entries WHERE tenant_id = $1 AND memory_id = f.memory_id AND version = f.id OFFSET 0
+FROM unnest($memoryIds::text[]::uuid[], $ids::text[]::uuid[]) AS f (memory_id, id), LATERAL (
+  SELECT content FROM entries WHERE tenant_id = $tenant AND memory_id = f.memory_id AND version = f.id OFFSET 0
 ) AS e
 `,
 );
@@ -27,11 +26,10 @@ FROM unnest($2::text[]::uuid[], $3::text[]::uuid[]) AS f (memory_id, id), LATERA
 /** The hashes of superseded versions among those given. */
 const hashPastQuery = defineQuery<Pick<Versions, 'tenant' | 'ids'>, { id: string; sha256: string }>(
   'hash_past',
-  ['tenant', 'ids'],
   `
 SELECT f.id::text AS id, encode(v.content_sha256, 'hex') AS sha256
-FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT content_sha256 FROM versions WHERE tenant_id = $1 AND versions.id = f.id OFFSET 0
+FROM unnest($ids::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT content_sha256 FROM versions WHERE tenant_id = $tenant AND versions.id = f.id OFFSET 0
 ) AS v
 WHERE v.content_sha256 IS NOT NULL
 `,

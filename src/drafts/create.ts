@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { readContentsQuery } from '../history/history.ts';
 import { checkComplete } from '../history/past.ts';
 import { COVERS } from '../history/version.ts';
 import { batches, readPages } from '../lib/pages.ts';
@@ -19,39 +20,30 @@ import {
 import { refuseArchived } from '../tenants/stores.ts';
 import { followSettings, requireSameTenant, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
+import { lastChangeOrCreationQuery } from './trees.ts';
 
 /* Creates the memory of a draft: what a tenant has in the caller's snapshot, or had at a past time. */
 
 const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: string }>(
   'create_draft_tenant',
-  ['id', 'tenant', 'at'],
-  'INSERT INTO tenants (id, draft_of, last_change_at) VALUES ($1, $2, $3::text::timestamptz)',
-);
-
-/** When a memory was last changed, or created if it never was. */
-const lastMomentQuery = defineQuery<{ tenant: string }, { at: string }>(
-  'last_moment',
-  ['tenant'],
-  `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $1`,
+  'INSERT INTO tenants (id, draft_of, last_change_at) VALUES ($id, $tenant, $at::text::timestamptz)',
 );
 
 const copyBaseQuery = defineQuery<{ tenant: string }>(
   'copy_draft_base',
-  ['tenant'],
   `
 INSERT INTO draft_base (tenant_id, path, memory_id, version)
-SELECT e.tenant_id, e.path, e.memory_id, e.version FROM entries AS e WHERE e.tenant_id = $1
+SELECT e.tenant_id, e.path, e.memory_id, e.version FROM entries AS e WHERE e.tenant_id = $tenant
 `,
 );
 
 const countDraftQuery = defineQuery<{ tenant: string }>(
   'count_draft',
-  ['tenant'],
   `
 UPDATE tenants SET
-  file_count = (SELECT count(*) FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file'),
-  byte_count = (SELECT COALESCE(sum(e.size_bytes), 0) FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file')
-WHERE id = $1
+  file_count = (SELECT count(*) FROM entries AS e WHERE e.tenant_id = $tenant AND e.kind = 'file'),
+  byte_count = (SELECT COALESCE(sum(e.size_bytes), 0) FROM entries AS e WHERE e.tenant_id = $tenant AND e.kind = 'file')
+WHERE id = $tenant
 `,
 );
 
@@ -69,7 +61,7 @@ export async function copyToDraft(
   { id, at: given, maxBytes }: { id: string; at: string | null; maxBytes: number | null },
 ): Promise<string> {
   const tenant = source.id;
-  const [moment] = (await query(lastMomentQuery, { tenant })).rows;
+  const [moment] = (await query(lastChangeOrCreationQuery, { tenant })).rows;
   if (moment === undefined) throw new Error('A tenant in a snapshot is missing.');
   const at = given !== null && given < moment.at ? given : null;
   if (at !== null) await checkComplete(query, tenant, at);
@@ -100,29 +92,19 @@ const listPastEntriesQuery = defineQuery<
   PastEntry
 >(
   'list_past_entries',
-  ['tenant', 'at', 'after', 'limit'],
   `
 SELECT p.path, p.memory_id AS "memoryId", p.version, p.operation, p.origin, ${time('p.changed_at')} AS "changedAt",
   COALESCE(p.size_bytes, 0) AS "sizeBytes"
 FROM (
   SELECT v.path, v.memory_id, v.id AS version, v.operation, v.origin::text AS origin, v.created_at AS changed_at, v.size_bytes
   FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path > $3 AND ${COVERS('v.created_at', 'v.superseded_at', '$2')}
+  WHERE v.tenant_id = $tenant AND v.path > $after AND ${COVERS('v.created_at', 'v.superseded_at', '$at')}
   UNION ALL
   SELECT d.path, NULL, NULL, NULL, NULL, d.created_at, NULL FROM memory_directories AS d
-  WHERE d.tenant_id = $1 AND d.path > $3 AND ${COVERS('d.created_at', 'd.removed_at', '$2')}
+  WHERE d.tenant_id = $tenant AND d.path > $after AND ${COVERS('d.created_at', 'd.removed_at', '$at')}
 ) AS p
-ORDER BY p.path LIMIT $4::integer
+ORDER BY p.path LIMIT $limit::integer
 `,
-);
-
-const contentsAtQuery = defineQuery<
-  { tenant: string; memoryIds: string[]; ids: string[] },
-  { item: number; content: string | null }
->(
-  'draft_contents',
-  ['tenant', 'memoryIds', 'ids'],
-  'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
 );
 
 /** Inserts directories and files into an empty memory, each after its directory. */
@@ -137,15 +119,14 @@ const insertEntriesQuery = defineQuery<{
   contents: (string | null)[];
 }>(
   'insert_entries',
-  ['tenant', 'paths', 'memoryIds', 'versions', 'operations', 'origins', 'changedAt', 'contents'],
   `
 INSERT INTO entries AS e (
   tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, updated_at, origin
 )
-SELECT $1, f.path, CASE WHEN f.path <> '/memories' THEN memory_parent(f.path) END,
+SELECT $tenant, f.path, CASE WHEN f.path <> '/memories' THEN memory_parent(f.path) END,
   CASE WHEN f.version IS NULL THEN 'dir' ELSE 'file' END, f.content, f.version::uuid, f.memory_id::uuid, f.operation,
   f.changed_at::timestamptz, f.changed_at::timestamptz, f.origin::jsonb
-FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+FROM unnest($paths::text[], $memoryIds::text[], $versions::text[], $operations::text[], $origins::text[], $changedAt::text[], $contents::text[])
   AS f (path, memory_id, version, operation, origin, changed_at, content)
 `,
 );
@@ -162,7 +143,7 @@ async function copyPast(query: QueryExecutor, tenant: string, to: string, at: st
     const files = batch.flatMap(({ memoryId, version }) =>
       memoryId !== null && version !== null ? [{ memoryId, version }] : [],
     );
-    const { rows } = await query(contentsAtQuery, {
+    const { rows } = await query(readContentsQuery, {
       tenant,
       memoryIds: files.map(({ memoryId }) => memoryId),
       ids: files.map(({ version }) => version),

@@ -37,30 +37,26 @@ export const insertDraftQuery = defineQuery<{
   baseAt: string;
 }>(
   'insert_draft',
-  ['tenant', 'id', 'title', 'author', 'keyId', 'baseAt'],
   `
 INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at)
-VALUES ($1, $2, $3, $4::text::jsonb, $5, $6::text::timestamptz)
+VALUES ($tenant, $id, $title, $author::text::jsonb, $keyId, $baseAt::text::timestamptz)
 `,
 );
 
 const findDraftQuery = defineQuery<{ tenant: string; id: string }, Draft>(
   'find_draft',
-  ['tenant', 'id'],
-  `SELECT ${COLUMNS} FROM drafts WHERE tenant_id = $1 AND id = $2`,
+  `SELECT ${COLUMNS} FROM drafts WHERE tenant_id = $tenant AND id = $id`,
 );
 
 /** The open draft of a propose-only key. */
 export const findKeyDraftQuery = defineQuery<{ tenant: string; keyId: string }, { id: string }>(
   'find_key_draft',
-  ['tenant', 'keyId'],
-  `SELECT id FROM drafts WHERE tenant_id = $1 AND key_id = $2 AND state = 'open'`,
+  `SELECT id FROM drafts WHERE tenant_id = $tenant AND key_id = $keyId AND state = 'open'`,
 );
 
 const listOpenIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_open_drafts',
-  ['tenant'],
-  `SELECT id FROM drafts WHERE tenant_id = $1 AND state = 'open'`,
+  `SELECT id FROM drafts WHERE tenant_id = $tenant AND state = 'open'`,
 );
 
 /** Closes an open draft. `count` is 0 when it is not open. */
@@ -73,20 +69,18 @@ export const closeDraftQuery = defineQuery<{
   mergedAt: string | null;
 }>(
   'close_draft',
-  ['tenant', 'id', 'state', 'at', 'by', 'mergedAt'],
   `
-UPDATE drafts SET state = $3, closed_at = $4::text::timestamptz, closed_by = $5::text::jsonb, merged_at = $6::text::timestamptz
-WHERE tenant_id = $1 AND id = $2 AND state = 'open'
+UPDATE drafts SET state = $state, closed_at = $at::text::timestamptz, closed_by = $by::text::jsonb, merged_at = $mergedAt::text::timestamptz
+WHERE tenant_id = $tenant AND id = $id AND state = 'open'
 `,
 );
 
 /** The sizes of the memories of drafts, by their ids. */
 const draftSizesQuery = defineQuery<{ ids: string[] }, DraftSize & { id: string }>(
   'draft_sizes',
-  ['ids'],
   `
 SELECT id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('last_change_at')} AS "lastChangeAt"
-FROM tenants WHERE id = ANY ($1::text[])
+FROM tenants WHERE id = ANY ($ids::text[])
 `,
 );
 
@@ -142,26 +136,24 @@ export interface DraftPosition {
   id: string;
 }
 
-const MATCHES = `($1::text IS NULL OR tenant_id = $1)
-  AND ($2::text IS NULL OR CASE WHEN $2::text = 'closed' THEN state <> 'open' ELSE state = $2::text END)
-  AND ($3::text[] IS NULL OR tenant_id = ANY ($3::text[]))`;
+const MATCHES = `($tenant::text IS NULL OR tenant_id = $tenant)
+  AND ($state::text IS NULL OR CASE WHEN $state::text = 'closed' THEN state <> 'open' ELSE state = $state::text END)
+  AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))`;
 
 const listDraftsQuery = defineQuery<
   DraftFilter & { beforeTime: string | null; beforeId: string | null; limit: number },
   Draft
 >(
   'list_drafts',
-  ['tenant', 'state', 'scope', 'beforeTime', 'beforeId', 'limit'],
   `
 SELECT ${COLUMNS} FROM drafts
-WHERE ${MATCHES} AND (created_at, id) < (COALESCE($4::text::timestamptz, 'infinity'), COALESCE($5::text, ''))
-ORDER BY drafts.created_at DESC, id DESC LIMIT $6::integer
+WHERE ${MATCHES} AND (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'), COALESCE($beforeId::text, ''))
+ORDER BY drafts.created_at DESC, id DESC LIMIT $limit::integer
 `,
 );
 
 const countDraftsQuery = defineQuery<DraftFilter, { count: number; tenants: number }>(
   'count_drafts',
-  ['tenant', 'state', 'scope'],
   `SELECT count(*)::float8 AS count, count(DISTINCT tenant_id)::float8 AS tenants FROM drafts WHERE ${MATCHES}`,
 );
 
@@ -188,12 +180,11 @@ export async function listDrafts(
 
 const countChangedQuery = defineQuery<{ tenant: string }, { base: number; kept: number; same: number }>(
   'count_draft_changes',
-  ['tenant'],
   `
 SELECT count(*)::float8 AS base, count(e.memory_id)::float8 AS kept,
   COALESCE(sum(CASE WHEN e.version = b.version THEN 1 ELSE 0 END), 0)::float8 AS same
-FROM draft_base AS b LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.memory_id = b.memory_id
-WHERE b.tenant_id = $1 AND b.memory_id IS NOT NULL
+FROM draft_base AS b LEFT JOIN entries AS e ON e.tenant_id = $tenant AND e.memory_id = b.memory_id
+WHERE b.tenant_id = $tenant AND b.memory_id IS NOT NULL
 `,
 );
 

@@ -24,8 +24,7 @@ import { hasProposed, readProposers, writeMerge } from './write.ts';
 
 const countDirectoriesQuery = defineQuery<{ tenant: string }, { count: number }>(
   'count_directories',
-  ['tenant'],
-  `SELECT count(*)::float8 AS count FROM entries WHERE tenant_id = $1 AND dir_path > '/memories'`,
+  `SELECT count(*)::float8 AS count FROM entries WHERE tenant_id = $tenant AND dir_path > '/memories'`,
 );
 
 export interface MemoryUse {

@@ -18,9 +18,8 @@ const listDraftDaysQuery = defineQuery<
   { id: string; draftDays: number }
 >(
   'list_draft_days',
-  ['ids', 'draftDays'],
   `
-SELECT id, COALESCE(draft_days, $2::bigint)::float8 AS "draftDays" FROM tenants WHERE id = ANY ($1::text[])
+SELECT id, COALESCE(draft_days, $draftDays::bigint)::float8 AS "draftDays" FROM tenants WHERE id = ANY ($ids::text[])
 `,
 );
 

@@ -43,32 +43,30 @@ type PageOf = { tenant: string; after: string; limit: number };
 
 const listBaseQuery = defineQuery<PageOf, TreeRow>(
   'list_draft_base',
-  ['tenant', 'after', 'limit'],
   `
 SELECT b.path, b.memory_id AS "memoryId", b.version AS "versionId", NULL::integer AS "sizeBytes"
-FROM draft_base AS b WHERE b.tenant_id = $1 AND b.path > $2 ORDER BY b.path LIMIT $3::integer
+FROM draft_base AS b WHERE b.tenant_id = $tenant AND b.path > $after ORDER BY b.path LIMIT $limit::integer
 `,
 );
 
 const listEntriesQuery = defineQuery<PageOf, TreeRow>(
   'list_tree_entries',
-  ['tenant', 'after', 'limit'],
   `
 SELECT e.path, e.memory_id AS "memoryId", e.version AS "versionId", e.size_bytes AS "sizeBytes"
-FROM entries AS e WHERE e.tenant_id = $1 AND e.path > $2 ORDER BY e.path LIMIT $3::integer
+FROM entries AS e WHERE e.tenant_id = $tenant AND e.path > $after ORDER BY e.path LIMIT $limit::integer
 `,
 );
 
-const readMomentQuery = defineQuery<{ tenant: string }, { at: string }>(
-  'read_moment',
-  ['tenant'],
-  `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $1`,
+/** When a memory was last changed, or created if it never was. */
+export const lastChangeOrCreationQuery = defineQuery<{ tenant: string }, { at: string }>(
+  'last_change_or_creation',
+  `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $tenant`,
 );
 
 /** @param query of one snapshot, or of a transaction that has locked both tenants */
 export async function readSides(query: QueryExecutor, tenant: string, draft: string): Promise<Sides> {
-  const draftAt = await momentOf(query, draft);
-  const originalAt = await momentOf(query, tenant);
+  const draftAt = await lastChangeOf(query, draft);
+  const originalAt = await lastChangeOf(query, tenant);
   return {
     base: await readTree(query, listBaseQuery, draft),
     draft: await readTree(query, listEntriesQuery, draft),
@@ -78,8 +76,8 @@ export async function readSides(query: QueryExecutor, tenant: string, draft: str
   };
 }
 
-async function momentOf(query: QueryExecutor, tenant: string): Promise<string> {
-  return (await query(readMomentQuery, { tenant })).rows[0]?.at ?? '';
+async function lastChangeOf(query: QueryExecutor, tenant: string): Promise<string> {
+  return (await query(lastChangeOrCreationQuery, { tenant })).rows[0]?.at ?? '';
 }
 
 /** A page is parsed at once, so it is small. */

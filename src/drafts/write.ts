@@ -28,24 +28,10 @@ const clearQuery = defineQuery<
   { done: string }
 >(
   'merge_clear',
-  [
-    'tenant',
-    'at',
-    'keepsHistory',
-    'change',
-    'edited',
-    'moved',
-    'leaving',
-    'deleted',
-    'deletedBy',
-    'removed',
-    'made',
-    'origins',
-  ],
   `
 SELECT memory_merge_clear(
-  $1, $2::text::timestamptz, $3::boolean, $4::text::uuid, $5::text[]::uuid[], $6::text[]::uuid[], $7::text[]::uuid[],
-  $8::text[], $9::integer[], $10::text[], $11::text[], $12::text[]::jsonb[]
+  $tenant, $at::text::timestamptz, $keepsHistory::boolean, $change::text::uuid, $edited::text[]::uuid[], $moved::text[]::uuid[], $leaving::text[]::uuid[],
+  $deleted::text[], $deletedBy::integer[], $removed::text[], $made::text[], $origins::text[]::jsonb[]
 ) AS done
 `,
 );
@@ -65,10 +51,9 @@ const writeQuery = defineQuery<
   { done: string }
 >(
   'merge_write',
-  ['tenant', 'at', 'change', 'memoryIds', 'paths', 'contents', 'originOf', 'origins', 'maxHistoryBytes'],
   `
 SELECT memory_merge_write(
-  $1, $2::text::timestamptz, $3::text::uuid, $4::text[]::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[]::jsonb[], $9::bigint
+  $tenant, $at::text::timestamptz, $change::text::uuid, $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $originOf::integer[], $origins::text[]::jsonb[], $maxHistoryBytes::bigint
 ) AS done
 `,
 );
@@ -78,11 +63,10 @@ type Proposer = { memoryId: string; actor: Actor | null };
 /** Who last changed the live files of a draft, by the ids that they have there. */
 const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_proposers',
-  ['tenant', 'memoryIds'],
   `
 SELECT f.id::text AS "memoryId", e.origin -> 'actor' AS actor
-FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT origin FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT origin FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
 ) AS e
 `,
 );
@@ -90,11 +74,10 @@ FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
 /** Who deleted files of a draft. */
 const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_deleters',
-  ['tenant', 'memoryIds'],
   `
 SELECT f.id::text AS "memoryId", v.origin -> 'actor' AS actor
-FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT origin FROM versions WHERE tenant_id = $1 AND memory_id = f.id ORDER BY memory_id DESC, id DESC LIMIT 1
+FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT origin FROM versions WHERE tenant_id = $tenant AND memory_id = f.id ORDER BY memory_id DESC, id DESC LIMIT 1
 ) AS v
 `,
 );
@@ -104,12 +87,11 @@ const hasProposedQuery = defineQuery<
   { found: boolean }
 >(
   'has_proposed',
-  ['tenant', 'memoryIds', 'since', 'actorId'],
   `
 SELECT EXISTS (
   SELECT FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.memory_id = ANY ($2::text[]::uuid[]) AND v.created_at > $3::text::timestamptz
-    AND v.origin #>> '{actor,id}' = $4
+  WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) AND v.created_at > $since::text::timestamptz
+    AND v.origin #>> '{actor,id}' = $actorId
 ) AS found
 `,
 );

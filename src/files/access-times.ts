@@ -18,11 +18,10 @@ export const STALE = "accessed_at < now() - interval '24 hours'";
 /** Updates the access times of files, unless they are recent. */
 export const touchQuery = defineQuery<{ tenant: string; paths: string[] }>(
   'touch',
-  ['tenant', 'paths'],
   `
 WITH tenant AS MATERIALIZED (${LOCK_TENANT})
 UPDATE entries AS e SET accessed_at = now() FROM tenant
-WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND ${STALE}
+WHERE e.tenant_id = $tenant AND e.path = ANY ($paths::text[]) AND e.kind = 'file' AND ${STALE}
 `,
 );
 

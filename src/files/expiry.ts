@@ -16,21 +16,19 @@ const tenantsWithTtlQuery = defineQuery<
   TenantWithTtl
 >(
   'tenants_with_ttl',
-  ['after', 'defaultTtlDays', 'limit'],
   `
-SELECT id, COALESCE(ttl_days, $2::bigint)::float8 AS "ttlDays" FROM tenants
-WHERE id > $1 AND COALESCE(ttl_days, $2::bigint) > 0 ORDER BY id LIMIT $3
+SELECT id, COALESCE(ttl_days, $defaultTtlDays::bigint)::float8 AS "ttlDays" FROM tenants
+WHERE id > $after AND COALESCE(ttl_days, $defaultTtlDays::bigint) > 0 ORDER BY id LIMIT $limit
 `,
 );
 
-const EXPIRED = `kind = 'file' AND accessed_at < $2::timestamptz AND updated_at < $2::timestamptz`;
+const EXPIRED = `kind = 'file' AND accessed_at < $before::timestamptz AND updated_at < $before::timestamptz`;
 
 const countExpiredQuery = defineQuery<{ tenant: string; before: string }, { files: number; bytes: number }>(
   'count_expired',
-  ['tenant', 'before'],
   `
 SELECT count(*)::float8 AS files, coalesce(sum(size_bytes), 0)::float8 AS bytes FROM entries
-WHERE tenant_id = $1 AND ${EXPIRED}
+WHERE tenant_id = $tenant AND ${EXPIRED}
 `,
 );
 
@@ -48,10 +46,9 @@ const expireQuery = defineQuery<
   { files: number; bytes: number }
 >(
   'expire',
-  ['tenant', 'before', 'limit', 'change', 'historyDays', 'maxHistoryBytes', 'origin'],
   `
 SELECT files::float8, bytes::float8
-FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::bigint, $7::text::jsonb)
+FROM memory_expire($tenant, $before::timestamptz, $limit::integer, $change::text::uuid, $historyDays::bigint, $maxHistoryBytes::bigint, $origin::text::jsonb)
 `,
 );
 

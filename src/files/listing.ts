@@ -9,12 +9,11 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 /** A page of the entries at a path and below it, in path order. The first page follows ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(
   'list_tree',
-  ['tenant', 'path', 'after', 'limit'],
   `
 SELECT path, kind, size_bytes AS bytes,
   extract(epoch FROM CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END)::float8 AS modified
-FROM entries WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
-ORDER BY path LIMIT $4
+FROM entries WHERE tenant_id = $tenant AND path > $after AND memory_in_subtree(path, $path)
+ORDER BY path LIMIT $limit
 `,
 );
 
@@ -22,7 +21,7 @@ ORDER BY path LIMIT $4
 const findEntryQuery = defineQuery<
   { tenant: string; path: string },
   { kind: 'file'; content: string } | { kind: 'dir'; content: null }
->('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
+>('find_entry', 'SELECT kind, content FROM entries WHERE tenant_id = $tenant AND path = $path');
 
 /** An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a past tree. */
 export interface ListedRow {

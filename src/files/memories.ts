@@ -28,10 +28,9 @@ export const findMemoryQuery = defineQuery<
   MemoryRow
 >(
   'find_memory',
-  ['tenant', 'memory', 'withContent'],
   `
-SELECT ${COLUMNS('CASE WHEN $3::boolean THEN e.content END')}
-FROM entries AS e WHERE e.tenant_id = $1 AND e.memory_id = $2::text::uuid
+SELECT ${COLUMNS('CASE WHEN $withContent::boolean THEN e.content END')}
+FROM entries AS e WHERE e.tenant_id = $tenant AND e.memory_id = $memory::text::uuid
 `,
 );
 
@@ -54,16 +53,15 @@ export type MemoryPageRow = { kind: 'file' | 'dir'; candidates: number } & Memor
 const pageQuery = (name: string, candidates: string) =>
   defineQuery<MemoryPageParams, MemoryPageRow>(
     name,
-    ['tenant', 'top', 'after', 'withContent', 'limit', 'bytes'],
     `
-SELECT e.kind, listed.candidates::integer, ${COLUMNS('CASE WHEN $4::boolean THEN e.content END')}
+SELECT e.kind, listed.candidates::integer, ${COLUMNS('CASE WHEN $withContent::boolean THEN e.content END')}
 FROM (
   SELECT c.path, row_number() OVER paths AS item, count(*) OVER () AS candidates,
     COALESCE(sum(c.size_bytes) OVER (paths ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
-  FROM (${candidates} ORDER BY path LIMIT $5::integer + 1) AS c
+  FROM (${candidates} ORDER BY path LIMIT $limit::integer + 1) AS c
   WINDOW paths AS (ORDER BY c.path)
-) AS listed JOIN entries AS e ON e.tenant_id = $1 AND e.path = listed.path
-WHERE listed.item <= $5::integer AND listed.bytes_before < $6::bigint
+) AS listed JOIN entries AS e ON e.tenant_id = $tenant AND e.path = listed.path
+WHERE listed.item <= $limit::integer AND listed.bytes_before < $bytes::bigint
 ORDER BY e.path
 `,
   );
@@ -72,16 +70,16 @@ ORDER BY e.path
 export const listMemoriesQuery = pageQuery(
   'list_memories',
   `SELECT f.path, f.size_bytes FROM entries AS f
-   WHERE f.tenant_id = $1 AND f.kind = 'file' AND f.path > $3 AND f.path > $2 || '/' AND f.path < $2 || '0'`,
+   WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > $after AND f.path > $top || '/' AND f.path < $top || '0'`,
 );
 
 /** What is directly in the directory: files, and directories with files below them. */
 export const listChildrenQuery = pageQuery(
   'list_children',
   `SELECT d.path, d.size_bytes FROM entries AS d
-   WHERE d.tenant_id = $1 AND d.parent_path = $2 AND d.path > $3 AND (d.kind = 'file' OR EXISTS (
+   WHERE d.tenant_id = $tenant AND d.parent_path = $top AND d.path > $after AND (d.kind = 'file' OR EXISTS (
      SELECT FROM entries AS f
-     WHERE f.tenant_id = $1 AND f.kind = 'file' AND f.path > d.path || '/' AND f.path < d.path || '0'
+     WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > d.path || '/' AND f.path < d.path || '0'
    ))`,
 );
 

@@ -12,10 +12,10 @@ export interface OfTenant {
 /** Adds to each call of a batch, `c`, when its tenant was created, as `t`. */
 const TENANT_OF_CALL = `LEFT JOIN (SELECT id, ${time('created_at')} AS created_at FROM tenants) AS t ON t.id = c.tenant`;
 
-/** The row of a statement, or nulls, with the tenant `$1`. */
+/** The row of a statement, or nulls, with the tenant `$tenant`. */
 const ofTenant = (statement: string) => `
 SELECT found.*, t.created_at AS "tenantCreatedAt"
-FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $1) AS t LEFT JOIN (${statement}) AS found ON true
+FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $tenant) AS t LEFT JOIN (${statement}) AS found ON true
 `;
 
 export interface LookupRow extends OfTenant {
@@ -81,25 +81,24 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 /** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
 export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
   'lookup',
-  ['tenant', 'path', 'maxEntries'],
   ofTenant(`
 WITH children AS (
-  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
+  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = $path AND ${VISIBLE}
 ), listed AS (
   SELECT path, size_bytes FROM children
   UNION ALL
   SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
-    SELECT path, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = children.path AND ${VISIBLE} OFFSET 0
+    SELECT path, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = children.path AND ${VISIBLE} OFFSET 0
   ) AS grandchildren
   WHERE children.kind = 'dir'
 ), shown AS (
-  SELECT path, size_bytes, count(*) OVER () AS total FROM listed ORDER BY ${DEPTH_FIRST} LIMIT $3
+  SELECT path, size_bytes, count(*) OVER () AS total FROM listed ORDER BY ${DEPTH_FIRST} LIMIT $maxEntries
 )
 SELECT e.kind, e.content, ${STALE} AS stale, s.entries, s.total
 FROM entries AS e, (
   SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
 ) AS s
-WHERE e.tenant_id = $1 AND e.path = $2
+WHERE e.tenant_id = $tenant AND e.path = $path
 `),
   lookupBatchQuery,
 );
@@ -127,14 +126,13 @@ export const listRootQuery = defineQuery<
   Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
 >(
   'list_root',
-  ['tenant', 'maxEntries'],
   ofTenant(`
 SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, (
-  SELECT count(*)::integer FROM entries WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE}
+  SELECT count(*)::integer FROM entries WHERE tenant_id = $tenant AND parent_path = '${ROOT}' AND ${VISIBLE}
 ) AS total
 FROM (
   SELECT path, size_bytes FROM entries
-  WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $2
+  WHERE tenant_id = $tenant AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $maxEntries
 ) AS shown
 `),
   listRootsBatchQuery,
@@ -158,8 +156,7 @@ export const lookupFileQuery = defineQuery<
   Pick<LookupRow, 'kind' | 'content' | 'stale' | 'tenantCreatedAt'>
 >(
   'lookup_file',
-  ['tenant', 'path'],
-  ofTenant(`SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $1 AND path = $2`),
+  ofTenant(`SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $tenant AND path = $path`),
   lookupFilesBatchQuery,
 );
 
@@ -182,8 +179,9 @@ WHERE ${NOT_LARGE}
 
 export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
   'read_file',
-  ['tenant', 'path'],
-  ofTenant(`SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`),
+  ofTenant(
+    `SELECT content, version FROM entries WHERE tenant_id = $tenant AND path = $path AND kind = 'file'`,
+  ),
   readFilesBatchQuery,
 );
 
@@ -191,8 +189,4 @@ export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileR
 export const findPathsQuery = defineQuery<
   { tenant: string; paths: string[] },
   { path: string; kind: 'file' | 'dir' }
->(
-  'find_paths',
-  ['tenant', 'paths'],
-  'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
-);
+>('find_paths', 'SELECT path, kind FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[])');

@@ -129,16 +129,15 @@ export function writeFunction<
     createdAt: 'timestamptz',
   };
   const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
-  const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
-  const service = [...Object.values<string>(types.service), 'boolean'].map(
-    (type, i) => `$${columns.length + i + 1}::${type}`,
+  const service = Object.entries<string>({ ...types.service, wait: 'boolean' }).map(
+    ([parameter, type]) => `$${parameter}::${type}`,
   );
   // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
-  const values = Object.values(ofCalls).map((type, i) =>
-    AS_TEXT.has(type) ? `$${i + 1}::text::${type}` : `$${i + 1}::${type}`,
+  const values = Object.entries(ofCalls).map(([parameter, type]) =>
+    AS_TEXT.has(type) ? `$${parameter}::text::${type}` : `$${parameter}::${type}`,
   );
-  const arrays = Object.values(ofCalls).map((type, i) =>
-    AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
+  const arrays = Object.entries(ofCalls).map(([parameter, type]) =>
+    AS_TEXT.has(type) ? `$${parameter}::text[]::${type}[]` : `$${parameter}::${type}[]`,
   );
   const inOrder = (given: string[]) => [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
   const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${inOrder(values)}) AS f`;
@@ -149,8 +148,8 @@ FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) =
   const fn: WriteFunction = {
     name,
     ofCalls: Object.keys(ofCalls),
-    single: defineQuery<Record<string, Value>, OutcomeRow>(name, names, single),
-    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, names, batch),
+    single: defineQuery<Record<string, Value>, OutcomeRow>(name, single),
+    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, batch),
     mixesTenants,
   };
   defined.push(fn);

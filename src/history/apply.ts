@@ -17,18 +17,16 @@ import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.
 /** A time as times are written here, and `from`: when the tenant was created, if that is later. */
 const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
   'read_times',
-  ['tenant', 'time'],
   `
-SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
-FROM tenants WHERE id = $1
+SELECT ${time('$time::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from"
+FROM tenants WHERE id = $tenant
 `,
 );
 
 /** When a tenant last changed. */
 const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_change',
-  ['tenant'],
-  `SELECT ${time('last_change_at')} AS at FROM tenants WHERE id = $1`,
+  `SELECT ${time('last_change_at')} AS at FROM tenants WHERE id = $tenant`,
 );
 
 /** What is at some paths and, of the directories `parents`, directly below them. */
@@ -37,14 +35,13 @@ const findAroundQuery = defineQuery<
   { path: MemoryPath; kind: 'file' | 'dir' }
 >(
   'find_around',
-  ['tenant', 'paths', 'parents'],
   `
-SELECT e.path, e.kind FROM unnest($2::text[]) AS p (path), LATERAL (
-  SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = p.path OFFSET 0
+SELECT e.path, e.kind FROM unnest($paths::text[]) AS p (path), LATERAL (
+  SELECT path, kind FROM entries WHERE tenant_id = $tenant AND path = p.path OFFSET 0
 ) AS e
 UNION
-SELECT e.path, e.kind FROM unnest($3::text[]) AS p (path), LATERAL (
-  SELECT path, kind FROM entries WHERE tenant_id = $1 AND parent_path = p.path OFFSET 0
+SELECT e.path, e.kind FROM unnest($parents::text[]) AS p (path), LATERAL (
+  SELECT path, kind FROM entries WHERE tenant_id = $tenant AND parent_path = p.path OFFSET 0
 ) AS e
 `,
 );
@@ -67,29 +64,11 @@ const restoreQuery = defineQuery<
   { data: Omit<OverQuota, 'kind'> | null }
 >(
   'restore',
-  [
-    'tenant',
-    'deleted',
-    'removed',
-    'made',
-    'from',
-    'to',
-    'sources',
-    'memoryIds',
-    'added',
-    'addedSources',
-    'change',
-    'origin',
-    'maxFiles',
-    'maxBytes',
-    'historyDays',
-    'maxHistoryBytes',
-  ],
   `
 SELECT data FROM memory_restore(
-  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]::uuid[],
-  $8::text[]::uuid[], $9::text[], $10::text[]::uuid[], $11::text::uuid, $12::text::jsonb,
-  $13::bigint, $14::bigint, $15::bigint, $16::bigint
+  $tenant, $deleted::text[], $removed::text[], $made::text[], $from::text[], $to::text[], $sources::text[]::uuid[],
+  $memoryIds::text[]::uuid[], $added::text[], $addedSources::text[]::uuid[], $change::text::uuid, $origin::text::jsonb,
+  $maxFiles::bigint, $maxBytes::bigint, $historyDays::bigint, $maxHistoryBytes::bigint
 )
 `,
 );
@@ -97,21 +76,9 @@ SELECT data FROM memory_restore(
 /** The quota that a planned change would exceed, or null. */
 const restoreExcessQuery = defineQuery<Sized, { data: Omit<OverQuota, 'kind'> | null }>(
   'restore_excess',
-  [
-    'tenant',
-    'deleted',
-    'removed',
-    'made',
-    'from',
-    'sources',
-    'added',
-    'addedSources',
-    'maxFiles',
-    'maxBytes',
-  ],
   `
 SELECT memory_restore_excess(
-  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]::uuid[], $7::text[], $8::text[]::uuid[], $9::bigint, $10::bigint
+  $tenant, $deleted::text[], $removed::text[], $made::text[], $from::text[], $sources::text[]::uuid[], $added::text[], $addedSources::text[]::uuid[], $maxFiles::bigint, $maxBytes::bigint
 ) AS data
 `,
 );

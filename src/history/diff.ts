@@ -25,7 +25,7 @@ const FILES_AT = (at: string) => `
 SELECT v.id, v.memory_id, v.path, v.content_sha256, v.live_content, jsonb_build_object(
   'id', v.id, 'memoryId', v.memory_id, 'operation', v.operation, 'path', v.path, 'sizeBytes', v.size_bytes
 ) AS file
-FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
+FROM memory_versions AS v WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
 
 /**
  * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
@@ -33,11 +33,10 @@ FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v
  */
 const listChangedQuery = defineQuery<{ tenant: string; path: string; from: string; to: string }, ChangedRow>(
   'list_changed',
-  ['tenant', 'path', 'from', 'to'],
   `
 SELECT o.file AS "old", n.file AS "new"
-FROM (${FILES_AT('$3')}) AS o FULL JOIN (${FILES_AT('$4')}) AS n ON n.memory_id = o.memory_id
-WHERE (memory_in_subtree(o.path, $2) OR memory_in_subtree(n.path, $2))
+FROM (${FILES_AT('$from')}) AS o FULL JOIN (${FILES_AT('$to')}) AS n ON n.memory_id = o.memory_id
+WHERE (memory_in_subtree(o.path, $path) OR memory_in_subtree(n.path, $path))
   AND CASE
     WHEN o.id = n.id THEN false
     WHEN o.path = n.path THEN COALESCE(o.content_sha256, memory_sha256(o.live_content))

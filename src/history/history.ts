@@ -52,24 +52,11 @@ export type VersionFilter = {
 /** Whether a version `v` replaced one, `before`, for which a condition holds: a move is found by its old path too. */
 const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified') AND (
       SELECT before.superseded_at = v.created_at AND ${condition} FROM versions AS before
-      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.id < v.id
+      WHERE before.tenant_id = $tenant AND before.memory_id = v.memory_id AND before.id < v.id
       ORDER BY before.memory_id DESC, before.id DESC LIMIT 1
     ))`;
 
 type Params = { tenant: string } & VersionFilter & { beforeId: string | null; limit: number };
-const PARAMETERS = [
-  'tenant',
-  'path',
-  'memoryId',
-  'since',
-  'until',
-  'by',
-  'operation',
-  'beforeId',
-  'limit',
-  'pathContains',
-  'byContains',
-] as const;
 
 /**
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
@@ -78,39 +65,34 @@ const PARAMETERS = [
 const selectVersions = (files: string) => `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
-  WHERE v.tenant_id = $1${files}
-    AND v.id >= COALESCE(memory_first_id($4::text::timestamptz), '${FIRST_ID}')
-    AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$5')}, '${LAST_ID}')
-    AND ($2::text IS NULL OR v.memory_id IN (
-      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $1 AND memory_in_subtree(there.path, $2::text)
+  WHERE v.tenant_id = $tenant${files}
+    AND v.id >= COALESCE(memory_first_id($since::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($beforeId::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$until')}, '${LAST_ID}')
+    AND ($path::text IS NULL OR v.memory_id IN (
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant AND memory_in_subtree(there.path, $path::text)
     ))
-    AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
-      SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
-    ) OR ${HAS_LEFT('memory_in_subtree(before.path, $2::text)')})
-    AND ($10::text IS NULL OR v.memory_id IN (
-      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $1 AND ${contains('there.path', '$10')}
+    AND ($path::text IS NULL OR memory_in_subtree(v.path, $path::text) OR v.memory_id IN (
+      SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $tenant AND named.path = $path::text
+    ) OR ${HAS_LEFT('memory_in_subtree(before.path, $path::text)')})
+    AND ($pathContains::text IS NULL OR v.memory_id IN (
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant AND ${contains('there.path', '$pathContains')}
     ))
-    AND ($10::text IS NULL OR ${contains('v.path', '$10')} OR ${HAS_LEFT(contains('before.path', '$10'))})
-    AND ($11::text IS NULL OR ${contains(ACTOR_NAMES('v.origin'), '$11')})
-    AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
-    AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
-    AND ($7::text IS NULL OR v.operation = $7::text)
-  ORDER BY v.id DESC LIMIT $9::integer
+    AND ($pathContains::text IS NULL OR ${contains('v.path', '$pathContains')} OR ${HAS_LEFT(contains('before.path', '$pathContains'))})
+    AND ($byContains::text IS NULL OR ${contains(ACTOR_NAMES('v.origin'), '$byContains')})
+    AND ($memoryId::text IS NULL OR v.memory_id = $memoryId::text::uuid)
+    AND ($by::text IS NULL OR ${isBy('v.origin', '$by')})
+    AND ($operation::text IS NULL OR v.operation = $operation::text)
+  ORDER BY v.id DESC LIMIT $limit::integer
 ) AS v
 ORDER BY v.id DESC
 `;
 
-const listVersionsQuery = defineQuery<Params, VersionRow>(
-  'list_versions',
-  [...PARAMETERS],
-  selectVersions(''),
-);
+const listVersionsQuery = defineQuery<Params, VersionRow>('list_versions', selectVersions(''));
 
 /** The same of a few files, by their ids: without a walk through the versions of all the others. */
 const listVersionsOfFilesQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
   'list_versions_of_files',
-  [...PARAMETERS, 'memoryIds'],
-  selectVersions(' AND v.memory_id = ANY ($12::text[]::uuid[])'),
+  selectVersions(' AND v.memory_id = ANY ($memoryIds::text[]::uuid[])'),
 );
 
 /** As many versions are looked at to find out which files were ever at a path or below it. */
@@ -122,10 +104,9 @@ const findFilesQuery = defineQuery<
   { memoryId: string; versions: number }
 >(
   'find_files_below',
-  ['tenant', 'path', 'limit'],
   `
 SELECT seen.memory_id AS "memoryId", count(*)::integer AS versions FROM (
-  SELECT v.memory_id FROM memory_versions AS v WHERE v.tenant_id = $1 AND memory_in_subtree(v.path, $2::text) LIMIT $3::integer
+  SELECT v.memory_id FROM memory_versions AS v WHERE v.tenant_id = $tenant AND memory_in_subtree(v.path, $path::text) LIMIT $limit::integer
 ) AS seen
 GROUP BY 1
 `,
@@ -171,18 +152,16 @@ async function fewFilesOf(
 
 const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>(
   'find_version',
-  ['tenant', 'id'],
-  `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id = $2::text::uuid`,
+  `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id = $id::text::uuid`,
 );
 
 /** Contents of versions, by their numbers in the arrays, from 1; null where there is none. */
-const readContentsQuery = defineQuery<
+export const readContentsQuery = defineQuery<
   { tenant: string; memoryIds: string[]; ids: string[] },
   { item: number; content: string | null }
 >(
   'read_contents',
-  ['tenant', 'memoryIds', 'ids'],
-  'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
+  'SELECT item, content FROM memory_contents($tenant, $memoryIds::text[]::uuid[], $ids::text[]::uuid[])',
 );
 
 const PAGE = 500;

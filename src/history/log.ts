@@ -104,12 +104,11 @@ const listReplacedQuery = defineQuery<
   ReplacedRow
 >(
   'list_replaced',
-  ['tenant', 'ids', 'memoryIds', 'times'],
   `
 SELECT n.id AS "by", v.id, v.memory_id AS "memoryId", v.operation, v.path, v.size_bytes AS "sizeBytes"
-FROM unnest($2::text[], $3::text[], $4::text[]) AS n (id, memory_id, created_at), LATERAL (
+FROM unnest($ids::text[], $memoryIds::text[], $times::text[]) AS n (id, memory_id, created_at), LATERAL (
   SELECT * FROM versions
-  WHERE tenant_id = $1 AND memory_id = n.memory_id::uuid AND id < n.id::uuid ORDER BY id DESC LIMIT 1
+  WHERE tenant_id = $tenant AND memory_id = n.memory_id::uuid AND id < n.id::uuid ORDER BY id DESC LIMIT 1
 ) AS v
 WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
 `,

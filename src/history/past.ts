@@ -16,10 +16,9 @@ const PAGE = 500;
 /** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
 const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
   'find_gap',
-  ['tenant', 'at'],
   `
 SELECT ${time('history_since')} AS since FROM tenants
-WHERE id = $1 AND history_since > $2::text::timestamptz AND created_at <= $2::text::timestamptz
+WHERE id = $tenant AND history_since > $at::text::timestamptz AND created_at <= $at::text::timestamptz
 `,
 );
 
@@ -36,8 +35,7 @@ export async function checkComplete(query: QueryExecutor, tenant: string, at: st
 
 const findStartQuery = defineQuery<{ tenant: string }, { since: string }>(
   'find_start',
-  ['tenant'],
-  `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $1`,
+  `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $tenant`,
 );
 
 /**
@@ -57,23 +55,21 @@ export async function historyStart(query: QueryExecutor, tenant: string): Promis
  */
 const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
   'find_version_at',
-  ['tenant', 'path', 'at'],
   `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path = $2 AND v.operation <> 'deleted' AND v.id < ${AFTER('$3')}
+  WHERE v.tenant_id = $tenant AND v.path = $path AND v.operation <> 'deleted' AND v.id < ${AFTER('$at')}
   ORDER BY v.id DESC LIMIT 1
 ) AS v
-WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$at')}
 `,
 );
 
 const findDirectoryAtQuery = defineQuery<{ tenant: string; path: string; at: string }, { path: string }>(
   'find_directory_at',
-  ['tenant', 'path', 'at'],
   `
 SELECT d.path FROM memory_directories AS d
-WHERE d.tenant_id = $1 AND d.path = $2 AND ${COVERS('d.created_at', 'd.removed_at', '$3')}
+WHERE d.tenant_id = $tenant AND d.path = $path AND ${COVERS('d.created_at', 'd.removed_at', '$at')}
 `,
 );
 
@@ -133,20 +129,19 @@ const listTreeAtQuery = defineQuery<
   TreeRow
 >(
   'list_tree_at',
-  ['tenant', 'path', 'at', 'after', 'limit'],
   `
 SELECT t.path, t.version_id AS "versionId", t.memory_id AS "memoryId",
   t.size_bytes AS "sizeBytes", ${time('t.created_at')} AS "createdAt"
 FROM (
   SELECT v.path, v.id AS version_id, v.memory_id, v.size_bytes, v.created_at FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path > $4 AND memory_in_subtree(v.path, $2)
-    AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+  WHERE v.tenant_id = $tenant AND v.path > $after AND memory_in_subtree(v.path, $path)
+    AND ${COVERS('v.created_at', 'v.superseded_at', '$at')}
   UNION ALL
   SELECT d.path, NULL, NULL, NULL, d.created_at FROM memory_directories AS d
-  WHERE d.tenant_id = $1 AND d.path > $4 AND memory_in_subtree(d.path, $2)
-    AND ${COVERS('d.created_at', 'd.removed_at', '$3')}
+  WHERE d.tenant_id = $tenant AND d.path > $after AND memory_in_subtree(d.path, $path)
+    AND ${COVERS('d.created_at', 'd.removed_at', '$at')}
 ) AS t
-ORDER BY t.path LIMIT $5::integer
+ORDER BY t.path LIMIT $limit::integer
 `,
 );
 
@@ -188,11 +183,10 @@ export async function treePageAt(
  */
 const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',
-  ['tenant', 'at'],
   `
 SELECT v.id FROM versions AS v
-WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL
-  AND v.created_at <= $2::text::timestamptz AND v.superseded_at > $2::text::timestamptz
+WHERE v.tenant_id = $tenant AND v.redacted_at IS NOT NULL
+  AND v.created_at <= $at::text::timestamptz AND v.superseded_at > $at::text::timestamptz
 ORDER BY v.created_at, v.id
 `,
 );

@@ -11,8 +11,8 @@ export interface Retention {
   historyBytes: number;
 }
 
-const RETENTION = `id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
-  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
+const RETENTION = `id, COALESCE(history_days, $historyDays::bigint)::float8 AS "historyDays",
+  COALESCE(max_history_bytes, $maxHistoryBytes::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
 
 /** The tenants that have a history, in the order of their ids, a page at a time. */
 const tenantsWithHistoryQuery = defineQuery<
@@ -20,9 +20,8 @@ const tenantsWithHistoryQuery = defineQuery<
   Retention
 >(
   'tenants_with_history',
-  ['after', 'historyDays', 'maxHistoryBytes', 'limit'],
   `
-SELECT ${RETENTION} FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id LIMIT $4
+SELECT ${RETENTION} FROM tenants WHERE id > $after AND history_bytes > 0 ORDER BY id LIMIT $limit
 `,
 );
 
@@ -30,11 +29,7 @@ SELECT ${RETENTION} FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id
 const tenantRetentionQuery = defineQuery<
   { tenant: string; historyDays: number; maxHistoryBytes: number },
   Retention
->(
-  'tenant_retention',
-  ['tenant', 'historyDays', 'maxHistoryBytes'],
-  `SELECT ${RETENTION} FROM tenants WHERE id = $1`,
-);
+>('tenant_retention', `SELECT ${RETENTION} FROM tenants WHERE id = $tenant`);
 
 /** Prunes a batch by age, and says after which version to go on; null at the end. See migrations/functions/memory_prune_history.sql. */
 const pruneOldQuery = defineQuery<
@@ -42,11 +37,10 @@ const pruneOldQuery = defineQuery<
   { versions: number; bytes: number; after: string | null; afterId: string | null }
 >(
   'prune_old',
-  ['tenant', 'before', 'keep', 'after', 'afterId', 'limit'],
   `
 SELECT versions::float8, bytes::float8, ${time('next_after')} AS "after", next_after_id AS "afterId"
 FROM memory_prune_old(
-  $1, $2::timestamptz, $3::integer, $4::timestamptz, $5::text::uuid, $6::integer
+  $tenant, $before::timestamptz, $keep::integer, $after::timestamptz, $afterId::text::uuid, $limit::integer
 )
 `,
 );
@@ -57,8 +51,7 @@ const pruneExcessQuery = defineQuery<
   { versions: number; bytes: number }
 >(
   'prune_excess',
-  ['tenant', 'maxBytes', 'limit'],
-  'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($1, $2::bigint, $3::integer)',
+  'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($tenant, $maxBytes::bigint, $limit::integer)',
 );
 
 /** Small enough that a tenant's own writes never wait long for the job. */

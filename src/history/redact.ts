@@ -21,10 +21,9 @@ interface EraseRow {
 /** Erases a version: see migrations/functions/memory_redact.sql. `by` is the actor, as JSON. */
 const eraseVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, EraseRow>(
   'redact_version',
-  ['tenant', 'version', 'by'],
   `
 SELECT outcome, head, versions::float8, same_path::float8 AS "samePath", ${time('redacted_at')} AS "redactedAt"
-FROM memory_redact($1, $2::text::uuid, $3::text::jsonb)
+FROM memory_redact($tenant, $version::text::uuid, $by::text::jsonb)
 `,
 );
 
@@ -40,10 +39,9 @@ const eraseDirectoriesQuery = defineQuery<
   }
 >(
   'redact_directories',
-  ['tenant', 'path', 'dryRun'],
   `
 SELECT outcome, version, directories::float8, ${time('redacted_at')} AS "redactedAt"
-FROM memory_redact_directories($1, $2, $3::boolean)
+FROM memory_redact_directories($tenant, $path, $dryRun::boolean)
 `,
 );
 
@@ -56,13 +54,12 @@ const eraseResultsQuery = defineQuery<
   { last: string | null; redacted: number }
 >(
   'redact_stored_results',
-  ['tenant', 'after', 'until', 'text', 'limit'],
   `
 WITH redacted AS (
-  UPDATE idempotency_keys SET content = $4, request_hash = '' WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
+  UPDATE idempotency_keys SET content = $text, request_hash = '' WHERE tenant_id = $tenant AND key_hash = ANY (ARRAY(
     SELECT key_hash FROM idempotency_keys
-    WHERE tenant_id = $1 AND key_hash > $2 AND created_at <= $3::text::timestamptz AND (content <> $4 OR request_hash <> '')
-    ORDER BY key_hash LIMIT $5::integer
+    WHERE tenant_id = $tenant AND key_hash > $after AND created_at <= $until::text::timestamptz AND (content <> $text OR request_hash <> '')
+    ORDER BY key_hash LIMIT $limit::integer
   ))
   RETURNING key_hash
 )
@@ -72,18 +69,16 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 
 const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
   'find_file_of_version',
-  ['tenant', 'version'],
-  'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $1 AND id = $2::text::uuid',
+  'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $tenant AND id = $version::text::uuid',
 );
 
 /** Whether a tenant has a content of a file, live or in its history. */
 const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { found: boolean }>(
   'has_content_of_file',
-  ['tenant', 'memoryId'],
   `
 SELECT EXISTS (
   SELECT FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.memory_id = $2::text::uuid AND v.operation <> 'deleted' AND v.redacted_at IS NULL
+  WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid AND v.operation <> 'deleted' AND v.redacted_at IS NULL
 ) AS found
 `,
 );

@@ -39,18 +39,16 @@ const PAST = `
 /** The live files at a path and below it. */
 const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
   'list_heads',
-  ['tenant', 'path'],
-  `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file' AND memory_in_subtree(e.path, $2)`,
+  `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $tenant AND e.kind = 'file' AND memory_in_subtree(e.path, $path)`,
 );
 
 /** The live files among those with the given ids. */
 const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
   'find_heads',
-  ['tenant', 'memoryIds'],
   `
 SELECT ${HEAD}
-FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT * FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
 ) AS e
 `,
 );
@@ -61,13 +59,12 @@ FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
  */
 const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
   'list_past',
-  ['tenant', 'path', 'at'],
   `
 SELECT ${PAST} FROM versions AS v
-WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')} AND (
-  memory_in_subtree(v.path, $2) OR (v.redacted_at IS NOT NULL AND ($2 = '/memories' OR EXISTS (
+WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', '$at')} AND (
+  memory_in_subtree(v.path, $path) OR (v.redacted_at IS NOT NULL AND ($path = '/memories' OR EXISTS (
     SELECT FROM versions AS other
-    WHERE other.tenant_id = $1 AND other.memory_id = v.memory_id AND memory_in_subtree(other.path, $2)
+    WHERE other.tenant_id = $tenant AND other.memory_id = v.memory_id AND memory_in_subtree(other.path, $path)
   )))
 )
 `,
@@ -76,12 +73,11 @@ WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')} AN
 /** The superseded versions of files at a time. */
 const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
   'find_past',
-  ['tenant', 'memoryIds', 'at'],
   `
-SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT * FROM versions WHERE tenant_id = $1 AND memory_id = f.id AND id < ${AFTER('$3')} ORDER BY memory_id DESC, id DESC LIMIT 1
+SELECT ${PAST} FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.id AND id < ${AFTER('$at')} ORDER BY memory_id DESC, id DESC LIMIT 1
 ) AS v
-WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$at')}
 `,
 );
 
@@ -91,11 +87,10 @@ const listDirectoriesQuery = defineQuery<
   { path: MemoryPath; isThere: boolean; wasThere: boolean }
 >(
   'list_directories',
-  ['tenant', 'path', 'at'],
   `
 SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
-  bool_or(${COVERS('d.created_at', 'd.removed_at', '$3')}) AS "wasThere"
-FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
+  bool_or(${COVERS('d.created_at', 'd.removed_at', '$at')}) AS "wasThere"
+FROM memory_directories AS d WHERE d.tenant_id = $tenant AND memory_in_subtree(d.path, $path) GROUP BY d.path
 `,
 );
 

@@ -21,7 +21,7 @@ export type ActorChanges = { tenant: string; by: string; since: string; until: s
 
 /** Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what others did. */
 export const isTheirs = (origin: string, at: string) =>
-  `(${isBy(origin, '$2')}) AND ${at} <= $4::text::timestamptz`;
+  `(${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
 /** Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time. */
 export interface FileChanges {
@@ -36,11 +36,10 @@ const listSinceQuery = defineQuery<
   FileChanges & { last: string; count: number }
 >(
   'list_since',
-  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
 WITH page AS MATERIALIZED (
   SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
-  WHERE v.tenant_id = $1 AND v.id >= memory_first_id($3::text::timestamptz) AND v.id > $5::text::uuid ORDER BY v.id LIMIT $6::integer
+  WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz) AND v.id > $after::text::uuid ORDER BY v.id LIMIT $limit::integer
 )
 SELECT p.memory_id AS "memoryId", min(p.id) FILTER (WHERE p.is_theirs) AS first, max(p.id) FILTER (WHERE NOT p.is_theirs) AS other,
   (SELECT max(id) FROM page) AS last, (SELECT count(*)::integer FROM page) AS count
@@ -54,11 +53,10 @@ const listHeadsSinceQuery = defineQuery<
   { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
 >(
   'list_heads_since',
-  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
 SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt", (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
 FROM entries AS e
-WHERE e.tenant_id = $1 AND e.path > $5 AND e.kind = 'file' AND e.changed_at >= $3::text::timestamptz ORDER BY e.path LIMIT $6::integer
+WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.changed_at >= $since::text::timestamptz ORDER BY e.path LIMIT $limit::integer
 `,
 );
 
@@ -92,7 +90,7 @@ const STATE = (version: string, more = '') => `CASE WHEN ${version}.id IS NOT NU
     'versionId', ${version}.id, 'operation', ${version}.operation, 'path', ${version}.path, 'sha256', encode(${version}.content_sha256, 'hex')${more}
   ) END`;
 const VERSION =
-  'SELECT id, operation, path, content_sha256, origin, created_at FROM versions WHERE tenant_id = $1';
+  'SELECT id, operation, path, content_sha256, origin, created_at FROM versions WHERE tenant_id = $tenant';
 
 /** Files that an actor changed, given by their ids, and those of the versions `first` and `other` of each. */
 const readTouchedQuery = defineQuery<
@@ -100,7 +98,6 @@ const readTouchedQuery = defineQuery<
   TouchedFile
 >(
   'read_touched',
-  ['tenant', 'memoryIds', 'firsts', 'others'],
   `
 SELECT f.memory_id AS "memoryId", COALESCE(head.path, named.path) AS path, ${STATE('head')} AS head,
   COALESCE(first.operation, head.operation) AS "firstOperation", ${STATE('before')} AS before,
@@ -110,10 +107,10 @@ SELECT f.memory_id AS "memoryId", COALESCE(head.path, named.path) AS path, ${STA
     WHEN f.other IS NULL THEN COALESCE(first.created_at, head.created_at)
     ELSE COALESCE(next.created_at, CASE WHEN head.id > f.other THEN head.created_at END)
   END`)} AS "startedAt"
-FROM unnest($2::text[]::uuid[], $3::text[]::uuid[], $4::text[]::uuid[]) AS f (memory_id, first, other)
+FROM unnest($memoryIds::text[]::uuid[], $firsts::text[]::uuid[], $others::text[]::uuid[]) AS f (memory_id, first, other)
 LEFT JOIN LATERAL (
   SELECT version AS id, operation, path, memory_sha256(content) AS content_sha256, origin, changed_at AS created_at
-  FROM entries WHERE tenant_id = $1 AND memory_id = f.memory_id OFFSET 0
+  FROM entries WHERE tenant_id = $tenant AND memory_id = f.memory_id OFFSET 0
 ) AS head ON true
 LEFT JOIN LATERAL (${VERSION} AND id = f.first OFFSET 0) AS first ON true
 LEFT JOIN LATERAL (
@@ -350,7 +347,7 @@ const LAST_PATH = '/memories0';
 /** Whether a change of a directory is the actor's, by any version that the same change made; null when all of those are heads. */
 const isTheirsAt = (at: string) => `(
     SELECT ${isTheirs('v.origin', 'v.created_at')} FROM versions AS v
-    WHERE v.tenant_id = $1 AND ${at} >= $3::text::timestamptz
+    WHERE v.tenant_id = $tenant AND ${at} >= $since::text::timestamptz
       AND v.id >= memory_first_id(${at}) AND v.id < memory_first_id(${at} + interval '1 microsecond') LIMIT 1
   )`;
 
@@ -370,14 +367,13 @@ const listPeriodsQuery = defineQuery<
   Period
 >(
   'list_periods',
-  ['tenant', 'by', 'since', 'until', 'before', 'beforeTime', 'limit'],
   `
 SELECT d.path, ${time('d.created_at')} AS "createdAt", ${time('d.removed_at')} AS "removedAt",
   ${isTheirsAt('d.created_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
 FROM (
   SELECT path, created_at, removed_at FROM past_directories
-  WHERE tenant_id = $1 AND removed_at >= $3::text::timestamptz AND (path, removed_at) < ($5, $6::text::timestamptz)
-  ORDER BY path DESC, removed_at DESC LIMIT $7::integer
+  WHERE tenant_id = $tenant AND removed_at >= $since::text::timestamptz AND (path, removed_at) < ($before, $beforeTime::text::timestamptz)
+  ORDER BY path DESC, removed_at DESC LIMIT $limit::integer
 ) AS d
 ORDER BY d.path DESC, d.removed_at DESC
 `,
@@ -386,13 +382,12 @@ ORDER BY d.path DESC, d.removed_at DESC
 /** A page of the directories that are there and were made since a time, in the order of their paths. The first page comes after the root. */
 const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; limit: number }, Period>(
   'list_directories_since',
-  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
 SELECT d.path, ${time('d.changed_at')} AS "createdAt", NULL AS "removedAt", ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries
-  WHERE tenant_id = $1 AND dir_path > $5 AND dir_path > '/memories' AND changed_at >= $3::text::timestamptz ORDER BY dir_path LIMIT $6::integer
+  WHERE tenant_id = $tenant AND dir_path > $after AND dir_path > '/memories' AND changed_at >= $since::text::timestamptz ORDER BY dir_path LIMIT $limit::integer
 ) AS d
 ORDER BY d.path
 `,

@@ -11,20 +11,19 @@ const countChangesQuery = defineQuery<
   { bucket: number; actor: Actor | null; changes: number }
 >(
   'count_changes',
-  ['tenant', 'since', 'until', 'buckets', 'actors'],
   `
 WITH times AS MATERIALIZED (
   -- Read once, not for each version. As float8, because arithmetic with numeric takes several times as long.
   SELECT since, until, extract(epoch FROM since)::float8 AS low, extract(epoch FROM until)::float8 AS high
-  FROM (SELECT $2::text::timestamptz AS since, $3::text::timestamptz AS until) AS given
+  FROM (SELECT $since::text::timestamptz AS since, $until::text::timestamptz AS until) AS given
 ), counted AS (
-  SELECT width_bucket(date_part('epoch', v.created_at), t.low, t.high, $4::integer) AS bucket,
+  SELECT width_bucket(date_part('epoch', v.created_at), t.low, t.high, $buckets::integer) AS bucket,
     COALESCE(v.origin -> 'actor', '{"type": "anonymous"}') AS actor, count(*) AS changes
   FROM memory_versions AS v, times AS t
-  WHERE v.tenant_id = $1 AND v.created_at >= t.since AND v.created_at < t.until
+  WHERE v.tenant_id = $tenant AND v.created_at >= t.since AND v.created_at < t.until
   GROUP BY 1, 2
 ), busiest AS (
-  SELECT actor, sum(changes) AS changes FROM counted GROUP BY actor ORDER BY 2 DESC, 1 LIMIT $5::integer
+  SELECT actor, sum(changes) AS changes FROM counted GROUP BY actor ORDER BY 2 DESC, 1 LIMIT $actors::integer
 )
 SELECT c.bucket, b.actor, sum(c.changes)::float8 AS changes
 FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
@@ -92,21 +91,20 @@ const findAdjacentChangesQuery = defineQuery<
   { since: string; current: string | null; previous: string | null; next: string | null }
 >(
   'find_adjacent_changes',
-  ['tenant', 'at'],
   `
 WITH current AS MATERIALIZED (
   SELECT (
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < (SELECT ${AFTER('$2')}) ORDER BY v.id DESC LIMIT 1
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id < (SELECT ${AFTER('$at')}) ORDER BY v.id DESC LIMIT 1
   ) AS at
 )
 SELECT ${time('t.history_since')} AS since, ${time('c.at')} AS current, ${time(`(
     SELECT v.created_at FROM memory_versions AS v
-    WHERE v.tenant_id = $1 AND v.id < (SELECT memory_first_id(c.at)) ORDER BY v.id DESC LIMIT 1
+    WHERE v.tenant_id = $tenant AND v.id < (SELECT memory_first_id(c.at)) ORDER BY v.id DESC LIMIT 1
   )`)} AS previous, ${time(`(
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id >= (SELECT ${AFTER('$2')}) ORDER BY v.id LIMIT 1
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id >= (SELECT ${AFTER('$at')}) ORDER BY v.id LIMIT 1
   )`)} AS next
 FROM tenants AS t, current AS c
-WHERE t.id = $1
+WHERE t.id = $tenant
 `,
 );
 

@@ -131,10 +131,9 @@ const listVersionIdsQuery = defineQuery<
   { id: string }
 >(
   'list_version_ids',
-  ['tenant', 'first', 'last', 'limit'],
   `
 SELECT v.id FROM memory_versions AS v
-WHERE v.tenant_id = $1 AND v.id BETWEEN $2::text::uuid AND $3::text::uuid ORDER BY v.id LIMIT $4::integer
+WHERE v.tenant_id = $tenant AND v.id BETWEEN $first::text::uuid AND $last::text::uuid ORDER BY v.id LIMIT $limit::integer
 `,
 );
 

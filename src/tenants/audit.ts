@@ -67,10 +67,9 @@ const insertQuery = defineQuery<{
   outcome: string | null;
 }>(
   'insert_audit_event',
-  ['id', 'actor', 'action', 'channel', 'address', 'requestId', 'dryRun', 'tenant', 'key', 'outcome'],
   `
 INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id, outcome)
-VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9, $10)
+VALUES ($id::text::uuid, $actor::text::jsonb, $action, $channel, $address, $requestId, $dryRun::boolean, $tenant, $key, $outcome)
 `,
 );
 
@@ -83,11 +82,10 @@ const finishQuery = defineQuery<{
   details: string;
 }>(
   'finish_audit_event',
-  ['id', 'outcome', 'tenant', 'key', 'details'],
   `
 UPDATE audit_events
-SET outcome = $2, tenant_id = COALESCE(tenant_id, $3), key_id = COALESCE($4, key_id), details = $5::text::jsonb
-WHERE id = $1::text::uuid
+SET outcome = $outcome, tenant_id = COALESCE(tenant_id, $tenant), key_id = COALESCE($key, key_id), details = $details::text::jsonb
+WHERE id = $id::text::uuid
 `,
 );
 
@@ -129,33 +127,31 @@ const listQueryOf = (name: string, ofTenant: string) =>
     AuditEvent
   >(
     name,
-    ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit', 'scope'],
     `
 SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_id AS "requestId", dry_run AS "dryRun",
   tenant_id AS tenant, key_id AS key, details, outcome
 FROM audit_events
-WHERE ${ofTenant} AND ($2::text IS NULL OR key_id = $2)
-  AND ($3::text IS NULL OR $3 IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
-  AND ($4::text IS NULL OR action = $4)
-  AND ($5::text IS NULL OR outcome = $5 OR ($5 = 'failed' AND outcome <> 'ok'))
-  AND at >= COALESCE($6::text::timestamptz, '-infinity') AND at < COALESCE($7::text::timestamptz, 'infinity')
-  AND ($11::text[] IS NULL OR tenant_id = ANY ($11::text[]))
-  AND (at, id) < (COALESCE($8::text::timestamptz, 'infinity'), COALESCE($9::text::uuid, '${LAST_ID}'))
-ORDER BY audit_events.at DESC, audit_events.id DESC LIMIT $10::bigint
+WHERE ${ofTenant} AND ($key::text IS NULL OR key_id = $key)
+  AND ($actor::text IS NULL OR $actor IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
+  AND ($action::text IS NULL OR action = $action)
+  AND ($outcome::text IS NULL OR outcome = $outcome OR ($outcome = 'failed' AND outcome <> 'ok'))
+  AND at >= COALESCE($since::text::timestamptz, '-infinity') AND at < COALESCE($until::text::timestamptz, 'infinity')
+  AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
+  AND (at, id) < (COALESCE($afterAt::text::timestamptz, 'infinity'), COALESCE($afterId::text::uuid, '${LAST_ID}'))
+ORDER BY audit_events.at DESC, audit_events.id DESC LIMIT $limit::bigint
 `,
   );
 
-const listQuery = listQueryOf('list_audit_events', '($1::text IS NULL OR tenant_id = $1)');
-const listOfTenantQuery = listQueryOf('list_audit_events_of_tenant', 'tenant_id = $1');
+const listQuery = listQueryOf('list_audit_events', '($tenant::text IS NULL OR tenant_id = $tenant)');
+const listOfTenantQuery = listQueryOf('list_audit_events_of_tenant', 'tenant_id = $tenant');
 
 const EVENTS_A_BATCH = 1000;
 
 const pruneQuery = defineQuery<{ before: string; limit: number }>(
   'prune_audit_events',
-  ['before', 'limit'],
   `
 DELETE FROM audit_events WHERE id = ANY (
-  ARRAY(SELECT id FROM audit_events WHERE at < $1::text::timestamptz ORDER BY at LIMIT $2::bigint)
+  ARRAY(SELECT id FROM audit_events WHERE at < $before::text::timestamptz ORDER BY at LIMIT $limit::bigint)
 )
 `,
 );

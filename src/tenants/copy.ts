@@ -42,21 +42,20 @@ export const copyEntriesQuery = defineQuery<
   { path: string }
 >(
   'copy_entries',
-  ['tenant', 'to', 'after', 'limit', 'bytes', 'keepsHistory', 'at', 'origin'],
   `
 INSERT INTO entries AS e (
   tenant_id, path, parent_path, kind, content, created_at, updated_at, accessed_at, version, memory_id, operation, changed_at, origin
 )
-SELECT $2, path, parent_path, kind, content, created_at, updated_at, accessed_at,
-  CASE WHEN $6::boolean THEN version WHEN kind = 'file' THEN id END, CASE WHEN $6 THEN memory_id WHEN kind = 'file' THEN id END,
-  CASE WHEN $6 THEN operation WHEN kind = 'file' THEN 'created' END, CASE WHEN $6 THEN changed_at ELSE $7::timestamptz END,
-  CASE WHEN $6 THEN origin WHEN kind = 'file' THEN $8::text::jsonb END
+SELECT $to, path, parent_path, kind, content, created_at, updated_at, accessed_at,
+  CASE WHEN $keepsHistory::boolean THEN version WHEN kind = 'file' THEN id END, CASE WHEN $keepsHistory THEN memory_id WHEN kind = 'file' THEN id END,
+  CASE WHEN $keepsHistory THEN operation WHEN kind = 'file' THEN 'created' END, CASE WHEN $keepsHistory THEN changed_at ELSE $at::timestamptz END,
+  CASE WHEN $keepsHistory THEN origin WHEN kind = 'file' THEN $origin::text::jsonb END
 FROM (
-  SELECT *, memory_version_id(memory_id_prefix($7::timestamptz), memory_id) AS id,
+  SELECT *, memory_version_id(memory_id_prefix($at::timestamptz), memory_id) AS id,
     sum(COALESCE(size_bytes, 0)) OVER (ORDER BY path) - COALESCE(size_bytes, 0) AS before
-  FROM entries WHERE tenant_id = $1 AND path > $3 ORDER BY path LIMIT $4
+  FROM entries WHERE tenant_id = $tenant AND path > $after ORDER BY path LIMIT $limit
 ) AS page
-WHERE before < $5::bigint ORDER BY path
+WHERE before < $bytes::bigint ORDER BY path
 RETURNING e.path
 `,
 );
@@ -66,19 +65,18 @@ type HistoryPage = { tenant: string; to: string; after: string; limit: number };
 /** Copies at most `limit` versions, stopping once they exceed `bytes`, but at least one if there is one. */
 export const copyVersionsQuery = defineQuery<HistoryPage & { bytes: number }, { id: string }>(
   'copy_versions',
-  ['tenant', 'to', 'after', 'limit', 'bytes'],
   `
 INSERT INTO versions AS v (
   tenant_id, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
   created_at, superseded_at, origin, redacted_at, redacted_by, bytes
 )
-SELECT $2, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
-  created_at, superseded_at, origin, redacted_at, redacted_by, memory_version_bytes($2, path, origin, content)
+SELECT $to, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
+  created_at, superseded_at, origin, redacted_at, redacted_by, memory_version_bytes($to, path, origin, content)
 FROM (
   SELECT *, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM versions
-  WHERE tenant_id = $1 AND id > $3::text::uuid ORDER BY id LIMIT $4
+  WHERE tenant_id = $tenant AND id > $after::text::uuid ORDER BY id LIMIT $limit
 ) AS page
-WHERE before < $5::bigint
+WHERE before < $bytes::bigint
 RETURNING v.id
 `,
 );
@@ -86,37 +84,33 @@ RETURNING v.id
 /** Copies all of them at once: the rows are small. */
 export const copyPastDirectoriesQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_past_directories',
-  ['tenant', 'to'],
   `
 INSERT INTO past_directories (tenant_id, path, created_at, removed_at)
-SELECT $2, path, created_at, removed_at FROM past_directories WHERE tenant_id = $1
+SELECT $to, path, created_at, removed_at FROM past_directories WHERE tenant_id = $tenant
 `,
 );
 
 /** Copies all of them at once: there is one a day. */
 export const copyUsageQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_usage',
-  ['tenant', 'to'],
   `
 INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT $2, day, files, bytes, history_bytes, reads, writes, refused FROM tenant_usage WHERE tenant_id = $1
+SELECT $to, day, files, bytes, history_bytes, reads, writes, refused FROM tenant_usage WHERE tenant_id = $tenant
 `,
 );
 
 /** Copies what is known of all drafts at once: the rows are small. */
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
-  ['tenant', 'to'],
   `
 INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at)
-SELECT $2, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at FROM drafts WHERE tenant_id = $1
+SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at FROM drafts WHERE tenant_id = $tenant
 `,
 );
 
 const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'move_drafts',
-  ['tenant', 'to'],
-  'UPDATE tenants SET draft_of = $2 WHERE draft_of = $1',
+  'UPDATE tenants SET draft_of = $to WHERE draft_of = $tenant',
 );
 
 /** The columns of a tenant that describe its history; times as text. */
@@ -129,19 +123,17 @@ export type HistoryState = {
 
 export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryState>(
   'read_history_state',
-  ['tenant'],
   `
-SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $1
+SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $tenant
 `,
 );
 
 /** Describes a history that has been copied, and counts it. */
 export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryState>(
   'set_history_state',
-  ['tenant', 'since', 'lastChangeAt', 'createdAt'],
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
-  history_since = $2::text::timestamptz, last_change_at = $3::text::timestamptz, created_at = $4::text::timestamptz WHERE id = $1
+  history_since = $since::text::timestamptz, last_change_at = $lastChangeAt::text::timestamptz, created_at = $createdAt::text::timestamptz WHERE id = $tenant
 `,
 );
 

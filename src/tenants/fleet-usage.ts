@@ -19,12 +19,11 @@ export interface FleetTotals extends Sizes {
 
 const totalsQuery = defineQuery<{ maxFiles: number; maxBytes: number; nearLimit: number }, FleetTotals>(
   'fleet_totals',
-  ['maxFiles', 'maxBytes', 'nearLimit'],
   `
 SELECT count(*)::float8 AS tenants, count(suspended_at)::float8 AS suspended,
   COALESCE(sum(file_count), 0)::float8 AS files, COALESCE(sum(byte_count), 0)::float8 AS bytes,
   COALESCE(sum(history_versions), 0)::float8 AS "historyVersions", COALESCE(sum(history_bytes), 0)::float8 AS "historyBytes",
-  COALESCE(sum(CASE WHEN ${fullnessColumn('$1', '$2')} >= $3::float8 THEN 1 ELSE 0 END), 0)::float8 AS "nearLimit"
+  COALESCE(sum(CASE WHEN ${fullnessColumn('$maxFiles', '$maxBytes')} >= $nearLimit::float8 THEN 1 ELSE 0 END), 0)::float8 AS "nearLimit"
 FROM tenants WHERE draft_of IS NULL
 `,
 );
@@ -54,12 +53,11 @@ export type FleetDay = {
   active: number;
 } & Uses;
 
-const OF_DAYS = `day >= $1::text::date
-  AND ($2::text IS NULL OR day::timestamp < $2::text::timestamptz AT TIME ZONE 'UTC')`;
+const OF_DAYS = `day >= $from::text::date
+  AND ($until::text IS NULL OR day::timestamp < $until::text::timestamptz AT TIME ZONE 'UTC')`;
 
 const activityQuery = defineQuery<Days, Pick<FleetDay, 'day' | 'active' | keyof Uses>>(
   'fleet_activity',
-  ['from', 'until'],
   `
 SELECT day::text, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused,
   sum(CASE WHEN reads + writes + refused > 0 THEN 1 ELSE 0 END)::float8 AS active
@@ -69,7 +67,6 @@ FROM tenant_usage WHERE ${OF_DAYS} GROUP BY day
 
 const sizesQuery = defineQuery<Days, Omit<FleetDay, 'active' | keyof Uses>>(
   'fleet_sizes',
-  ['from', 'until'],
   `
 SELECT day::text, tenants::float8, suspended::float8, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes"
 FROM fleet_usage WHERE ${OF_DAYS}
@@ -92,11 +89,10 @@ export async function fleetDays(database: Database, days: Days): Promise<FleetDa
 
 const mostActiveQuery = defineQuery<Days & { limit: number }, Uses & { tenant: string }>(
   'most_active_tenants',
-  ['from', 'until', 'limit'],
   `
 SELECT tenant_id AS tenant, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused
 FROM tenant_usage WHERE ${OF_DAYS} AND reads + writes + refused > 0
-GROUP BY tenant_id ORDER BY sum(reads + writes + refused) DESC, tenant_id LIMIT $3::bigint
+GROUP BY tenant_id ORDER BY sum(reads + writes + refused) DESC, tenant_id LIMIT $limit::bigint
 `,
 );
 
@@ -111,19 +107,17 @@ export async function mostActive(
 
 const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: string }>(
   'tenant_ids',
-  ['after', 'limit'],
-  'SELECT id FROM tenants WHERE id > $1 AND draft_of IS NULL ORDER BY id LIMIT $2::bigint',
+  'SELECT id FROM tenants WHERE id > $after AND draft_of IS NULL ORDER BY id LIMIT $limit::bigint',
 );
 
 /** Records the sizes of a tenant, unless they are those of its latest day. */
 const recordSizesQuery = defineQuery<{ tenant: string; day: string }>(
   'record_sizes',
-  ['tenant', 'day'],
   `
 INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT id, $2::text::date, file_count, byte_count, history_bytes, 0, 0, 0 FROM tenants AS t
-WHERE id = $1 AND NOT EXISTS (
-  SELECT FROM (SELECT * FROM tenant_usage WHERE tenant_id = $1 ORDER BY day DESC LIMIT 1) AS latest
+SELECT id, $day::text::date, file_count, byte_count, history_bytes, 0, 0, 0 FROM tenants AS t
+WHERE id = $tenant AND NOT EXISTS (
+  SELECT FROM (SELECT * FROM tenant_usage WHERE tenant_id = $tenant ORDER BY day DESC LIMIT 1) AS latest
   WHERE files = t.file_count AND bytes = t.byte_count AND history_bytes = t.history_bytes
 )
 ON CONFLICT (tenant_id, day) DO UPDATE SET
@@ -133,16 +127,14 @@ ON CONFLICT (tenant_id, day) DO UPDATE SET
 
 const pruneUsageQuery = defineQuery<{ tenant: string; before: string }>(
   'prune_usage',
-  ['tenant', 'before'],
-  'DELETE FROM tenant_usage WHERE tenant_id = $1 AND day < $2::text::date',
+  'DELETE FROM tenant_usage WHERE tenant_id = $tenant AND day < $before::text::date',
 );
 
 const recordFleetQuery = defineQuery<{ day: string; tenants: number; suspended: number } & Sizes>(
   'record_fleet',
-  ['day', 'tenants', 'suspended', 'files', 'bytes', 'historyBytes'],
   `
 INSERT INTO fleet_usage (day, tenants, suspended, files, bytes, history_bytes)
-VALUES ($1::text::date, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint)
+VALUES ($day::text::date, $tenants::bigint, $suspended::bigint, $files::bigint, $bytes::bigint, $historyBytes::bigint)
 ON CONFLICT (day) DO UPDATE SET
   tenants = excluded.tenants, suspended = excluded.suspended, files = excluded.files, bytes = excluded.bytes,
   history_bytes = excluded.history_bytes
@@ -151,8 +143,7 @@ ON CONFLICT (day) DO UPDATE SET
 
 const pruneFleetQuery = defineQuery<{ before: string }>(
   'prune_fleet_usage',
-  ['before'],
-  'DELETE FROM fleet_usage WHERE day < $1::text::date',
+  'DELETE FROM fleet_usage WHERE day < $before::text::date',
 );
 
 /**

@@ -19,17 +19,16 @@ const findMentionsQuery = defineQuery<
   Found
 >(
   'find_audit_mentions',
-  ['tenant', 'afterAt', 'afterId', 'limit'],
   `
 SELECT id::text, ${time('at')} AS at, "isLast", tenant_id AS tenant, actor, details
 FROM (
   SELECT id, at, tenant_id, actor, details, row_number() OVER (ORDER BY at DESC, id DESC) = 1 AS "isLast"
   FROM (
     SELECT * FROM audit_events
-    WHERE (at, id) > ($2::text::timestamptz, $3::text::uuid) ORDER BY at, id LIMIT $4::bigint
+    WHERE (at, id) > ($afterAt::text::timestamptz, $afterId::text::uuid) ORDER BY at, id LIMIT $limit::bigint
   ) AS events
 ) AS page
-WHERE "isLast" OR tenant_id = $1 OR strpos(details::text, $1) > 0 OR strpos(actor::text, $1) > 0
+WHERE "isLast" OR tenant_id = $tenant OR strpos(details::text, $tenant) > 0 OR strpos(actor::text, $tenant) > 0
 ORDER BY page.at, page.id
 `,
 );
@@ -50,11 +49,10 @@ const replaceMentionsQuery = defineQuery<{
   details: string | null;
 }>(
   'replace_audit_mentions',
-  ['id', 'tenant', 'actor', 'details'],
   `
 UPDATE audit_events
-SET tenant_id = COALESCE($2, tenant_id), actor = COALESCE($3::text::jsonb, actor), details = COALESCE($4::text::jsonb, details)
-WHERE id = $1::text::uuid
+SET tenant_id = COALESCE($tenant, tenant_id), actor = COALESCE($actor::text::jsonb, actor), details = COALESCE($details::text::jsonb, details)
+WHERE id = $id::text::uuid
 `,
 );
 

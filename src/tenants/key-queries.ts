@@ -46,11 +46,10 @@ const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1
 
 export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'tenantCreatedAt'>>(
   'find_key',
-  ['hash'],
   `
 SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
-FROM api_keys WHERE hash = $1
+FROM api_keys WHERE hash = $hash
 `,
 );
 
@@ -68,48 +67,31 @@ export type NewKeyParams = {
   creationKey: string | null;
   creationRequest: string | null;
 };
-const NEW_KEY: (keyof NewKeyParams & string)[] = [
-  'hash',
-  'id',
-  'tenant',
-  'isAdmin',
-  'access',
-  'label',
-  'expiresAt',
-  'managesStores',
-  'onlyTenants',
-  'creationKey',
-  'creationRequest',
-  'source',
-];
 const CREATE_KEY = `
 INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request, source)
-VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean, $9::text[], $10, $11, $12)
+VALUES ($hash, $id, $tenant, $isAdmin::boolean, $access, $label, $expiresAt::timestamptz, $managesStores::boolean, $onlyTenants::text[], $creationKey, $creationRequest, $source)
 `;
 
 /** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
 export const keepTenantQuery = defineQuery<{ tenant: string }, { draftOf: string | null }>(
   'keep_tenant',
-  ['tenant'],
-  'SELECT draft_of AS "draftOf" FROM tenants WHERE id = $1 FOR KEY SHARE',
+  'SELECT draft_of AS "draftOf" FROM tenants WHERE id = $tenant FOR KEY SHARE',
 );
 
-export const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);
+export const createKeyQuery = defineQuery<NewKeyParams>('create_key', CREATE_KEY);
 
 /** `count` is 0, and nothing changes, when the key is stored already, or was created under the same idempotency key. */
 export const createKeyOnceQuery = defineQuery<NewKeyParams>(
   'create_key_once',
-  NEW_KEY,
   `${CREATE_KEY}ON CONFLICT DO NOTHING`,
 );
 
 /** Forgets an idempotency key after 24 hours. */
 export const forgetCreationQuery = defineQuery<{ creationKey: string }>(
   'forget_creation',
-  ['creationKey'],
   `
 UPDATE api_keys SET creation_key = NULL, creation_request = NULL
-WHERE creation_key = $1 AND created_at < now() - interval '24 hours'
+WHERE creation_key = $creationKey AND created_at < now() - interval '24 hours'
 `,
 );
 
@@ -119,19 +101,17 @@ export const findCreationQuery = defineQuery<
   { id: string; hash: string; request: string; isUntouched: boolean }
 >(
   'find_creation',
-  ['creationKey'],
   `
 SELECT id, hash, creation_request AS request,
   last_used_at IS NULL AND rotated_at IS NULL AND revoked_at IS NULL AS "isUntouched"
-FROM api_keys WHERE creation_key = $1 FOR UPDATE
+FROM api_keys WHERE creation_key = $creationKey FOR UPDATE
 `,
 );
 
 /** Replaces a secret that nobody has used. */
 export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'replace_secret',
-  ['hash', 'newHash'],
-  'UPDATE api_keys SET hash = $2 WHERE hash = $1',
+  'UPDATE api_keys SET hash = $newHash WHERE hash = $hash',
 );
 
 /** Which keys are listed or changed; null: any. A key that was rotated is its latest secret. */
@@ -159,16 +139,15 @@ export const listKeysQuery = defineQuery<
   KeyRow
 >(
   'list_keys',
-  ['tenant', 'afterTime', 'afterId', 'limit', 'kind', 'status', 'search', 'scope'],
   `
 SELECT ${COLUMNS} FROM api_keys
-WHERE rotated_at IS NULL AND ($1::text IS NULL OR tenant_id = $1)
-  AND ($2::text IS NULL OR created_at < $2::text::timestamptz OR (created_at = $2::text::timestamptz AND id > $3))
-  AND ($5::text IS NULL OR $5 = CASE WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
-  AND ($6::text IS NULL OR $6 = CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
-  AND ($7::text IS NULL OR strpos(lower(id), lower($7)) > 0 OR strpos(lower(label), lower($7)) > 0)
-  AND ${IN_SCOPE('$8')}
-ORDER BY api_keys.created_at DESC, id LIMIT $4::bigint
+WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
+  AND ($afterTime::text IS NULL OR created_at < $afterTime::text::timestamptz OR (created_at = $afterTime::text::timestamptz AND id > $afterId))
+  AND ($kind::text IS NULL OR $kind = CASE WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
+  AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
+  AND ($search::text IS NULL OR strpos(lower(id), lower($search)) > 0 OR strpos(lower(label), lower($search)) > 0)
+  AND ${IN_SCOPE('$scope')}
+ORDER BY api_keys.created_at DESC, id LIMIT $limit::bigint
 `,
 );
 
@@ -180,16 +159,14 @@ export interface PreviousSecret {
 
 export const getKeyQuery = defineQuery<{ id: string; scope: string[] | null }, KeyRow>(
   'get_key',
-  ['id', 'scope'],
-  `SELECT ${COLUMNS} FROM api_keys WHERE id = $1 AND rotated_at IS NULL AND ${IN_SCOPE('$2')}`,
+  `SELECT ${COLUMNS} FROM api_keys WHERE id = $id AND rotated_at IS NULL AND ${IN_SCOPE('$scope')}`,
 );
 
 export const previousSecretQuery = defineQuery<{ id: string }, PreviousSecret>(
   'previous_secret',
-  ['id'],
   `
 SELECT ${time('expires_at')} AS "expiresAt", ${time('last_used_at')} AS "lastUsedAt" FROM api_keys
-WHERE id = $1 AND rotated_at IS NOT NULL AND revoked_at IS NULL AND expires_at > now()
+WHERE id = $id AND rotated_at IS NOT NULL AND revoked_at IS NULL AND expires_at > now()
 ORDER BY rotated_at DESC LIMIT 1
 `,
 );
@@ -200,8 +177,7 @@ ORDER BY rotated_at DESC LIMIT 1
  */
 export const lockKeyQuery = defineQuery<{ id: string }>(
   'lock_key',
-  ['id'],
-  'SELECT id FROM api_keys WHERE id = $1 ORDER BY hash FOR UPDATE',
+  'SELECT id FROM api_keys WHERE id = $id ORDER BY hash FOR UPDATE',
 );
 
 /** A key that is not revoked. */
@@ -210,51 +186,45 @@ export const currentKeyQuery = defineQuery<
   KeyRow & { hash: string; isExpired: boolean }
 >(
   'current_key',
-  ['id', 'scope'],
   `
 SELECT ${COLUMNS}, hash, COALESCE(expires_at <= now(), false) AS "isExpired" FROM api_keys
-WHERE id = $1 AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$2')}
+WHERE id = $id AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$scope')}
 `,
 );
 
 /** Changes a key; an earlier secret of it does not outlive it. */
 export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt: string | null }>(
   'update_key',
-  ['id', 'label', 'expiresAt'],
   `
-UPDATE api_keys SET label = $2,
-  expires_at = CASE WHEN rotated_at IS NULL THEN $3::timestamptz ELSE least(expires_at, $3::timestamptz) END
-WHERE id = $1
+UPDATE api_keys SET label = $label,
+  expires_at = CASE WHEN rotated_at IS NULL THEN $expiresAt::timestamptz ELSE least(expires_at, $expiresAt::timestamptz) END
+WHERE id = $id
 `,
 );
 
 /** Adds a new secret to a key: a row with another hash. */
 export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'add_secret',
-  ['hash', 'newHash'],
   `
 INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at)
-SELECT $2, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at FROM api_keys WHERE hash = $1
+SELECT $newHash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at FROM api_keys WHERE hash = $hash
 `,
 );
 
 export const retireSecretQuery = defineQuery<{ hash: string; overlapSeconds: number }>(
   'retire_secret',
-  ['hash', 'overlapSeconds'],
   `
-UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $2::integer * interval '1 second') WHERE hash = $1
+UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $overlapSeconds::integer * interval '1 second') WHERE hash = $hash
 `,
 );
 
 /** Revokes all secrets of a key. */
 export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
-  ['id'],
-  'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
+  'UPDATE api_keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL',
 );
 
 export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
   'note_key_use',
-  ['hashes'],
-  'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($1::text[])',
+  'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($hashes::text[])',
 );

@@ -25,8 +25,6 @@ export type Filter = {
   scope: string[] | null;
 };
 
-const FILTER = ['search', 'prefix', 'suspended', 'nearLimit', 'maxFiles', 'maxBytes', 'scope'] as const;
-
 const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
   ${time('history_since')} AS "historySince"`;
 
@@ -38,25 +36,23 @@ const PERCENT = (used: string, own: string, limit: string) =>
 export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
   `greatest(${PERCENT('file_count', 'max_files', maxFiles)}, ${PERCENT('byte_count', 'max_bytes', maxBytes)})`;
 
-const FULLNESS = fullnessColumn('$5', '$6');
+const FULLNESS = fullnessColumn('$maxFiles', '$maxBytes');
 
 const MATCHES = `
-  draft_of IS NULL AND ($1::text IS NULL OR strpos(lower(id), lower($1::text)) > 0 OR strpos(lower(name), lower($1::text)) > 0)
-  AND ($2::text IS NULL OR starts_with(id, $2::text))
-  AND ($3::boolean IS NULL OR (suspended_at IS NOT NULL) = $3::boolean)
-  AND ($4::float8 IS NULL OR ${FULLNESS} >= $4::float8)
-  AND ($7::text[] IS NULL OR id = ANY ($7::text[]))`;
+  draft_of IS NULL AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+  AND ($prefix::text IS NULL OR starts_with(id, $prefix::text))
+  AND ($suspended::boolean IS NULL OR (suspended_at IS NOT NULL) = $suspended::boolean)
+  AND ($nearLimit::float8 IS NULL OR ${FULLNESS} >= $nearLimit::float8)
+  AND ($scope::text[] IS NULL OR id = ANY ($scope::text[]))`;
 
 export const listByIdQuery = defineQuery<Filter & { after: string; limit: number }, ListedTenant>(
   'list_tenants_by_id',
-  [...FILTER, 'after', 'limit'],
-  `SELECT ${LISTED} FROM tenants WHERE id > $8 AND ${MATCHES} ORDER BY id LIMIT $9::bigint`,
+  `SELECT ${LISTED} FROM tenants WHERE id > $after AND ${MATCHES} ORDER BY id LIMIT $limit::bigint`,
 );
 
 export const findListedQuery = defineQuery<{ tenant: string }, ListedTenant>(
   'find_listed_tenant',
-  ['tenant'],
-  `SELECT ${LISTED} FROM tenants WHERE id = $1`,
+  `SELECT ${LISTED} FROM tenants WHERE id = $tenant`,
 );
 
 export const listByKeyQuery = defineQuery<
@@ -64,18 +60,17 @@ export const listByKeyQuery = defineQuery<
   ListedTenant & { key: number }
 >(
   'list_tenants_by_key',
-  [...FILTER, 'order', 'afterKey', 'afterId', 'limit'],
   `
 SELECT ${LISTED}, key FROM (
-  SELECT *, CASE $8::text
+  SELECT *, CASE $order::text
     WHEN 'files' THEN file_count::float8
     WHEN 'bytes' THEN byte_count::float8
     WHEN 'used' THEN ${FULLNESS}
     ELSE COALESCE(extract(epoch FROM last_change_at)::float8, 0)
   END AS key FROM tenants WHERE ${MATCHES}
 ) AS t
-WHERE $9::float8 IS NULL OR key < $9::float8 OR (key = $9::float8 AND id > $10)
-ORDER BY key DESC, id LIMIT $11::bigint
+WHERE $afterKey::float8 IS NULL OR key < $afterKey::float8 OR (key = $afterKey::float8 AND id > $afterId)
+ORDER BY key DESC, id LIMIT $limit::bigint
 `,
 );
 

@@ -61,18 +61,16 @@ export function isNewMountName(name: string): boolean {
 
 const setMountsQuery = defineQuery<{ tenant: string; mounts: string | null }>(
   'set_mounts',
-  ['tenant', 'mounts'],
-  'UPDATE tenants SET mounts = $2::text::jsonb WHERE id = $1',
+  'UPDATE tenants SET mounts = $mounts::text::jsonb WHERE id = $tenant',
 );
 
 const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path: string }>(
   'find_entries',
-  ['tenant', 'paths'],
-  'SELECT path FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
+  'SELECT path FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[])',
 );
 
-/** The tenant `$1` that was created at `$2`, as mounts name it. */
-const MOUNTED = "jsonb_build_object('tenant', $1::text, 'createdAt', $2::text)";
+/** The `$tenant` that was created at `$createdAt`, as mounts name it. */
+const MOUNTED = "jsonb_build_object('tenant', $tenant::text, 'createdAt', $createdAt::text)";
 /** Whether a row of `tenants` has a mount of that tenant. */
 const MOUNTS_IT = `mounts IS NOT NULL AND mounts @> jsonb_build_array(${MOUNTED})`;
 
@@ -82,23 +80,21 @@ const mountedByQuery = defineQuery<
   MountedBy
 >(
   'mounted_by',
-  ['tenant', 'createdAt', 'scope', 'limit'],
   `
 SELECT t.id AS tenant, m.mount ->> 'name' AS name, m.mount ->> 'access' AS access
 FROM tenants AS t, jsonb_array_elements(t.mounts) AS m (mount)
-WHERE t.${MOUNTS_IT} AND m.mount @> ${MOUNTED} AND ($3::text[] IS NULL OR t.id = ANY ($3::text[]))
-ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $4::bigint
+WHERE t.${MOUNTS_IT} AND m.mount @> ${MOUNTED} AND ($scope::text[] IS NULL OR t.id = ANY ($scope::text[]))
+ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $limit::bigint
 `,
 );
 
 /** Makes all mounts of a tenant show another one. Returns the tenants that have them. */
 const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: string }, { id: string }>(
   'move_mounts',
-  ['tenant', 'createdAt', 'to'],
   `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
-    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($3::text)) ELSE m.mount END ORDER BY m.i
+    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${MOUNTS_IT} RETURNING id
 `,

@@ -41,8 +41,7 @@ export const findTenantsBatchQuery = defineBatchQuery(
 
 export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   'find_tenant',
-  ['tenant'],
-  `SELECT ${TENANT_COLUMNS} FROM tenants WHERE id = $1`,
+  `SELECT ${TENANT_COLUMNS} FROM tenants WHERE id = $tenant`,
   findTenantsBatchQuery,
 );
 
@@ -52,69 +51,57 @@ export const NO_TENANT = '-infinity';
 /** When a tenant was created. */
 export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
   'tenant_created_at',
-  ['tenant'],
-  `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $1`,
+  `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $tenant`,
 );
 
 /** Creates a tenant. `count` is 0 when it exists already. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
-  ['tenant'],
-  'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
+  'INSERT INTO tenants (id) VALUES ($tenant) ON CONFLICT (id) DO NOTHING',
 );
 
 /** The drafts of a tenant, with what is left of closed ones. */
 export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_draft_tenants',
-  ['tenant'],
-  'SELECT id FROM tenants WHERE draft_of = $1',
+  'SELECT id FROM tenants WHERE draft_of = $tenant',
 );
 
 /** Sets all settings of a tenant. `count` is 0 when the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
-  ['tenant', ...ALL_SETTINGS.map(([name]) => name)],
-  `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting], i) => `${snakeCase(name)} = $${i + 2}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $1`,
+  `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)} = $${name}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $tenant`,
 );
 
 const SUSPENDED =
-  'CASE WHEN $2::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::timestamptz) END';
+  'CASE WHEN $since::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $since::timestamptz) END';
 
 /** Suspends a tenant, from the first time on, or with null resumes it. `count` is 0 when the tenant does not exist. */
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
-  ['tenant', 'since'],
-  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $1`,
+  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $tenant`,
 );
 
 /** Suspends or resumes the drafts of a tenant. */
 export const suspendDraftsQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_drafts',
-  ['tenant', 'since'],
-  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $1`,
+  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $tenant`,
 );
 
-export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
+export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $tenant FOR NO KEY UPDATE';
 
 /** Blocks other writes to the tenant until the transaction ends. */
-export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
-  'lock_tenant',
-  ['tenant'],
-  LOCK_TENANT,
-);
+export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>('lock_tenant', LOCK_TENANT);
 
 /** Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such tenant. */
 export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'begin_change',
-  ['tenant'],
-  `SELECT ${time('memory_begin_change($1)')} AS at`,
+  `SELECT ${time('memory_begin_change($tenant)')} AS at`,
 );
 
 /** Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's node. */
 export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
   'erase_entries',
-  ['tenant', 'limit'],
-  'SELECT memory_erase_entries($1, $2::integer) AS erased',
+  'SELECT memory_erase_entries($tenant, $limit::integer) AS erased',
 );
 
 /** Deletes at most `limit` rows of a tenant's history. */
@@ -123,39 +110,34 @@ export const eraseHistoryQuery = defineQuery<
   { versions: number; directories: number }
 >(
   'erase_history',
-  ['tenant', 'limit'],
   `
-SELECT versions::float8, directories::float8 FROM memory_erase_history($1, $2::integer)
+SELECT versions::float8, directories::float8 FROM memory_erase_history($tenant, $limit::integer)
 `,
 );
 
 export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
-  ['tenant'],
-  'DELETE FROM api_keys WHERE tenant_id = $1',
+  'DELETE FROM api_keys WHERE tenant_id = $tenant',
 );
 export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'delete_tenant',
-  ['tenant'],
-  'DELETE FROM tenants WHERE id = $1',
+  'DELETE FROM tenants WHERE id = $tenant',
 );
 
 /** When a tenant's memory was last changed, or a file read (to the day). Null for never. */
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
-  ['tenant'],
   `
 SELECT greatest(t.last_change_at, max(greatest(e.updated_at, e.accessed_at))) AS at
-FROM tenants AS t LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.kind = 'file'
-WHERE t.id = $1 GROUP BY t.last_change_at
+FROM tenants AS t LEFT JOIN entries AS e ON e.tenant_id = $tenant AND e.kind = 'file'
+WHERE t.id = $tenant GROUP BY t.last_change_at
 `,
 );
 
 /** When a key of a tenant was last used. Null for never. */
 export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_key_use',
-  ['tenant'],
-  'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $1',
+  'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $tenant',
 );
 
 /** Adds to the usage of a tenant, or returns the quota that this would exceed. */
@@ -164,29 +146,26 @@ export const reserveQuery = defineQuery<
   { exceeded: Omit<OverQuota, 'kind'> | null }
 >(
   'reserve',
-  ['tenant', 'files', 'directories', 'bytes', 'maxFiles', 'maxBytes'],
-  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
+  'SELECT memory_reserve($tenant, $files::bigint, $directories::bigint, $bytes::bigint, $maxFiles::bigint, $maxBytes::bigint) AS exceeded',
 );
 
 /** Assigns to the counters of a tenant's history what its rows are. */
 export const COUNTED_HISTORY = `
-  history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $1),
-  history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $1)
-    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $1)`;
+  history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $tenant),
+  history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $tenant)
+    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $tenant)`;
 
 /** Gives a tenant's keys to another tenant. */
 export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',
-  ['tenant', 'to'],
-  'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
+  'UPDATE api_keys SET tenant_id = $to WHERE tenant_id = $tenant',
 );
 
 /** Replaces a tenant in the scope of admin keys, or with null takes it out: a later tenant with this id is another one. */
 export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
   'change_scopes',
-  ['tenant', 'to'],
   `
-UPDATE api_keys SET only_tenants = array_remove(array_replace(only_tenants, $1::text, $2::text), NULL)
-WHERE only_tenants IS NOT NULL AND $1::text = ANY (only_tenants)
+UPDATE api_keys SET only_tenants = array_remove(array_replace(only_tenants, $tenant::text, $to::text), NULL)
+WHERE only_tenants IS NOT NULL AND $tenant::text = ANY (only_tenants)
 `,
 );

@@ -5,6 +5,7 @@ import { defineQuery } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { prefix, resultNotKept } from '../memory/messages.ts';
 import type { RequestKey } from '../memory/store.ts';
+import { listDraftTenantsQuery } from './queries.ts';
 
 /**
  * The key of a request.
@@ -57,17 +58,10 @@ interface Holder {
 /** The tenants that have stored results, in the order of their ids, a page at a time. */
 const tenantsWithStoredResultsQuery = defineQuery<{ after: string; limit: number }, Holder>(
   'tenants_with_stored_results',
-  ['after', 'limit'],
   `
 SELECT id, draft_of AS "draftOf" FROM tenants AS t
-WHERE id > $1 AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_id = t.id) ORDER BY id LIMIT $2
+WHERE id > $after AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_id = t.id) ORDER BY id LIMIT $limit
 `,
-);
-
-const listDraftIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
-  'list_draft_ids',
-  ['tenant'],
-  'SELECT id FROM tenants WHERE draft_of = $1',
 );
 
 /** The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for fewer. */
@@ -76,27 +70,24 @@ const oldestStoredResultKeptQuery = defineQuery<
   { createdAt: string }
 >(
   'oldest_stored_result_kept',
-  ['ids', 'maxStoredResults'],
   `
-SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($1::text[])
-ORDER BY created_at DESC OFFSET $2::integer - 1 LIMIT 1
+SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($ids::text[])
+ORDER BY created_at DESC OFFSET $maxStoredResults::integer - 1 LIMIT 1
 `,
 );
 
 export const countStoredResultsQuery = defineQuery<{ tenant: string }, { storedResults: number }>(
   'count_stored_results',
-  ['tenant'],
-  'SELECT count(*)::integer AS "storedResults" FROM idempotency_keys WHERE tenant_id = $1',
+  'SELECT count(*)::integer AS "storedResults" FROM idempotency_keys WHERE tenant_id = $tenant',
 );
 
 /** Deletes up to `limit` of a tenant's stored results that are older than a time, the oldest first. */
 const pruneStoredResultsQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
   'prune_stored_results',
-  ['tenant', 'before', 'limit'],
   `
-DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
-  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz
-  ORDER BY created_at LIMIT $3::integer
+DELETE FROM idempotency_keys WHERE tenant_id = $tenant AND key_hash = ANY (ARRAY(
+  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $tenant AND created_at < $before::timestamptz
+  ORDER BY created_at LIMIT $limit::integer
 ))
 `,
 );
@@ -104,20 +95,18 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
 /** Deletes at most `limit` stored results of a tenant. */
 export const eraseStoredResultsQuery = defineQuery<{ tenant: string; limit: number }>(
   'erase_stored_results',
-  ['tenant', 'limit'],
   `
-DELETE FROM idempotency_keys WHERE tenant_id = $1
-  AND key_hash = ANY (ARRAY(SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer))
+DELETE FROM idempotency_keys WHERE tenant_id = $tenant
+  AND key_hash = ANY (ARRAY(SELECT key_hash FROM idempotency_keys WHERE tenant_id = $tenant LIMIT $limit::integer))
 `,
 );
 
 /** Copies all stored results of a tenant to another tenant, which has none of them. */
 export const copyStoredResultsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_stored_results',
-  ['tenant', 'to'],
   `
 INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
-SELECT $2, key_hash, request_hash, content, is_error, created_at FROM idempotency_keys WHERE tenant_id = $1
+SELECT $to, key_hash, request_hash, content, is_error, created_at FROM idempotency_keys WHERE tenant_id = $tenant
 ON CONFLICT (tenant_id, key_hash) DO NOTHING
 `,
 );
@@ -164,7 +153,7 @@ export async function forgetStoredResultsOver(
   tenant: string,
   maxStoredResults: number,
 ): Promise<number> {
-  const drafts = (await database.query(listDraftIdsQuery, { tenant })).rows.map(({ id }) => id);
+  const drafts = (await database.query(listDraftTenantsQuery, { tenant })).rows.map(({ id }) => id);
   const ids = [tenant, ...drafts];
   const oldest = (await database.query(oldestStoredResultKeptQuery, { ids, maxStoredResults })).rows[0];
   if (oldest === undefined) return 0;

@@ -20,8 +20,7 @@ const COLUMNS = `id, COALESCE(name, id) AS name, description, metadata, ${time('
 
 export const findStoreQuery = defineQuery<{ tenant: string }, StoreRow>(
   'find_store',
-  ['tenant'],
-  `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
+  `SELECT ${COLUMNS} FROM tenants WHERE id = $tenant`,
 );
 
 /** A page of the stores, the newest first: those before `beforeTime` and, of one time, `beforeId`. Null: no condition. */
@@ -37,13 +36,12 @@ export const listStoresQuery = defineQuery<
   StoreRow
 >(
   'list_stores',
-  ['beforeTime', 'beforeId', 'since', 'until', 'includeArchived', 'limit'],
   `
 SELECT ${COLUMNS} FROM tenants
-WHERE (created_at, id) < (COALESCE($1::text::timestamptz, 'infinity'), COALESCE($2::text, ''))
-  AND created_at >= COALESCE($3::text::timestamptz, '-infinity') AND created_at <= COALESCE($4::text::timestamptz, 'infinity')
-  AND (archived_at IS NULL OR $5::boolean) AND draft_of IS NULL
-ORDER BY tenants.created_at DESC, id DESC LIMIT $6::integer
+WHERE (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'), COALESCE($beforeId::text, ''))
+  AND created_at >= COALESCE($since::text::timestamptz, '-infinity') AND created_at <= COALESCE($until::text::timestamptz, 'infinity')
+  AND (archived_at IS NULL OR $includeArchived::boolean) AND draft_of IS NULL
+ORDER BY tenants.created_at DESC, id DESC LIMIT $limit::integer
 `,
 );
 
@@ -54,22 +52,19 @@ export const setStoreQuery = defineQuery<{
   metadata: string;
 }>(
   'set_store',
-  ['tenant', 'name', 'description', 'metadata'],
-  'UPDATE tenants SET name = $2, description = $3, metadata = $4::text::jsonb, updated_at = now() WHERE id = $1',
+  'UPDATE tenants SET name = $name, description = $description, metadata = $metadata::text::jsonb, updated_at = now() WHERE id = $tenant',
 );
 
 /** Archives a store, unless it is archived. */
 export const archiveStoreQuery = defineQuery<{ tenant: string }>(
   'archive_store',
-  ['tenant'],
-  'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $1 AND archived_at IS NULL',
+  'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $tenant AND archived_at IS NULL',
 );
 
 /** Archives the drafts of a tenant. */
 export const archiveDraftsQuery = defineQuery<{ tenant: string }>(
   'archive_drafts',
-  ['tenant'],
-  'UPDATE tenants SET archived_at = now() WHERE draft_of = $1 AND archived_at IS NULL',
+  'UPDATE tenants SET archived_at = now() WHERE draft_of = $tenant AND archived_at IS NULL',
 );
 
 /** Gives a tenant what the API says of another one. Null is the name of a tenant that has none but its id. */
@@ -82,11 +77,10 @@ export const copyStoreQuery = defineQuery<{
   updatedAt: string;
 }>(
   'copy_store',
-  ['tenant', 'name', 'description', 'metadata', 'archivedAt', 'updatedAt'],
   `
-UPDATE tenants SET name = $2, description = $3, metadata = $4::text::jsonb, archived_at = $5::text::timestamptz,
-  updated_at = $6::text::timestamptz
-WHERE id = $1
+UPDATE tenants SET name = $name, description = $description, metadata = $metadata::text::jsonb, archived_at = $archivedAt::text::timestamptz,
+  updated_at = $updatedAt::text::timestamptz
+WHERE id = $tenant
 `,
 );
 

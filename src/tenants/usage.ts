@@ -60,11 +60,10 @@ export function dayOf(time: Date): string {
 /** Adds uses to a day of the tenant that was created at `createdAt` (null: any), with its current sizes; does nothing if it does not exist. */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
-  ['tenant', 'day', 'reads', 'writes', 'refused', 'createdAt'],
   `
 INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT id, $2::text::date, file_count, byte_count, history_bytes, $3::bigint, $4::bigint, $5::bigint FROM tenants
-WHERE id = $1 AND ($6::text::timestamptz IS NULL OR created_at = $6::text::timestamptz)
+SELECT id, $day::text::date, file_count, byte_count, history_bytes, $reads::bigint, $writes::bigint, $refused::bigint FROM tenants
+WHERE id = $tenant AND ($createdAt::text::timestamptz IS NULL OR created_at = $createdAt::text::timestamptz)
 ON CONFLICT (tenant_id, day) DO UPDATE SET
   files = excluded.files, bytes = excluded.bytes, history_bytes = excluded.history_bytes,
   reads = u.reads + excluded.reads, writes = u.writes + excluded.writes, refused = u.refused + excluded.refused
@@ -76,13 +75,12 @@ export type Days = { from: string; until: string | null };
 
 const daysQuery = defineQuery<{ tenant: string } & Days, UsageDay>(
   'list_usage_days',
-  ['tenant', 'from', 'until'],
   `
 SELECT day::text, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes",
   reads::float8, writes::float8, refused::float8
 FROM tenant_usage
-WHERE tenant_id = $1 AND day >= $2::text::date
-  AND ($3::text IS NULL OR day::timestamp < $3::text::timestamptz AT TIME ZONE 'UTC')
+WHERE tenant_id = $tenant AND day >= $from::text::date
+  AND ($until::text IS NULL OR day::timestamp < $until::text::timestamptz AT TIME ZONE 'UTC')
 ORDER BY day
 `,
 );

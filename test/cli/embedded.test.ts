@@ -10,11 +10,11 @@ import { loadConfig } from '../../src/config.ts';
 import { DatabaseError } from '../../src/database/errors.ts';
 import { serveLocalSocket } from '../../src/database/local-socket.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import { connectToServedDatabase } from '../../src/database/served-database.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
-import { testQuery } from '../support/query.ts';
 import { cmd } from '../support/table.ts';
 
 async function run(env: Record<string, string>, ...args: string[]) {
@@ -112,8 +112,8 @@ describe('while a service runs', { tags: 'long' }, () => {
 });
 
 describe('a served database', () => {
-  const numbersQuery = testQuery<Record<string, never>, { n: number }>('n', [], 'SELECT 1 AS n');
-  const failingQuery = testQuery<Record<string, never>>('f', [], 'SELECT 1/0');
+  const numbersQuery = parseQuery<Record<string, never>, { n: number }>('n', 'SELECT 1 AS n');
+  const failingQuery = parseQuery<Record<string, never>>('f', 'SELECT 1/0');
   let folder: string;
   let owner: Awaited<ReturnType<typeof openDatabase>>;
   beforeAll(async () => {
@@ -154,7 +154,7 @@ describe('a served database', () => {
     const own = new Tenants(owner);
     let beside: Promise<boolean> | undefined;
     const failed = database.transaction(async (query) => {
-      await query(testQuery('i', [], `INSERT INTO tenants (id) VALUES ('rolled-back')`), {});
+      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('rolled-back')`), {});
       // Waits for the transaction: were it a part of it, it would be rolled back as well.
       beside = own.create('beside');
       throw new Error('no more');
@@ -170,7 +170,7 @@ describe('a served database', () => {
   it('gives up on a command that leaves its transaction alone', async () => {
     const { stop, database } = await served({ idleMs: 50 });
     const left = database.transaction(async (query) => {
-      await query(testQuery('i', [], `INSERT INTO tenants (id) VALUES ('left-alone')`), {});
+      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('left-alone')`), {});
       // The service's own statement waits for the transaction's end.
       await owner.query(numbersQuery, {});
       await query(numbersQuery, {});
@@ -199,7 +199,7 @@ describe('a served database', () => {
   it('stops with commands connected, whose next statement fails', async () => {
     const { stop, database } = await served();
     const inTransaction = database.transaction(async (query) => {
-      await query(testQuery('i', [], `INSERT INTO tenants (id) VALUES ('cut-off')`), {});
+      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('cut-off')`), {});
       await stop();
       await query(numbersQuery, {});
     });

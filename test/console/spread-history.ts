@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.ts';
-import { testQuery } from '../support/query.ts';
+import { parseQuery } from '../../src/database/query.ts';
 
 const COLUMNS = {
   tenants: ['created_at', 'history_since', 'last_change_at'],
@@ -41,4 +41,4 @@ export async function spreadHistory(database: Database, days: number): Promise<v
   await run(database, 'DROP TABLE spans');
 }
 
-const run = (database: Database, text: string) => database.query(testQuery(text, [], text), {});
+const run = (database: Database, text: string) => database.query(parseQuery(text, text), {});

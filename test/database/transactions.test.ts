@@ -1,10 +1,10 @@
 /** After a fault Postgres says only that the transaction is aborted (25P02), and commits nothing. */
 import { expect, it } from 'vitest';
+import { parseQuery } from '../../src/database/query.ts';
 import { createTenantQuery } from '../../src/tenants/queries.ts';
-import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
-const divideByZero = testQuery<Record<string, never>>('divide_by_zero', [], 'SELECT 1 / 0');
+const divideByZero = parseQuery<Record<string, never>>('divide_by_zero', 'SELECT 1 / 0');
 
 describeService('a transaction with a fault', (service) => {
   it('fails with its first fault, and not with those that follow', async () => {

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { executorOn } from '../../src/database/pg.ts';
 import type { ConnectionPool } from '../../src/database/pool.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import { createTestDatabase, openServicePool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
-import { testQuery } from '../support/query.ts';
 
-const selectQuery = testQuery<{ text: string }, { text: string }>(
+const selectQuery = parseQuery<{ text: string }, { text: string }>(
   'select_text',
-  ['text'],
-  'SELECT $1::text AS text',
+  'SELECT $text::text AS text',
 );
 const unanswered = {
   code: 'database_unavailable',

@@ -7,11 +7,10 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate, schemaState } from '../../src/database/migrate.ts';
 import { openDatabase, openSession } from '../../src/database/open.ts';
-import type { Value } from '../../src/database/query.ts';
+import { parseQuery, type Value } from '../../src/database/query.ts';
 import { History } from '../../src/history/history.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { testQuery } from '../support/query.ts';
 import { type Release, releases, statementsOf } from '../support/releases.ts';
 import { type Backend, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -29,7 +28,7 @@ async function emptyDatabase(kind: Backend): Promise<Record<string, string>> {
   return { DATABASE_URL: url, DB_CONNECT_TIMEOUT_MS: '60000' };
 }
 
-const run = (database: Database, sql: string) => database.query(testQuery('upgrade_test', [], sql), {});
+const run = (database: Database, sql: string) => database.query(parseQuery('upgrade_test', sql), {});
 
 /** Makes the database look as though its functions were of an older version than those of this checkout. */
 const AGE = `CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 0'`;

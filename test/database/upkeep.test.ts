@@ -1,6 +1,6 @@
 /** What a server's background processes do, the embedded database does between statements: its log and its tables do not grow without bound. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { testQuery } from '../support/query.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -17,10 +17,9 @@ afterAll(async () => {
 });
 
 /** Writes 1 MiB, in place of what it wrote under the same id before. */
-const writeQuery = testQuery<{ id: number }>(
+const writeQuery = parseQuery<{ id: number }>(
   'write',
-  ['id'],
-  `INSERT INTO large VALUES ($1::integer, repeat('x', ${MEBIBYTE})) ON CONFLICT (id) DO UPDATE SET content = excluded.content`,
+  `INSERT INTO large VALUES ($id::integer, repeat('x', ${MEBIBYTE})) ON CONFLICT (id) DO UPDATE SET content = excluded.content`,
 );
 
 /** Bytes of the log that Postgres would have to read after a crash. */

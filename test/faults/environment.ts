@@ -10,7 +10,7 @@ import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
 import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { testQuery } from '../support/query.ts';
+import { numberedQuery } from '../support/query.ts';
 import type { Service } from '../support/service.ts';
 import type { Row } from './report.ts';
 
@@ -84,11 +84,8 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
   try {
     const query: Query = async (sql, parameters = []) => {
-      const names = parameters.map((_, i) => `p${i}`);
-      const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
-      return (
-        await database.query(testQuery<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
-      ).rows;
+      const { statement, params } = numberedQuery<pg.QueryResultRow>(sql, parameters as Value[]);
+      return (await database.query(statement, params)).rows;
     };
     await check(query, workload, row);
   } finally {

@@ -9,11 +9,16 @@ import { BatchQueue } from '../../src/database/batch-queue.ts';
 import { DatabaseError } from '../../src/database/errors.ts';
 import { executorOn, plannerOptions } from '../../src/database/pg.ts';
 import type { ConnectionPool } from '../../src/database/pool.ts';
-import type { BatchQuery, Query, QueryExecutor, Value } from '../../src/database/query.ts';
+import {
+  type BatchQuery,
+  parseQuery,
+  type Query,
+  type QueryExecutor,
+  type Value,
+} from '../../src/database/query.ts';
 import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
-import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
 import { batchQueries } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
@@ -22,10 +27,10 @@ import { cmd } from '../support/table.ts';
 type Echo = Query<{ text: string }, { by: string; text: string }>;
 
 const echoWith = (sql: string, name = 'many'): Echo => {
-  const batch: BatchQuery = testQuery<Record<string, Value>, { item: number }>(name, ['text'], sql);
-  return testQuery('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
+  const batch: BatchQuery = parseQuery<Record<string, Value>, { item: number }>(name, sql);
+  return parseQuery('one', "SELECT 'one' AS by, $text::text AS text", batch);
 };
-const CALLS = 'unnest($1::text[]) WITH ORDINALITY AS c (text, item)';
+const CALLS = 'unnest($text::text[]) WITH ORDINALITY AS c (text, item)';
 const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
 
 describe('batches', () => {
@@ -86,10 +91,9 @@ describe('batches', () => {
 
   it('that fail on the server are repeated call by call, and only the invalid call fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
-    const wrong = testQuery<{ text: string }, { by: string; text: string }>(
+    const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
-      ['text'],
-      'SELECT (100 / length($1::text))::text AS text',
+      'SELECT (100 / length($text::text))::text AS text',
       echoWith(quotients, 'quotients').batch,
     );
     const outcomes = await Promise.allSettled(['a', '', 'bb'].map((text) => run(wrong, { text })));
@@ -136,14 +140,12 @@ describe('batches', () => {
   });
 
   it('support arrays that contain null or only null', async () => {
-    const nulls = testQuery<{ text: string; more: string | null }, { more: string | null }>(
+    const nulls = parseQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
-      [],
       'SELECT 1',
-      testQuery<Record<string, Value>, { item: number }>(
+      parseQuery<Record<string, Value>, { item: number }>(
         'nulls',
-        ['text', 'more'],
-        'SELECT item::integer, more FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (text, more, item)',
+        'SELECT item::integer, more FROM unnest($text::text[], $more::text[]) WITH ORDINALITY AS c (text, more, item)',
       ),
     );
     for (const all of [[null, 'b', null], [null]]) {
@@ -328,8 +330,8 @@ describeService('simultaneous commands', (service, kind) => {
         release = resolve;
       });
       const holding = service().database.transaction(async (run) => {
-        const lock = 'SELECT id FROM tenants WHERE id = $1 FOR UPDATE';
-        await run(testQuery<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
+        const lock = 'SELECT id FROM tenants WHERE id = $tenant FOR UPDATE';
+        await run(parseQuery<{ tenant: string }>('lock', lock), { tenant: locked });
         const answers = all.map((tenant) =>
           service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
         );

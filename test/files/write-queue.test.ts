@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/database/pg.ts';
 import type { ConnectionPool } from '../../src/database/pool.ts';
-import type { QueryExecutor, Value } from '../../src/database/query.ts';
+import { parseQuery, type QueryExecutor, type Value } from '../../src/database/query.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/files/write-function.ts';
 import { WriteQueue } from '../../src/files/write-queue.ts';
 import {
@@ -19,7 +19,6 @@ import {
   skipOnCitus,
 } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -48,17 +47,15 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
   ofCalls: ['tenant', 'result'],
   mixesTenants: true,
-  single: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  single: parseQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
-    ['tenant', 'result', 'wait'],
-    'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
+    'SELECT 1 AS item, f.outcome, f.data FROM test_divide($tenant::text, $result::text, $wait::boolean) AS f',
   ),
-  batch: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  batch: parseQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide_batch',
-    ['tenant', 'result', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, result, item),
-       LATERAL test_divide(c.tenant, c.result, $3::boolean) AS f`,
+     FROM unnest($tenant::text[], $result::text[]) WITH ORDINALITY AS c (tenant, result, item),
+       LATERAL test_divide(c.tenant, c.result, $wait::boolean) AS f`,
   ),
 };
 

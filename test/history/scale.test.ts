@@ -1,13 +1,13 @@
 /** Many files and versions: what must not depend on the planner's statistics, take a statement's time limit, or grow beyond a limit. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseQuery } from '../../src/database/query.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
 import { revert } from '../../src/history/revert.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { testQuery } from '../support/query.ts';
 import { moment, OPERATOR, restore, run } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { statements } from '../support/statements.ts';
@@ -36,10 +36,9 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
 }
 
 /** Moves 5,000 files to each other's paths, in a session with the planner settings of the service. */
-const swapQuery = testQuery<{ tenant: string; paths: string[] }>(
+const swapQuery = parseQuery<{ tenant: string; paths: string[] }>(
   'swap',
-  ['tenant', 'paths'],
-  `SELECT memory_restore($1, '{}', '{}', '{}', ($2::text[])[1:5000], ($2::text[])[2:5000] || ($2::text[])[1:1],
+  `SELECT memory_restore($tenant, '{}', '{}', '{}', ($paths::text[])[1:5000], ($paths::text[])[2:5000] || ($paths::text[])[1:1],
      array_fill(NULL::uuid, ARRAY[5000]), '{}', '{}', '{}', gen_random_uuid(), '{}', 0, 0, 30, 0)`,
 );
 

@@ -11,12 +11,12 @@ import { runProgram } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase, openPlace } from '../../src/database/open.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import * as schema from '../../src/database/schema.ts';
 import { CollectedOutput } from '../support/collected-output.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { startCli } from '../support/process.ts';
 import { runOn } from '../support/program.ts';
-import { testQuery } from '../support/query.ts';
 import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -46,7 +46,7 @@ async function on<T>(place: string, work: (database: Database) => Promise<T>): P
   }
 }
 
-const run = (database: Database, sql: string) => database.query(testQuery('', [], sql), {});
+const run = (database: Database, sql: string) => database.query(parseQuery('', sql), {});
 const rowsOf = async (database: Database, sql: string) =>
   (await run(database, sql)).rows as unknown as Record<string, unknown>[];
 
@@ -54,11 +54,11 @@ const rowsOf = async (database: Database, sql: string) =>
 function contentsOf(place: string): Promise<Record<string, unknown[]>> {
   return on(place, (database) =>
     database.transaction(async (query) => {
-      await query(testQuery('utc', [], "SET LOCAL TIME ZONE 'UTC'"), {});
+      await query(parseQuery('utc', "SET LOCAL TIME ZONE 'UTC'"), {});
       const contents: Record<string, unknown[]> = {};
       for (const table of TABLES) {
         const sql = `SELECT to_jsonb(t)::text AS row FROM ${table} AS t`;
-        const { rows } = await query(testQuery<Record<string, never>, { row: string }>('', [], sql), {});
+        const { rows } = await query(parseQuery<Record<string, never>, { row: string }>('', sql), {});
         contents[table] = rows
           .map(({ row }) => JSON.parse(row))
           .filter(({ action }) => action !== 'migrateData')

@@ -2,16 +2,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { startCli } from '../support/process.ts';
-import { testQuery } from '../support/query.ts';
 
 /** An embedded database with what the statements insert. */
 async function folderWith(...statements: string[]): Promise<string> {
   const folder = await copyPgliteTemplate();
   const database = await openDatabase(loadConfig({ DATA_DIR: folder }));
-  for (const sql of statements) await database.query(testQuery('', [], sql), {});
+  for (const sql of statements) await database.query(parseQuery('', sql), {});
   await database.close();
   return folder;
 }

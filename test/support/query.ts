@@ -1,11 +1,15 @@
-import type { BatchQuery, Query, Value } from '../../src/database/query.ts';
+import { parseQuery, type Query, type Value } from '../../src/database/query.ts';
 
-/** A query of a test: as `defineQuery` makes them, but not one of the service's statements. */
-export function testQuery<Params extends Record<string, Value>, Row = never>(
-  name: string,
-  parameters: readonly (keyof Params & string)[],
+/** Returns a query whose text has numbers for its parameters, `$1`, `$2`, …, and its parameters. */
+export function numberedQuery<Row>(
   sql: string,
-  batch?: BatchQuery,
-): Query<Params, Row> {
-  return { name, sql, parameters, batch };
+  values: readonly Value[],
+): { statement: Query<Record<string, Value>, Row>; params: Record<string, Value> } {
+  return {
+    statement: parseQuery(
+      sql,
+      sql.replace(/\$(\d+)/g, (_, number) => `$p${number}`),
+    ),
+    params: Object.fromEntries(values.map((value, i) => [`p${i + 1}`, value])),
+  };
 }

@@ -8,7 +8,7 @@ import { migrate, schemaState } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { Value } from '../../src/database/query.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
-import { testQuery } from './query.ts';
+import { numberedQuery } from './query.ts';
 
 export type Backend = 'postgres' | 'pglite';
 
@@ -65,9 +65,8 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
     env: { DATA_DIR: own },
     // PGlite has only one connection, so raw queries share the service's.
     query: async (database, sql, parameters) => {
-      const names = parameters.map((_, i) => `p${i}`);
-      const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
-      return (await database.query(testQuery<Record<string, Value>, Row>(sql, names, sql), values)).rows;
+      const { statement, params } = numberedQuery<Row>(sql, parameters as Value[]);
+      return (await database.query(statement, params)).rows;
     },
     end: async () => {
       if (!folder) await rm(own, { recursive: true, force: true });

@@ -38,7 +38,6 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'move_drafts',
   'suspend_drafts',
   'archive_drafts',
-  'list_draft_ids',
   'oldest_stored_result_kept',
   'draft_sizes',
   'list_draft_days',

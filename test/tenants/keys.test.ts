@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { parseQuery } from '../../src/database/query.ts';
 import { renameTenant } from '../../src/tenants/copy.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
-import { testQuery } from '../support/query.ts';
 
 describe('keys', () => {
   skipOnCitus('its nodes lock in other orders');
@@ -27,9 +27,8 @@ describe('keys', () => {
   const live = async () =>
     (
       await database.query(
-        testQuery<Record<never, never>, { id: string }>(
+        parseQuery<Record<never, never>, { id: string }>(
           'live_keys',
-          [],
           "SELECT id FROM api_keys WHERE revoked_at IS NULL AND (tenant_id = 'acme' OR 'acme' = ANY (only_tenants))",
         ),
         {},

@@ -35,45 +35,31 @@ type VersionFilter = {
 type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
 
 /** A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a modification. */
-const versionsText = (ofMemory: '' | 'AND v.memory_id = $10::text::uuid') => `
+const versionsText = (ofMemory: '' | 'AND v.memory_id = $memory::text::uuid') => `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
-  WHERE v.tenant_id = $1
-    AND v.id >= COALESCE(memory_first_id($5::text::timestamptz), '${FIRST_ID}')
-    AND v.id < COALESCE($7::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$6')}, '${LAST_ID}')
-    AND ($2::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $2::text)
-    AND ($3::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $3::text))
-    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $4::text))
-    AND ($9::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $9::text))
+  WHERE v.tenant_id = $tenant
+    AND v.id >= COALESCE(memory_first_id($since::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($before::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$until')}, '${LAST_ID}')
+    AND ($operation::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $operation::text)
+    AND ($apiKey::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $apiKey::text))
+    AND ($serviceAccount::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $serviceAccount::text))
+    AND ($session::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $session::text))
     ${ofMemory}
-  ORDER BY v.id DESC LIMIT $8::integer
+  ORDER BY v.id DESC LIMIT $limit::integer
 ) AS v
 ORDER BY v.id DESC
 `;
 
-const PARAMETERS = [
-  'tenant',
-  'operation',
-  'apiKey',
-  'serviceAccount',
-  'since',
-  'until',
-  'before',
-  'limit',
-  'session',
-] as const;
-
 const listStoreVersionsQuery = defineQuery<VersionPageParams, VersionRow>(
   'list_store_versions',
-  PARAMETERS,
   versionsText(''),
 );
 
 /** Those of one memory: a statement of its own, whose plan uses the index for that. */
 const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string }, VersionRow>(
   'list_memory_versions',
-  [...PARAMETERS, 'memory'],
-  versionsText('AND v.memory_id = $10::text::uuid'),
+  versionsText('AND v.memory_id = $memory::text::uuid'),
 );
 
 /** Versions: those of the history. */

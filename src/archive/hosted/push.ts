@@ -10,12 +10,11 @@ export const hadContentQuery = defineQuery<
   { had: boolean }
 >(
   'had_content',
-  ['tenant', 'memory', 'path', 'sha256'],
   `
 SELECT EXISTS (
-  SELECT FROM versions WHERE tenant_id = $1 AND memory_id = $2::text::uuid AND content_sha256 = decode($4::text, 'hex')
+  SELECT FROM versions WHERE tenant_id = $tenant AND memory_id = $memory::text::uuid AND content_sha256 = decode($sha256::text, 'hex')
 ) OR EXISTS (
-  SELECT FROM versions WHERE tenant_id = $1 AND path = $3 AND content_sha256 = decode($4::text, 'hex')
+  SELECT FROM versions WHERE tenant_id = $tenant AND path = $path AND content_sha256 = decode($sha256::text, 'hex')
 ) AS had
 `,
 );

@@ -19,15 +19,14 @@ const searchPageQuery = defineQuery<
   SearchedFile
 >(
   'search_page',
-  ['tenant', 'path', 'after', 'limit', 'bytes'],
   `
 SELECT path, content, bytes, modified FROM (
   SELECT path, content, size_bytes AS bytes, extract(epoch FROM updated_at)::float8 AS modified,
     sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before
   FROM entries
-  WHERE tenant_id = $1 AND kind = 'file' AND path > $3 AND memory_in_subtree(path, $2) ORDER BY path LIMIT $4
+  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path) ORDER BY path LIMIT $limit
 ) AS page
-WHERE before < $5::bigint ORDER BY path
+WHERE before < $bytes::bigint ORDER BY path
 `,
 );
 
