@@ -43,7 +43,7 @@ export class KnownKeys {
   readonly #used: WriteBehindBuffer<string>;
 
   constructor(
-    keys: Keys,
+    keys: Pick<Keys, 'find' | 'noteUse'>,
     options: {
       cacheSeconds: number;
       failuresPerMinute: number;

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { FoundKeyRow } from './key-queries.ts';
+import { hashOf, newApiKey } from './keys.ts';
+import { KnownKeys } from './known-keys.ts';
+import { createLookupLimiter } from './request-limiter.ts';
+
+const { key, hash, id } = newApiKey();
+const credentials = { headers: { authorization: `Bearer ${key}` }, ip: '192.0.2.1' };
+const row: FoundKeyRow = {
+  id,
+  label: '',
+  source: '',
+  tenant: 'acme',
+  tenantCreatedAt: '2026-01-01T00:00:00.000000Z',
+  isAdmin: false,
+  managesStores: false,
+  access: 'read_write',
+  onlyTenants: null,
+  isRevoked: false,
+  expiresInMs: null,
+  usedMsAgo: null,
+};
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The keys of a database that has one key. */
+function stored(found: FoundKeyRow) {
+  const uses: string[][] = [];
+  const noteUse = async (hashes: string[]) => {
+    uses.push(hashes);
+  };
+  const lookups = createLookupLimiter(60_000);
+  const known = new KnownKeys(
+    { find: async () => found, noteUse },
+    { cacheSeconds: 1000, failuresPerMinute: 0, lookups },
+  );
+  return { known, uses };
+}
+
+it('records the first use of a key within a second, and a later one after five minutes', async () => {
+  const { known, uses } = stored(row);
+  await known.identify(credentials);
+  await vi.advanceTimersByTimeAsync(999);
+  expect(uses).toStrictEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(uses).toStrictEqual([[hash]]);
+  await vi.advanceTimersByTimeAsync(5 * 60_000 - 1001);
+  await known.identify(credentials);
+  await vi.advanceTimersByTimeAsync(1001);
+  expect(uses).toStrictEqual([[hash]]);
+  await known.identify(credentials);
+  await known.close();
+  expect(uses).toStrictEqual([[hash], [hashOf(key)]]);
+});
