@@ -7,18 +7,20 @@
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { loadConfig } from '../src/config.ts';
-import type { Database } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open.ts';
 import { compareDraft } from '../src/drafts/compare.ts';
 import { createDraft } from '../src/drafts/create.ts';
 import { MergeThreads } from '../src/drafts/line-merge.ts';
 import { mergeDraft } from '../src/drafts/merge.ts';
-import { PostgresMemory } from '../src/files/memory-store.ts';
+import { Memory } from '../src/files/memory.ts';
+import { Services } from '../src/files/services.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
-import { effectiveSettings, tenantDefaults } from '../src/tenants/effective-settings.ts';
+import { createSecretScanner } from '../src/memory/secrets/scanner.ts';
+import { effectiveSettings } from '../src/tenants/effective-settings.ts';
 import { Tenants } from '../src/tenants/tenants.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
+import { UNLIMITED } from './support/data.ts';
 import { type BenchDatabase, startPostgres } from './support/postgres.ts';
 import { median } from './support/statistics.ts';
 
@@ -40,8 +42,7 @@ const run = () =>
     const bench = await server.createDatabase();
     const config = loadConfig({
       DATABASE_URL: bench.url,
-      MAX_TENANT_FILES: '0',
-      MAX_TENANT_BYTES: '0',
+      ...UNLIMITED,
       MAX_TENANT_DRAFT_BYTES: '0',
     });
     const database = await openDatabase(config);
@@ -49,26 +50,22 @@ const run = () =>
     await migrate(database);
     const threads = new MergeThreads();
     later(() => threads.close());
-    const memory = new PostgresMemory(database, {
-      batchSize: 32,
-      maxStoredResults: 0,
-      defaults: tenantDefaults(config),
-    });
-    later(() => memory.close());
+    const services = new Services(config, database, createSecretScanner());
+    later(() => services.close());
     progress(`${FILES} files of ${FILE_BYTES} bytes; ${server.description}`);
     for (const tenant of ['original', 'other']) await new Tenants(database).create(tenant);
-    await fill(bench, database);
+    await fill(bench, services);
 
     const times: { made: number; compared: number; merged: number; waits: Record<string, number> }[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const writers = ['original', 'other'].map((tenant) => new Writer(memory, tenant, round));
+      const writers = ['original', 'other'].map((tenant) => new Writer(services, tenant, round));
       await wait(BASELINE_MS);
       const [, alone = 0] = writers.map((writer) => writer.longest());
       const [made, draft] = await timed(() =>
         createDraft(database, config, 'original', { title: 'bench', author }),
       );
       const whileMade = writers.map((writer) => writer.longest());
-      const store = memory.forTenant(draft.id, { autoCreate: false, origin: { actor: author } });
+      const store = new Memory(services, draft.id, { autoCreate: false, origin: { actor: author } });
       for (let i = 0; i < CHANGED; i++) {
         const path = `/memories/d${i % 100}/f${i}` as MemoryPath;
         await store.edit(path, (content) => ({
@@ -113,13 +110,8 @@ const run = () =>
     progress(`history for ${effectiveSettings({}, config).historyDays} days`);
   });
 
-async function fill({ query }: BenchDatabase, database: Database): Promise<void> {
-  const memory = new PostgresMemory(database, {
-    batchSize: 32,
-    maxStoredResults: 0,
-    defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
-  });
-  const store = memory.forTenant('original', { autoCreate: false, origin: { actor: author } });
+async function fill({ query }: BenchDatabase, services: Services): Promise<void> {
+  const store = new Memory(services, 'original', { autoCreate: false, origin: { actor: author } });
   const line = `${'lorem ipsum '.repeat(8)}\n`;
   const content = line.repeat(Math.ceil(FILE_BYTES / line.length)).slice(0, FILE_BYTES);
   for (let i = 0; i < FILES; i += 100) {
@@ -129,7 +121,6 @@ async function fill({ query }: BenchDatabase, database: Database): Promise<void>
     );
     await Promise.all(paths.map((path) => store.create(path as MemoryPath, content, DONE)));
   }
-  await memory.close();
   await query('VACUUM ANALYZE');
 }
 
@@ -139,8 +130,8 @@ class Writer {
   #longest = 0;
   readonly #work: Promise<void>;
 
-  constructor(memory: PostgresMemory, tenant: string, round: number) {
-    this.#work = this.#write(memory, tenant, round);
+  constructor(services: Services, tenant: string, round: number) {
+    this.#work = this.#write(services, tenant, round);
   }
 
   /** The longest time that a write has taken since the last call, in milliseconds. */
@@ -156,8 +147,8 @@ class Writer {
     return this.longest();
   }
 
-  async #write(memory: PostgresMemory, tenant: string, round: number): Promise<void> {
-    const store = memory.forTenant(tenant, { autoCreate: false, origin: { actor: author } });
+  async #write(services: Services, tenant: string, round: number): Promise<void> {
+    const store = new Memory(services, tenant, { autoCreate: false, origin: { actor: author } });
     for (let i = 0; !this.#isDone; i++) {
       const path = `/memories/written/${round}-${i}` as MemoryPath;
       const [took] = await timed(() => store.create(path, 'x', DONE));

@@ -10,13 +10,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database/open.ts';
-import { PostgresMemory } from '../src/files/memory-store.ts';
+import { Memory } from '../src/files/memory.ts';
+import { Services } from '../src/files/services.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
+import { createSecretScanner } from '../src/memory/secrets/scanner.ts';
 import type { MemoryStore } from '../src/memory/store.ts';
 import { splice } from '../src/memory/text.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';
-import { text } from './support/data.ts';
+import { text, UNLIMITED } from './support/data.ts';
 import { explainAll } from './support/explain.ts';
 import { measureStart } from './support/lean.ts';
 import { type BenchDatabase, startPostgres } from './support/postgres.ts';
@@ -79,24 +81,24 @@ await withCleanup(async (scratch, later) => {
   }
   await small.query('CHECKPOINT');
 
-  const openedSmall = await openMemory(small);
-  const openedLarge = await openMemory(large);
+  const openedSmall = await openServices(small);
+  const openedLarge = await openServices(large);
   later(() => openedSmall.close());
   later(() => openedLarge.close());
-  const any = (memory: PostgresMemory, files: number): Fixture => ({
+  const any = (services: Services, files: number): Fixture => ({
     store: () =>
-      memory.forTenant(`t${pick(Math.floor((files * 0.9) / 100))}`, {
+      new Memory(services, `t${pick(Math.floor((files * 0.9) / 100))}`, {
         autoCreate: false,
         origin: { actor: { type: 'anonymous' } },
       }),
     directories: 1,
   });
   const fixtures: Record<'small' | 'large' | 'largest', Fixture> = {
-    small: any(openedSmall.memory, SMALL_FILES),
-    large: any(openedLarge.memory, FILES),
+    small: any(openedSmall.services, SMALL_FILES),
+    large: any(openedLarge.services, FILES),
     largest: {
       store: () =>
-        openedLarge.memory.forTenant('large', {
+        new Memory(openedLarge.services, 'large', {
           autoCreate: false,
           origin: { actor: { type: 'anonymous' } },
         }),
@@ -108,7 +110,7 @@ await withCleanup(async (scratch, later) => {
   for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, fixtures));
   const moves = [];
   for (const files of SIZES) {
-    const store = openedLarge.memory.forTenant('moved', {
+    const store = new Memory(openedLarge.services, 'moved', {
       autoCreate: false,
       origin: { actor: { type: 'anonymous' } },
     });
@@ -137,16 +139,11 @@ await withCleanup(async (scratch, later) => {
   process.stdout.write(process.argv.includes('--json') ? json : scaleMarkdown(results));
 });
 
-async function openMemory({
-  url,
-}: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
-  const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
-  const memory = new PostgresMemory(database, {
-    maxStoredResults: 0,
-    batchSize: 32,
-    defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
-  });
-  return { memory, close: () => memory.close().then(() => database.close()) };
+async function openServices({ url }: BenchDatabase): Promise<{ services: Services; close(): Promise<void> }> {
+  const config = loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0', ...UNLIMITED });
+  const database = await openDatabase(config);
+  const services = new Services(config, database, createSecretScanner());
+  return { services, close: () => services.close().then(() => database.close()) };
 }
 
 /** Measures the fixtures in turn and rotates the first one, so that changes of the machine affect all equally. */

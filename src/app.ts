@@ -14,8 +14,7 @@ import { whoamiRoute } from './agents/whoami.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { Proposals } from './drafts/proposals.ts';
-import { PostgresMemory } from './files/memory-store.ts';
-import { MemorySearch } from './files/search/search.ts';
+import { Services } from './files/services.ts';
 import { accessLog } from './http/access-log.ts';
 import { concurrencyLimit, rateLimit } from './http/admission.ts';
 import { authentication } from './http/authentication.ts';
@@ -35,8 +34,6 @@ import { usageCounting } from './http/usage.ts';
 import { createLogger } from './lib/logger.ts';
 import { createSecretScanner } from './memory/secrets/scanner.ts';
 import { createAuthenticator } from './tenants/authenticator.ts';
-import { tenantDefaults } from './tenants/effective-settings.ts';
-import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { UsageCounts } from './tenants/usage.ts';
 
@@ -82,18 +79,13 @@ export async function buildApp(options: {
 
   const authenticator = await createAuthenticator(config, database);
   const tenants = new Tenants(database);
-  const policies = new TenantPolicyCache(tenants, config);
-  const memory = new PostgresMemory(database, {
-    batchSize: database.batchSize,
-    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
-    defaults: tenantDefaults(config),
-  });
-  const search = new MemorySearch();
-  app.decorate('memorySearch', search);
+  const services = new Services(config, database, createSecretScanner());
+  const { policies } = services;
+  app.decorate('services', services);
   const usage = new UsageCounts(database);
   app.decorate('usageCounts', usage);
   app.addHook('onClose', async () => {
-    await Promise.all([memory.close(), search.close(), authenticator.close(), usage.close()]);
+    await Promise.all([services.close(), authenticator.close(), usage.close()]);
   });
   // Takes nothing of the service's capacity before the caller is known.
   await app.register(async (protectedRoutes) => {
@@ -104,16 +96,14 @@ export async function buildApp(options: {
     // After the rate limit, so that a request over its limit costs no lookup of its draft.
     await protectedRoutes.register(proposing, { proposals: new Proposals(database, config), policies });
     await protectedRoutes.register(concurrencyLimit, { capacity });
-    const scanner = createSecretScanner();
-    const work = { memory, policies, database, scanner, timeoutMs: config.HANDLER_TIMEOUT_MS };
-    const searching = { ...work, search, metrics };
-    await protectedRoutes.register(executeRoute, searching);
-    await protectedRoutes.register(searchRoute, searching);
-    await protectedRoutes.register(instructionsRoute, work);
-    if (config.MCP === 'on') await protectedRoutes.register(mcpRoute, { ...searching, config });
-    const { timeoutMs } = work;
-    await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies, timeoutMs });
-    await protectedRoutes.register(memoryStoreRoutes, { ...work, prefix: STORES_PREFIX });
+    await executeRoute(protectedRoutes, services);
+    await searchRoute(protectedRoutes, services);
+    await instructionsRoute(protectedRoutes, services);
+    if (config.MCP === 'on') await mcpRoute(protectedRoutes, services);
+    await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies });
+    await protectedRoutes.register((stores) => memoryStoreRoutes(stores, services), {
+      prefix: STORES_PREFIX,
+    });
   });
   if (config.MCP === 'on') await app.register(protectedResourceRoutes, { config });
   await app.register(healthRoutes, { database });

@@ -196,7 +196,7 @@ async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<
     variables: '',
   };
   if (ADMIN_PORT === undefined) return [service];
-  const app = await buildAdminApp({ ...options, metrics: agents.metrics, search: agents.memorySearch });
+  const app = await buildAdminApp({ ...options, metrics: agents.metrics, services: agents.services });
   const purpose = `for administrators: the console and the admin API (${AUTH === 'none' ? 'AUTH=none' : 'admin keys'})`;
   return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }

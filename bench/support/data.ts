@@ -68,3 +68,11 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   );
   await run('vacuum', 'VACUUM ANALYZE', {});
 }
+
+/** Settings of a service without limits on what a tenant has. */
+export const UNLIMITED = {
+  MAX_TENANT_FILES: '0',
+  MAX_TENANT_BYTES: '0',
+  MAX_TENANT_HISTORY_BYTES: '0',
+  MAX_TENANT_STORED_RESULTS: '0',
+};

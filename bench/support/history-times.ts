@@ -5,14 +5,16 @@ import { databaseTime } from '../../src/database/clock.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { PostgresMemory } from '../../src/files/memory-store.ts';
+import { Memory } from '../../src/files/memory.ts';
+import { Services } from '../../src/files/services.ts';
 import { History } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { BATCH } from '../../src/lib/pages.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { splice } from '../../src/memory/text.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { LARGE_BYTES, SMALL_BYTES, text } from './data.ts';
+import { LARGE_BYTES, SMALL_BYTES, text, UNLIMITED } from './data.ts';
 import type { BenchDatabase } from './postgres.ts';
 
 const DEFAULTS = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
@@ -32,14 +34,11 @@ export async function measureTimes(
   url: string,
   { restored, renamed }: { restored: number; renamed: number },
 ): Promise<HistoryTimes> {
-  const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
-  const memory = new PostgresMemory(database, {
-    maxStoredResults: 0,
-    batchSize: 32,
-    defaults: DEFAULTS,
-  });
+  const config = loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0', ...UNLIMITED });
+  const database = await openDatabase(config);
+  const services = new Services(config, database, createSecretScanner());
   try {
-    const store = (tenant: string) => memory.forTenant(tenant, { autoCreate: false, origin: ORIGIN });
+    const store = (tenant: string) => new Memory(services, tenant, { autoCreate: false, origin: ORIGIN });
     await fill(database, 'restored', restored);
     const at = (await databaseTime(database)).toISOString();
     const restore = () =>
@@ -55,7 +54,7 @@ export async function measureTimes(
       rename: await timed(() => store('renamed').rename(HERE, THERE, DONE)),
     };
   } finally {
-    await memory.close();
+    await services.close();
     await database.close();
   }
 }
@@ -68,9 +67,10 @@ export async function measureEdits({
   url,
   query,
 }: BenchDatabase): Promise<{ bytes: number; readMs: number }> {
-  const database = await openDatabase(loadConfig({ DATABASE_URL: url }));
+  const config = loadConfig({ DATABASE_URL: url, ...UNLIMITED });
+  const database = await openDatabase(config);
   await migrate(database);
-  const memory = new PostgresMemory(database, { maxStoredResults: 0, batchSize: 32, defaults: DEFAULTS });
+  const services = new Services(config, database, createSecretScanner());
   const tenant = 'edited';
   const path = `${ROOT}/notes.md` as MemoryPath;
   const size = async () =>
@@ -78,7 +78,7 @@ export async function measureEdits({
   try {
     const actor = { type: 'api_key', id: 'key_9dd536983e6a', label: 'support-agent' } as const;
     const origin = { actor, requestId: randomUUID(), toolUseId: 'toolu_01A09q90qw90lq917835lq9' };
-    const store = memory.forTenant(tenant, { autoCreate: true, origin });
+    const store = new Memory(services, tenant, { autoCreate: true, origin });
     await store.create(path, text(LARGE_BYTES), DONE);
     await query('TRUNCATE versions');
     const before = await size();
@@ -97,7 +97,7 @@ export async function measureEdits({
     await read();
     return { bytes, readMs: await timed(read) };
   } finally {
-    await memory.close();
+    await services.close();
     await database.close();
   }
 }

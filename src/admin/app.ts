@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
-import { MemorySearch } from '../files/search/search.ts';
+import { Services } from '../files/services.ts';
 import { PatchThreads } from '../history/patch.ts';
 import { accessLog } from '../http/access-log.ts';
 import { connections, hostCheck } from '../http/connections.ts';
@@ -18,6 +18,7 @@ import { createHttpServer } from '../http/server.ts';
 import { slowClients } from '../http/slow-clients.ts';
 import { requestTracing, type Tracing } from '../http/tracing.ts';
 import { createLogger } from '../lib/logger.ts';
+import { createSecretScanner } from '../memory/secrets/scanner.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
 import { exportRoutes, importRoutes } from './archives.ts';
 import { audit } from './audit.ts';
@@ -148,13 +149,13 @@ export async function buildAdminApp(options: {
   log?: Logger;
   /** Those of the process, which count the responses. */
   metrics?: Metrics | undefined;
-  /** That of the process: by default one of its own. */
-  search?: MemorySearch | undefined;
+  /** Those of the process: by default its own. */
+  services?: Services | undefined;
   /** By default nothing is traced. */
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
-  const search = options.search ?? new MemorySearch();
+  const services = options.services ?? new Services(config, database, createSecretScanner());
   // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
   app.setValidatorCompiler(validatorCompiler);
@@ -177,7 +178,8 @@ export async function buildAdminApp(options: {
   const merges = new MergeThreads();
   const patches = new PatchThreads();
   app.addHook('onClose', async () => {
-    await Promise.all([authenticator.close(), search.close(), merges.close(), patches.close()]);
+    await Promise.all([authenticator.close(), merges.close(), patches.close()]);
+    if (options.services === undefined) await services.close();
   });
   await app.register(
     async (api) => {
@@ -190,7 +192,7 @@ export async function buildAdminApp(options: {
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
-      const context = { config, database, search, merges, patches, heavyWork: new HeavyWork() };
+      const context = { config, database, services, merges, patches, heavyWork: new HeavyWork() };
       for (const routes of ROUTES) await api.register(routes, context);
       await api.register(async (ofTenant) => {
         await ofTenant.register(requiredTenant, { database });

@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import type { MergeThreads } from '../drafts/line-merge.ts';
-import type { MemorySearch } from '../files/search/search.ts';
+import type { Services } from '../files/services.ts';
 import type { PatchThreads } from '../history/patch.ts';
 import type { HeavyWork } from './heavy-work.ts';
 
@@ -11,7 +11,7 @@ import type { HeavyWork } from './heavy-work.ts';
 export interface AdminContext {
   config: Config;
   database: Database;
-  search: MemorySearch;
+  services: Services;
   merges: MergeThreads;
   patches: PatchThreads;
   /** The one limiter of the listener: heavy work would take the database's cores from the agents. */

@@ -99,7 +99,7 @@ const treeSchema = z
   .meta({ id: 'TreePage' });
 
 /** The files of a tenant. */
-export const memoryRoutes = adminRoutes((app, { config, database }) => {
+export const memoryRoutes = adminRoutes((app, { database, services }) => {
   const history = new History(database);
 
   app.get(
@@ -210,7 +210,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const { path, recursive } = request.query;
       const expected = readPrecondition({ 'if-match': request.headers['if-match'] });
       if (expected === 'absent') throw new ServiceError('precondition_required');
-      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
+      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
       const message = await deleteAt(session, path, { recursive, expected });
       noteAudit(request, { details: { recursive } });
       return { path, action: 'deleted', message };
@@ -238,7 +238,7 @@ const movedSchema = z
   .meta({ id: 'Moved' });
 
 /** `POST …/move`: a file or a directory to another path. */
-export const moveRoutes = adminRoutes((app, { config, database }) => {
+export const moveRoutes = adminRoutes((app, { services }) => {
   app.post(
     '/tenants/:tenant/move',
     {
@@ -263,7 +263,7 @@ export const moveRoutes = adminRoutes((app, { config, database }) => {
     },
     async (request) => {
       const { from, to } = request.body;
-      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
+      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
       const message = await moveAt(session, from, to);
       return { from, path: to, message };
     },
@@ -284,7 +284,7 @@ const textBody = fp(
 );
 
 /** `PUT …/file`: its body is the content. */
-export const writeFileRoutes = adminRoutes((app, { config, database }) => {
+export const writeFileRoutes = adminRoutes((app, { services }) => {
   app.register(textBody);
 
   app.put(
@@ -319,7 +319,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const { path } = request.query;
       const expected = readPrecondition(request.headers);
-      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
+      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
       const isNew = expected === 'absent';
       const written = isNew
         ? await createAt(session, path, request.body)

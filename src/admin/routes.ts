@@ -108,7 +108,7 @@ const textBody = fp(
 
 async function callOf(
   request: FastifyRequest,
-  { config, database, search, patches }: AdminContext,
+  { config, database, services, patches }: AdminContext,
   url: string,
   signal: AbortSignal,
 ) {
@@ -122,7 +122,7 @@ async function callOf(
     headers: request.headers,
     config,
     database,
-    search: async () => search,
+    search: async () => services.search,
     compare: (before: LoadedState, after: LoadedState) => patches.compare(before, after, signal),
     administrator: administratorOf(request),
     origin: originOf(request),

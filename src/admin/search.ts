@@ -14,7 +14,7 @@ const more = z.int().min(0).meta({
 });
 
 /** Search in the files of a tenant. */
-export const searchRoutes = adminRoutes((app, { database, search }) => {
+export const searchRoutes = adminRoutes((app, { database, services }) => {
   app.get(
     '/tenants/:tenant/search',
     {
@@ -46,7 +46,7 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
       const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
       const input = { ...query, max_results: limit };
       const searched = { tenant, input, where, at, gone };
-      const { matches, more: left } = await searchForOperator(search, database, searched);
+      const { matches, more: left } = await searchForOperator(services.search, database, searched);
       return { matches, more: left };
     },
   );

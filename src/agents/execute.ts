@@ -1,30 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors/errors.ts';
-import { executeCall, type MemoryServices } from '../files/mounts/execute.ts';
+import { executeCall } from '../files/mounts/execute.ts';
+import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { type Executed, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, refusal } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
-import { contextForWrite, inCurrentTenant, inOpenDraft } from './proposals.ts';
+import { contextForWrite, inTenant } from './proposals.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
-import { type SearchOptions, searchMemory } from './search.ts';
-import {
-  type InvalidCall,
-  measured,
-  readToolCalls,
-  sendJson,
-  sendText,
-  type ToolCall,
-  type ValidCall,
-  wantsText,
-} from './tool.ts';
-
-export interface ExecuteOptions extends SearchOptions, MemoryServices {
-  /** How long a request may be worked on, in milliseconds. */
-  timeoutMs: number;
-}
+import { searchMemory } from './search.ts';
+import { observe, readToolCalls, sendJson, sendText, type ToolCall, wantsText } from './tool.ts';
 
 /** What goes back: a body for JSON, and with one call its text for those who want only that. */
 interface ExecuteResponse {
@@ -39,25 +26,30 @@ const REUSED_ID =
 const RESULTS_FULL =
   'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Those of the process. */
+    services: Services;
+  }
+}
+
 /** `POST /execute`: runs memory commands for the request's tenant. */
-export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
+export async function executeRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
-    const inFlight = inFlightOf(request);
-    const { limits } = contextOf(request).policy;
-    await inFlight.takeSlot(resultBytes(countLongCalls(request.body), limits));
-    const { body, single } = await inFlight.workWithin(options.timeoutMs, () => respond(request, options));
+    const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
+    const { body, single } = await inFlightOf(request).work(bytes, () => respond(request, services));
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
 }
 
-async function respond(request: FastifyRequest, options: ExecuteOptions): Promise<ExecuteResponse> {
+async function respond(request: FastifyRequest, services: Services): Promise<ExecuteResponse> {
   const calls = readToolCalls(request.body);
   if (!Array.isArray(calls)) {
-    const single = await execute(request, calls, options);
+    const single = await runTool(request, calls, services);
     return { body: blockOf(single, calls), single };
   }
-  const run = callsInTurn(request, options);
+  const run = callsInTurn(request, services);
   const body: object[] = [];
   // In their order, since a later one may build on an earlier one.
   for (const call of calls) body.push(blockOf(await run(call), call));
@@ -67,13 +59,13 @@ async function respond(request: FastifyRequest, options: ExecuteOptions): Promis
 /** Runs the calls of one request, until their results are too long together. */
 export function callsInTurn(
   request: FastifyRequest,
-  options: ExecuteOptions,
+  services: Services,
 ): (call: ToolCall) => Promise<Executed> {
   const maxLength = maxResultsChars(contextOf(request).policy.limits);
   let length = 0;
   return async (call) => {
     const isFull = length >= maxLength;
-    const result = isFull ? notRun(request, RESULTS_FULL) : await executeInTurn(request, call, options);
+    const result = isFull ? notRun(request, RESULTS_FULL) : await executeInTurn(request, call, services);
     length += result.content.length;
     return result;
   };
@@ -83,10 +75,10 @@ export function callsInTurn(
 export async function executeInTurn(
   request: FastifyRequest,
   call: ToolCall,
-  options: ExecuteOptions,
+  services: Services,
 ): Promise<Executed> {
   try {
-    return await execute(request, call, options);
+    return await runTool(request, call, services);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
     return notRun(request, REUSED_ID);
@@ -98,43 +90,31 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-async function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+/** Runs one call of a tool, whatever its input is. */
+async function runTool(request: FastifyRequest, call: ToolCall, services: Services): Promise<Executed> {
   // Read in any case: an invalid header is refused also where the block's id counts instead.
   const header = readIdempotencyKey(request);
-  if ('invalid' in call) return refuseInvalid(request, call, options);
-  if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
+  if ('invalid' in call) {
+    const { invalid, toolUseId } = call;
+    const unknown = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
+    return observe(request, unknown, async () => failure(invalid));
+  }
+  if (call.tool !== 'memory') return searchMemory(request, call, services);
+  const { tool, input, toolUseId } = call;
+  const command = findCommand(input.command);
+  const access = command?.access;
+  if (access === 'write') {
     const refused = await contextForWrite(request).then(() => null, refusedWrite);
     if (refused !== null) return refused;
   }
-  return call.tool === 'memory'
-    ? executeMemory(request, call, call.toolUseId ?? header, options)
-    : searchMemory(request, call, options);
-}
-
-function refuseInvalid(
-  request: FastifyRequest,
-  { invalid, toolUseId }: InvalidCall,
-  { metrics }: ExecuteOptions,
-): Promise<Executed> {
-  const call = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
-  return measured(request, metrics, call, async () => failure(invalid));
-}
-
-function executeMemory(
-  request: FastifyRequest,
-  { tool, input, toolUseId }: ValidCall,
-  idempotencyKey: string | undefined,
-  options: ExecuteOptions,
-): Promise<Executed> {
-  const found = findCommand(input.command);
-  const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
   const { ip, id: requestId } = request;
   const language = languageOf(request);
-  const inTenant = found?.access === 'write' ? inOpenDraft : inCurrentTenant;
-  return measured(request, options.metrics, call, () =>
-    inTenant(request, ({ principal, policy }) =>
-      executeCall(input, { principal, policy, ip, language, requestId, toolUseId, idempotencyKey }, options),
-    ).catch(refusedWrite),
+  const idempotencyKey = toolUseId ?? header;
+  return observe(request, { tool, command: command?.name ?? 'unknown', access, toolUseId }, () =>
+    inTenant(request, access ?? 'read', ({ principal, policy }) => {
+      const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
+      return executeCall(command, input, made, services);
+    }).catch(refusedWrite),
   );
 }
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import type { MemoryServices } from '../files/mounts/execute.ts';
 import { instructionsFor } from '../files/mounts/instructions.ts';
+import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
@@ -51,18 +51,13 @@ const schema = {
 };
 
 /** `GET /instructions`: what an agent should know about its memory. */
-export async function instructionsRoute(
-  app: FastifyInstance,
-  options: Pick<MemoryServices, 'policies'> & { timeoutMs: number },
-): Promise<void> {
+export async function instructionsRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
-    const inFlight = inFlightOf(request);
-    await inFlight.takeSlot();
-    const { protocol = 'true' } = request.query as { protocol?: unknown };
-    if (protocol !== 'true' && protocol !== 'false') throw invalidProtocol();
-    const call = { ...contextOf(request), ip: request.ip };
-    const work = () => instructionsFor(call, options, protocol === 'true');
-    const instructions = await inFlight.workWithin(options.timeoutMs, work);
+    const instructions = await inFlightOf(request).work(0, async () => {
+      const { protocol = 'true' } = request.query as { protocol?: unknown };
+      if (protocol !== 'true' && protocol !== 'false') throw invalidProtocol();
+      return instructionsFor({ ...contextOf(request), ip: request.ip }, services, protocol === 'true');
+    });
     request.logEntry.command = 'instructions';
     request.logEntry.outcome = 'ok';
     if (!wantsText(request)) return sendJson(reply, instructions);

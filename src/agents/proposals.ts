@@ -86,12 +86,14 @@ function draftFor({ server }: FastifyRequest, { principal }: RequestContext): Pr
 }
 
 /**
- * Runs a write in a request's context. Where a reviewer closes the draft of a propose-only key meanwhile, the write goes into its next draft.
+ * Runs work in a request's context: once more when its tenant was deleted or renamed meanwhile, and another one has the id. Where a reviewer
+ * closes the draft of a propose-only key, a write goes into its next draft.
  *
  * @throws ServiceError as `work`, and when the tenant may not have one more draft
  */
-export async function inOpenDraft<T>(
+export async function inTenant<T>(
   request: FastifyRequest,
+  access: 'read' | 'write',
   work: (context: RequestContext) => Promise<T>,
 ): Promise<T> {
   const context = contextOf(request);
@@ -100,33 +102,16 @@ export async function inOpenDraft<T>(
   } catch (error) {
     if (hasReason(error, 'tenant_replaced')) {
       await identifyAgain(request);
-      return work(await contextForWrite(request));
+      return work(access === 'write' ? await contextForWrite(request) : contextOf(request));
     }
     const { tenant, draftOf, proposesAs } = context.principal;
-    if (draftOf === undefined || proposesAs === undefined || !isOfClosed(error)) throw error;
+    const isInDraft = draftOf !== undefined && proposesAs !== undefined;
+    if (access === 'read' || !isInDraft || !isOfClosed(error)) throw error;
     const draft = await draftFor(request, context);
     if (draft === tenant) throw error;
     const principal = { ...context.principal, tenant: draftOf };
     request.context = await moved(request, { ...context, principal }, draft);
     return work(request.context);
-  }
-}
-
-/**
- * Runs work that only reads in a request's context.
- *
- * @throws ServiceError as `work`
- */
-export async function inCurrentTenant<T>(
-  request: FastifyRequest,
-  work: (context: RequestContext) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work(contextOf(request));
-  } catch (error) {
-    if (!hasReason(error, 'tenant_replaced')) throw error;
-    await identifyAgain(request);
-    return work(contextOf(request));
   }
 }
 

@@ -1,19 +1,18 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { type SearchServices, searchCall } from '../files/mounts/search.ts';
+import { searchCall } from '../files/mounts/search.ts';
 import { SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
-import type { MemorySearch } from '../files/search/search.ts';
 import type { SearchResult } from '../files/search/tool.ts';
+import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
-import type { Metrics } from '../http/metrics.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 import { isObject } from '../lib/json.ts';
 import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
-import { inCurrentTenant } from './proposals.ts';
+import { inTenant } from './proposals.ts';
 import { resultBytes } from './result-bounds.ts';
-import { measured, sendJson, sendText, wantsText } from './tool.ts';
+import { observe, sendJson, sendText, wantsText } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
 
@@ -94,30 +93,16 @@ export const searchRouteSchema: FastifySchema = {
   },
 };
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** That of the process. */
-    memorySearch: MemorySearch;
-  }
-}
-
-export interface SearchOptions extends SearchServices {
-  metrics: Metrics;
-}
-
 /** `POST /search`: searches the memory of the request's tenant. */
-export async function searchRoute(
-  app: FastifyInstance,
-  options: SearchOptions & { timeoutMs: number },
-): Promise<void> {
+export async function searchRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
-    const inFlight = inFlightOf(request);
     // The matches repeat what the text shows.
-    await inFlight.takeSlot(resultBytes(2, contextOf(request).policy.limits));
-    const { body: input } = request;
-    if (!isObject(input)) throw notAnObject();
-    const work = () => searchMemory(request, { input }, options);
-    const result = await inFlight.workWithin(options.timeoutMs, work);
+    const bytes = resultBytes(2, contextOf(request).policy.limits);
+    const result = await inFlightOf(request).work(bytes, async () => {
+      const { body: input } = request;
+      if (!isObject(input)) throw notAnObject();
+      return searchMemory(request, { input }, services);
+    });
     if (wantsText(request)) return sendText(reply, result);
     const { content, isError, matches } = result;
     return sendJson(reply, { content, is_error: isError, matches });
@@ -128,17 +113,16 @@ export async function searchRoute(
 export function searchMemory(
   request: FastifyRequest,
   { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
-  options: SearchOptions,
+  services: Services,
 ): Promise<SearchResult> {
   const inFlight = inFlightOf(request);
   const { ip } = request;
-  const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
   // Searches take turns: those that wait would take the slots of all other requests.
-  const work = () =>
+  return observe(request, { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId }, () =>
     inFlight.workWithoutSlot(() =>
-      inCurrentTenant(request, (context) =>
-        searchCall(input, { ...context, ip, gone: inFlight.gone }, options),
+      inTenant(request, 'read', ({ principal, policy }) =>
+        searchCall(input, { principal, policy, ip, gone: inFlight.gone }, services),
       ),
-    );
-  return measured(request, options.metrics, call, work);
+    ),
+  );
 }

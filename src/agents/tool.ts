@@ -4,7 +4,6 @@ import { SEARCH_TOOL } from '../files/search/input.ts';
 import { prefers } from '../http/accept.ts';
 import { contextOf } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
-import type { Metrics } from '../http/metrics.ts';
 import type { CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
 import { isObject } from '../lib/json.ts';
@@ -98,19 +97,28 @@ export function notAMemoryInput(why: string): ServiceError {
 }
 
 /** Runs one call, and tells the log, the metrics, the usage and the trace what came of it. */
-export async function measured<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
+export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
   request: FastifyRequest,
-  metrics: Metrics,
   {
+    tool,
+    command,
     access,
-    ...call
-  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'> & { access: 'read' | 'write' | undefined },
+    toolUseId,
+  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'> & {
+    access: 'read' | 'write' | undefined;
+  },
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { principal, policy } = contextOf(request);
-  noteCommand(request, call.command);
+  noteCommand(request, command);
   const { createExisting } = policy;
-  const trace = request.trace?.startCommand({ ...call, createExisting, tenant: principal.tenant });
+  const trace = request.trace?.startCommand({
+    tool,
+    command,
+    toolUseId,
+    createExisting,
+    tenant: principal.tenant,
+  });
   const started = performance.now();
   let outcome: 'ok' | 'error' | 'fault' = 'fault';
   try {
@@ -122,7 +130,8 @@ export async function measured<Result extends Pick<MemoryResult, 'isError' | 'is
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
-    metrics.observeCommand(call.command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
+    const seconds = (performance.now() - started) / 1000;
+    request.server.metrics.observeCommand(command, outcome, seconds, trace?.exemplar);
   }
 }
 

@@ -16,7 +16,7 @@ import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS } from '../tenants/settings.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { tenantHeaders } from './execute-schema.ts';
-import { inCurrentTenant } from './proposals.ts';
+import { inTenant } from './proposals.ts';
 import { sendJson } from './tool.ts';
 
 /** The settings that are numbers, or those that are choices, by the names of the API. */
@@ -103,20 +103,16 @@ interface WhoamiOptions {
   tenants: Tenants;
   config: Config;
   policies: TenantPolicyCache;
-  /** How long a request may be worked on, in milliseconds. */
-  timeoutMs: number;
 }
 
 /** `GET /whoami`: who the caller is, for which tenant, and what it may do. */
 export async function whoamiRoute(
   app: FastifyInstance,
-  { authenticator, tenants, config, policies, timeoutMs }: WhoamiOptions,
+  { authenticator, tenants, config, policies }: WhoamiOptions,
 ): Promise<void> {
   app.get('/whoami', { config: { hasNoBody: true }, schema: whoamiSchema }, async (request, reply) => {
-    const inFlight = inFlightOf(request);
-    await inFlight.takeSlot();
-    const identity = await inFlight.workWithin(timeoutMs, () =>
-      inCurrentTenant(request, (context) => identify(request, context)),
+    const identity = await inFlightOf(request).work(0, () =>
+      inTenant(request, 'read', (context) => identify(request, context)),
     );
     request.logEntry.command = 'whoami';
     request.logEntry.outcome = 'ok';

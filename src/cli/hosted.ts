@@ -14,10 +14,13 @@ import { HostedStore } from '../archive/hosted/store.ts';
 import { type ImportedArchive, inspectorFor } from '../archive/import.ts';
 import { isUntouchedQuery } from '../archive/import-transaction.ts';
 import { hasReason, OperatorError } from '../errors/errors.ts';
-import { PostgresMemory } from '../files/memory-store.ts';
+import { Memories } from '../files/memories.ts';
+import { Memory } from '../files/memory.ts';
+import { Services } from '../files/services.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { Stores } from '../tenants/stores.ts';
 import { tenantId } from './arguments.ts';
 import { type Io, Progress } from './io.ts';
@@ -31,13 +34,10 @@ export async function* tenantFiles(
   { config, database, tenant }: TenantSession,
   { withContent }: { withContent: boolean },
 ) {
-  const memory = new PostgresMemory(database, {
-    batchSize: 1,
-    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
-    defaults: tenantDefaults(config),
-  });
+  const services = new Services(config, database, await loadSecretScanner());
   try {
-    const memories = memory.memoriesOf(tenant.id, { autoCreate: false, origin: operatorOrigin() });
+    const options = { autoCreate: false, origin: operatorOrigin() };
+    const memories = new Memories(new Memory(services, tenant.id, options));
     for (let after = ''; ; ) {
       const { rows, hasMore } = await memories.page(0, { top: ROOT, after, withContent, ...PAGE });
       yield* rows;
@@ -46,7 +46,7 @@ export async function* tenantFiles(
       after = last.path;
     }
   } finally {
-    await memory.close();
+    await services.close();
   }
 }
 

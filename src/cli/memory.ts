@@ -6,6 +6,7 @@ import { hasReason, OperatorError } from '../errors/errors.ts';
 import { createAt, deleteAt, replaceAt } from '../files/changes.ts';
 import { contentAt, contentOf, findEntry, type ListedRow, listed, listedAt } from '../files/listing.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
+import type { Services } from '../files/services.ts';
 import type { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { amount, formatBytes } from '../lib/units.ts';
@@ -14,7 +15,14 @@ import { registerExportCommand, registerImportCommand } from './archives.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { formatJson, printJson, printLine, shown, time } from './output.ts';
-import { audited, type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
+import {
+  audited,
+  type Open,
+  operatorOrigin,
+  type TenantSession,
+  withServices,
+  withTenant,
+} from './session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, open: Open, io: Io): void {
@@ -49,16 +57,20 @@ Examples:
       ) => {
         const text = await readText(source, io);
         await withTenant(open, tenant, async (opened) => {
-          const session = { ...opened, origin: operatorOrigin() };
+          const put = async (services: Services) => {
+            const session = { services, tenant: opened.tenant, origin: operatorOrigin() };
+            const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
+            return (
+              replaced ??
+              (await createAt(session, path, text).catch((error) => explainExisting(error, opened, path)))
+            );
+          };
           const { message, action } = await audited(
             { ...opened, io },
             'writeFile',
             { tenant },
             async (note) => {
-              const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
-              const written =
-                replaced ??
-                (await createAt(session, path, text).catch((error) => explainExisting(error, session, path)));
+              const written = await withServices(opened, put);
               note({ details: { file: written.action } });
               return written;
             },
@@ -102,12 +114,15 @@ Examples:
         { recursive = false, json }: { recursive?: boolean; json?: boolean },
       ) =>
         withTenant(open, tenant, async (opened) => {
-          const session = { ...opened, origin: operatorOrigin() };
           const message = await audited(
             { ...opened, io },
             'deleteFile',
             { tenant, details: { recursive } },
-            () => deleteAt(session, path, { recursive, expected: 'anything' }),
+            () =>
+              withServices(opened, (services) => {
+                const session = { services, tenant: opened.tenant, origin: operatorOrigin() };
+                return deleteAt(session, path, { recursive, expected: 'anything' });
+              }),
           );
           report(message, { path, action: 'deleted' }, json ?? false, io);
         }),

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Config } from '../config.ts';
-import type { Database } from '../database/database.ts';
 import { hasReason, ServiceError } from '../errors/errors.ts';
 import type { MemoryContext } from '../memory/commands/command.ts';
 import { createFile } from '../memory/commands/create.ts';
@@ -11,19 +9,18 @@ import { deleted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { success } from '../memory/result.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import type { PolicyRefusal, Refusal } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
-import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { findEntry } from './listing.ts';
-import { PostgresMemory } from './memory-store.ts';
+import { Memory } from './memory.ts';
+import type { Services } from './services.ts';
 
 /** Where an operator changes files, and whom the history names. */
 export interface FileSession {
-  config: Config;
-  database: Database;
+  services: Services;
   tenant: TenantRow;
   origin: Origin;
 }
@@ -114,7 +111,7 @@ export function deleteAt(
 ): Promise<string> {
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
-    if (!recursive && (await findEntry(session.database, tenant, path))?.kind === 'dir') {
+    if (!recursive && (await findEntry(session.services.database, tenant, path))?.kind === 'dir') {
       throw new ServiceError('directory_not_recursive', path);
     }
     if (expected === 'anything') {
@@ -189,22 +186,16 @@ function refusalOf(tenant: string, refusal: Refusal): ServiceError {
 
 /** Runs one change of a tenant's memory under its limits and its policy on secrets. */
 async function changing<T>(
-  { config, database, tenant, origin }: FileSession,
+  { services, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,
 ): Promise<T> {
-  const { maxFileBytes, maxViewChars, secrets: secretsMode } = effectiveSettings(tenant, config);
-  const memory = new PostgresMemory(database, {
-    batchSize: 1,
-    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
-    defaults: tenantDefaults(config),
-  });
+  const { maxFileBytes, maxViewChars, secrets: mode } = effectiveSettings(tenant, services.config);
   try {
     return await change({
-      store: memory.forTenant(tenant.id, { autoCreate: false, origin }),
+      store: new Memory(services, tenant.id, { autoCreate: false, origin }),
       limits: { maxFileBytes, maxViewChars },
       access: 'read_write',
-      redaction:
-        secretsMode === 'store' ? undefined : { mode: secretsMode, scanner: await loadSecretScanner() },
+      redaction: mode === 'store' ? undefined : { mode, scanner: services.scanner },
       // A replacement says what it replaces.
       createExisting: 'error',
       language: 'en',
@@ -212,7 +203,5 @@ async function changing<T>(
   } catch (error) {
     // To an agent, a missing tenant is a matter of permission. Here it is a missing resource.
     throw hasReason(error, 'unknown_tenant') ? new ServiceError('no_such_tenant', tenant.id) : error;
-  } finally {
-    await memory.close();
   }
 }

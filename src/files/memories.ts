@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { retrying } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { success } from '../memory/result.ts';
 import { STALE } from './access-times.ts';
-import type { TenantDatabase } from './tenant-database.ts';
+import type { Memory } from './memory.ts';
 import {
   type StoredMemory,
   storeCreateFunction,
@@ -109,15 +110,16 @@ const NO_RESULT = success('');
  * with those of `MemoryStore`.
  */
 export class Memories {
-  readonly #calls: TenantDatabase;
+  readonly #memory: Memory;
 
-  constructor(calls: TenantDatabase) {
-    this.#calls = calls;
+  constructor(memory: Memory) {
+    this.#memory = memory;
   }
 
   async find(memory: string, { withContent }: { withContent: boolean }): Promise<MemoryRow | undefined> {
-    const { tenant } = this.#calls.context;
-    const [row] = (await this.#calls.read(findMemoryQuery, { tenant, memory, withContent })).rows;
+    const { tenant, services } = this.#memory;
+    const params = { tenant, memory, withContent };
+    const [row] = (await retrying(true, () => services.database.query(findMemoryQuery, params))).rows;
     if (row !== undefined && withContent) this.#noteRead([row]);
     return row;
   }
@@ -127,34 +129,34 @@ export class Memories {
     depth: 0 | 1,
     page: Omit<MemoryPageParams, 'tenant'>,
   ): Promise<{ rows: MemoryPageRow[]; hasMore: boolean }> {
-    const { tenant } = this.#calls.context;
+    const { tenant, services } = this.#memory;
     const query = depth === 0 ? listMemoriesQuery : listChildrenQuery;
-    const { rows } = await this.#calls.read(query, { tenant, ...page });
+    const { rows } = await retrying(true, () => services.database.query(query, { tenant, ...page }));
     if (page.withContent) this.#noteRead(rows);
     return { rows, hasMore: rows.length > 0 && (rows[0]?.candidates ?? 0) > rows.length };
   }
 
   create(memory: NewMemory) {
-    const { origin, context } = this.#calls;
-    const params = { ...memory, version: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeCreateFunction, params, NO_RESULT);
+    const { origin, services } = this.#memory;
+    const params = { ...memory, version: randomUUID(), origin, ...services.defaults };
+    return this.#memory.write(storeCreateFunction, params, NO_RESULT);
   }
 
   update(memory: string, update: MemoryUpdate) {
-    const { origin, context } = this.#calls;
-    const params = { memory, ...update, change: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeUpdateFunction, params, NO_RESULT);
+    const { origin, services } = this.#memory;
+    const params = { memory, ...update, change: randomUUID(), origin, ...services.defaults };
+    return this.#memory.write(storeUpdateFunction, params, NO_RESULT);
   }
 
   /** @param expected the SHA-256 that the content has to have, in hexadecimal; null for any */
   delete(memory: string, expected: string | null) {
-    const { origin, context } = this.#calls;
-    const params = { memory, expected, change: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeDeleteFunction, params, NO_RESULT);
+    const { origin, services } = this.#memory;
+    const params = { memory, expected, change: randomUUID(), origin, ...services.defaults };
+    return this.#memory.write(storeDeleteFunction, params, NO_RESULT);
   }
 
   #noteRead(rows: readonly MemoryRow[]): void {
-    const { tenant, accessTimes } = this.#calls.context;
-    for (const { path, stale } of rows) if (stale && path !== null) accessTimes.note(tenant, path);
+    const { tenant, services } = this.#memory;
+    for (const { path, stale } of rows) if (stale && path !== null) services.accessTimes.note(tenant, path);
   }
 }

@@ -9,7 +9,7 @@ import { bytesInMemory } from './slow-clients.ts';
 
 /**
  * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The routes take a slot
- * themselves, once the body is read (`InFlightRequest.takeSlot`).
+ * once the body is read, for their work (`InFlightRequest.work`).
  */
 export const concurrencyLimit = fp<{ capacity: Capacity }>(
   async (app, { capacity }) => {

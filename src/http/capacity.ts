@@ -32,13 +32,20 @@ export class Capacity {
   /** The part of the bytes that one tenant may have; 0: no limit. */
   readonly bytesOfTenant: number;
   readonly deadlines = new Deadlines();
+  /** How long a request may be worked on. */
+  readonly timeoutMs: number;
 
   constructor(
     config: Pick<
       Config,
-      'MAX_IN_FLIGHT' | 'MAX_IN_FLIGHT_PER_TENANT' | 'MAX_IN_FLIGHT_BYTES' | 'MAX_QUEUE_MS'
+      | 'MAX_IN_FLIGHT'
+      | 'MAX_IN_FLIGHT_PER_TENANT'
+      | 'MAX_IN_FLIGHT_BYTES'
+      | 'MAX_QUEUE_MS'
+      | 'HANDLER_TIMEOUT_MS'
     >,
   ) {
+    this.timeoutMs = config.HANDLER_TIMEOUT_MS;
     const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
     this.requests = new RequestLimiter({
       total: config.MAX_IN_FLIGHT,
@@ -103,7 +110,7 @@ export class InFlightRequest {
    *
    * @param responseBytes the most that the response is expected to have: reserved first, since a request that waits for room holds no slot
    */
-  async takeSlot(responseBytes = 0): Promise<void> {
+  async takeSlot(responseBytes: number): Promise<void> {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
     await this.reserveResponse(responseBytes);
     await this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
@@ -132,16 +139,18 @@ export class InFlightRequest {
   }
 
   /**
-   * Until the work is done, neither a response nor closing the connection releases anything. Fastify's own `handlerTimeout` ends when the
-   * body has been read (Node closes the request then), so it bounds nothing here.
+   * Works for the request, in a slot and until its deadline. Until the work is done, neither a response nor closing the connection releases
+   * anything. Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
    *
-   * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
+   * @param responseBytes the most that the response is expected to have
+   * @throws ServiceError 429 or 503 when there is no slot, and 503 when the work is not done in time; it goes on, and its outcome is dropped.
    */
-  workWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
-    const { deadlines } = this.#capacity;
+  async work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
+    await this.takeSlot(responseBytes);
+    const { deadlines, timeoutMs } = this.#capacity;
     this.#isWorking = true;
     return new Promise((resolve, reject) => {
-      const deadline = deadlines.start(ms, () => reject(new ServiceError('timeout')));
+      const deadline = deadlines.start(timeoutMs, () => reject(new ServiceError('timeout')));
       work()
         .finally(() => {
           deadlines.clear(deadline);

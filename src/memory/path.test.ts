@@ -62,7 +62,7 @@ describe('quoted', () => {
 it('does not repeat a command that is not a string in the error', async () => {
   const command = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   for (const each of [command, { a: command }, []]) {
-    expect(await executeCommand({ command: each }, {} as never)).toStrictEqual({
+    expect(await executeCommand(undefined, { command: each }, {} as never)).toStrictEqual({
       content: 'Error: Invalid input for memory: `command` must be a string',
       isError: true,
     });

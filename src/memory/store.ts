@@ -1,4 +1,3 @@
-import type { Origin } from './origin.ts';
 import type { MemoryPath } from './path.ts';
 import type { MemoryResult } from './result.ts';
 import type { Change } from './text.ts';
@@ -150,30 +149,4 @@ export class IdempotentReplay extends Error {
 export interface RequestKey {
   keyHash: string;
   requestHash: string;
-}
-
-/** How a tenant's memory is used: on whose behalf, and under which idempotency key. */
-export interface StoreOptions {
-  autoCreate: boolean;
-  /** What the history names. */
-  origin: Origin;
-  request?: RequestKey | undefined;
-  /**
-   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the tenant was deleted
-   * since, the call fails with `tenant_replaced`, even if another one was created with the id.
-   */
-  createdAt?: string | null | undefined;
-  /** The tenant that stored results count for; by default the tenant itself. */
-  countedAs?: string | undefined;
-  /** The directory at which the caller sees this memory as a part of its own: paths have to be short enough below it. */
-  seenAt?: MemoryPath | undefined;
-}
-
-/** The memory of all tenants. */
-export interface MemoryStores {
-  /**
-   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate`, its first file creates the tenant; with
-   * `request`, writes apply exactly once under that key.
-   */
-  forTenant(tenant: string, options: StoreOptions): MemoryStore;
 }

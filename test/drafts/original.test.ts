@@ -79,7 +79,7 @@ describeService(
       const files = { page: () => gate.then(() => []), has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
       const done: string[] = [];
-      const held = service().app.memorySearch.find(tenant, files, { query, path: ROOT, maxResults: 1 });
+      const held = service().app.services.search.find(tenant, files, { query, path: ROOT, maxResults: 1 });
       const searches = others.map(async ({ search }) => {
         expect((await search()).statusCode).toBe(200);
         done.push('draft');

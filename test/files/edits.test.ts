@@ -4,8 +4,11 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresMemory } from '../../src/files/memory-store.ts';
+import { loadConfig } from '../../src/config.ts';
+import { Memory } from '../../src/files/memory.ts';
+import { Services } from '../../src/files/services.ts';
 import type { MemoryPath } from '../../src/memory/path.ts';
+import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import type { Edit, RequestKey } from '../../src/memory/store.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -160,10 +163,9 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
   async function edit(key: RequestKey | undefined, locked: (attempt: number) => Promise<unknown>) {
     const tenant = freshTenant('late');
     await other.execute(cmd.create(FILE, 'a'), { tenant });
-    const defaults = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
-    const memory = new PostgresMemory(replica.database, { batchSize: 1, maxStoredResults: 0, defaults });
+    const services = new Services(loadConfig({}), replica.database, createSecretScanner());
     const origin = { actor: { type: 'anonymous' }, requestId: 'late' } as const;
-    const store = memory.forTenant(tenant, { autoCreate: false, origin, request: key });
+    const memory = new Memory(services, tenant, { autoCreate: false, origin, request: key });
     let attempts = 0;
     const change = async (content: string): Promise<Edit<never>> => {
       attempts += 1;
@@ -172,7 +174,7 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
       const [start, end] = [content.length, content.length + 1];
       return { content: `${content}!`, start, end, result: { content: 'edited', isError: false } };
     };
-    const [edited] = await Promise.allSettled([store.edit('/memories/f.md' as MemoryPath, change)]);
+    const [edited] = await Promise.allSettled([memory.edit('/memories/f.md' as MemoryPath, change)]);
     return { edited, locked: attempts - 3, text: (await readTree(other, tenant)).get(FILE) };
   }
 

@@ -67,7 +67,7 @@ describeService(
       });
       const files = { page: () => gate.then(() => []), has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
-      const running = service().app.memorySearch.find(tenant, files, { query, path: ROOT, maxResults: 1 });
+      const running = service().app.services.search.find(tenant, files, { query, path: ROOT, maxResults: 1 });
       return async () => {
         open();
         expect(await running).toMatchObject({ kind: 'lines', searched: 0 });

@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { instructionsFor } from '../../files/mounts/instructions.ts';
+import type { Services } from '../../files/services.ts';
 import { quality } from '../../http/accept.ts';
 import { contextOf } from '../../http/authentication.ts';
 import { inFlightOf } from '../../http/capacity.ts';
 import { problemFor } from '../../http/problem-details.ts';
 import { version } from '../../lib/version.ts';
-import { callsInTurn, type ExecuteOptions, executeInTurn } from '../execute.ts';
+import { callsInTurn, executeInTurn } from '../execute.ts';
 import { METADATA_PATH, publicUrlOf } from '../protected-resource.ts';
 import { mcpResponseBytes } from '../result-bounds.ts';
 import { tools } from '../tool.ts';
@@ -39,10 +40,7 @@ const load = () => {
  * `POST /mcp`: MCP over streamable HTTP for the request's tenant. Any replica answers any request: of a session, nothing but the order of
  * its requests is kept, and that only as long as there are some.
  */
-export async function mcpRoute(
-  app: FastifyInstance,
-  options: ExecuteOptions & { config: Config },
-): Promise<void> {
+export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
   const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
   app.decorateRequest('mcpTurn');
   app.addHook('onListen', async () => {
@@ -51,7 +49,7 @@ export async function mcpRoute(
   app.post(
     '/mcp',
     {
-      config: { challenge: (request) => challengeOf(request, options.config) },
+      config: { challenge: (request) => challengeOf(request, services.config) },
       schema: { hide: true },
       onRequest: async (request, reply) => {
         const session = sessionOf(request);
@@ -65,7 +63,7 @@ export async function mcpRoute(
       const { mcpTurn: turn, body } = request;
       await turn?.start(orderOf(body));
       try {
-        const response = await exchange(request, reply, options);
+        const response = await exchange(request, reply, services);
         if (response.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
         return send(request, reply, response);
       } finally {
@@ -86,16 +84,14 @@ export async function mcpRoute(
 async function exchange(
   request: FastifyRequest,
   reply: FastifyReply,
-  options: ExecuteOptions,
+  services: Services,
 ): Promise<McpResponse> {
   const { answerMessages } = await load();
-  const inFlight = inFlightOf(request);
-  await inFlight.takeSlot(mcpResponseBytes(request.body, contextOf(request).policy.limits));
   // Ends what is left to do for a caller that has gone, or was told that it took too long.
   const over = new AbortController();
   reply.raw.once('close', () => over.abort());
   let fault: ServiceError | undefined;
-  const run = runnerFor(request, options);
+  const run = runnerFor(request, services);
   const running = new Set<Promise<unknown>>();
   const execute: ExecuteTool = async (call) => {
     over.signal.throwIfAborted();
@@ -116,7 +112,7 @@ async function exchange(
     const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
     const instructions = async () => {
       const call = { ...contextOf(request), ip: request.ip };
-      return (await instructionsFor(call, options, true)).content;
+      return (await instructionsFor(call, services, true)).content;
     };
     const work = async () => {
       try {
@@ -135,7 +131,8 @@ async function exchange(
         await Promise.allSettled(running);
       }
     };
-    const response = await inFlight.workWithin(options.timeoutMs, work);
+    const bytes = mcpResponseBytes(request.body, contextOf(request).policy.limits);
+    const response = await inFlightOf(request).work(bytes, work);
     if (fault) throw fault;
     return response;
   } finally {
@@ -144,10 +141,10 @@ async function exchange(
 }
 
 /** Runs the calls of a request as `/execute` does: those of a batch as the blocks of an array. */
-function runnerFor(request: FastifyRequest, options: ExecuteOptions): ExecuteTool {
+function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
   const run = Array.isArray(request.body)
-    ? callsInTurn(request, options)
-    : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, options);
+    ? callsInTurn(request, services)
+    : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, services);
   return async ({ id, name, input }) => {
     const tool = tools.find((each) => each === name);
     if (tool === undefined)

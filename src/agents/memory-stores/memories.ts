@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { Services } from '../../files/services.ts';
 import { type MemoryLimits, refuseSecretPath } from '../../memory/commands/command.ts';
 import { applyWritePolicy } from '../../memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
@@ -10,7 +11,7 @@ import { directoryOf, filePathOf, shownPath, uuidOf } from '../../tenants/store-
 import { Stores } from '../../tenants/stores.ts';
 import { fileJsonBytes } from '../result-bounds.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
-import { defineOperation, type StoresOptions } from './operation.ts';
+import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
 import { deletedSchema, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
 import {
@@ -68,11 +69,11 @@ const notStored = [
 ];
 
 /** Memories: each is a file. */
-export async function memoryRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
-  const { scanner } = options;
-  const stores = new Stores(options.database);
+export async function memoryRoutes(app: FastifyInstance, services: Services): Promise<void> {
+  const { scanner } = services;
+  const stores = new Stores(services.database);
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: '/:memory_store_id/memories',
     id: 'createMemory',
@@ -96,7 +97,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url: '/:memory_store_id/memories',
     id: 'listMemories',
@@ -131,7 +132,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url: '/:memory_store_id/memories/:memory_id',
     id: 'retrieveMemory',
@@ -149,7 +150,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: '/:memory_store_id/memories/:memory_id',
     id: 'updateMemory',
@@ -178,7 +179,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'DELETE',
     url: '/:memory_store_id/memories/:memory_id',
     id: 'deleteMemory',

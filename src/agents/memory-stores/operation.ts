@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Database } from '../../database/database.ts';
 import { ServiceError } from '../../errors/errors.ts';
-import type { Memories } from '../../files/memories.ts';
-import type { PostgresMemory } from '../../files/memory-store.ts';
+import { Memories } from '../../files/memories.ts';
+import { Memory } from '../../files/memory.ts';
+import type { Services } from '../../files/services.ts';
 import { auditIntent, logUnrecorded } from '../../http/audit.ts';
 import { contextOf, type RequestContext } from '../../http/authentication.ts';
 import { inFlightOf } from '../../http/capacity.ts';
@@ -11,20 +12,11 @@ import { agentErrors } from '../../http/problem-responses.ts';
 import { countUse } from '../../http/usage.ts';
 import { jsonBytes } from '../../lib/json.ts';
 import type { Origin } from '../../memory/origin.ts';
-import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import { type AuditSubject, audited } from '../../tenants/audit.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
-import { contextForWrite, inCurrentTenant, inOpenDraft } from '../proposals.ts';
+import { contextForWrite, inTenant } from '../proposals.ts';
 import { type Access, ALL_STORES, identifyForStore } from './authenticate.ts';
 import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
-
-export interface StoresOptions {
-  database: Database;
-  memory: PostgresMemory;
-  scanner: SecretScanner;
-  /** How long a request may be worked on, in milliseconds. */
-  timeoutMs: number;
-}
 
 /** The input of one request, and whom it is for. */
 export interface StoreRequest<Params, Query, Body> extends RequestContext {
@@ -71,7 +63,7 @@ const ofBody = [
 /** Declares an operation: its route, its documentation, and what is done in the store's turn. */
 export function defineOperation<Params, Query, Body>(
   app: FastifyInstance,
-  { database, memory, timeoutMs }: StoresOptions,
+  services: Services,
   operation: Operation<Params, Query, Body>,
 ): void {
   const {
@@ -87,6 +79,7 @@ export function defineOperation<Params, Query, Body>(
     response,
     errors = [],
   } = operation;
+  const { database } = services;
   const isOfStore = url.includes(':memory_store_id');
   app.route({
     method,
@@ -122,30 +115,26 @@ export function defineOperation<Params, Query, Body>(
         query: parsed(query, request.query),
         body: body === null ? (undefined as Body) : parsed(body, request.body),
       };
-      await inFlight.takeSlot(operation.responseBytes?.(input.query, contextOf(request).policy));
       const work = async () => {
         if (access === 'write') await contextForWrite(request);
-        const inTenant = access === 'read' ? inCurrentTenant : inOpenDraft;
-        return inTenant(request, async (context) => {
+        return inTenant(request, access === 'read' ? 'read' : 'write', async (context) => {
           const { tenant, draftOf = tenant, actor } = context.principal;
           const origin = { actor, requestId: request.id };
+          const { createdAt } = context.policy;
           const result = await operation.run({
             ...context,
             ...input,
             store: draftOf,
             tenant,
             origin,
-            memories: memory.memoriesOf(tenant, {
-              autoCreate: false,
-              origin,
-              createdAt: context.policy.createdAt,
-            }),
+            memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
           });
-          if (access === 'read') await requireSameTenant(database, tenant, context.policy.createdAt);
+          if (access === 'read') await requireSameTenant(database, tenant, createdAt);
           return result;
         });
       };
-      const result = await inFlight.workWithin(timeoutMs, () =>
+      const bytes = operation.responseBytes?.(input.query, contextOf(request).policy) ?? 0;
+      const result = await inFlight.work(bytes, () =>
         access === 'manage' ? recorded(database, request, work) : work(),
       );
       request.logEntry.outcome = 'ok';

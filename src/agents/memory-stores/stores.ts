@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import type { Services } from '../../files/services.ts';
 import { refuseMounted } from '../../tenants/mounts.ts';
 import { newStoreId } from '../../tenants/store-ids.ts';
 import { mergeDetails, type StoreFilter, type StoreRow, Stores } from '../../tenants/stores.ts';
 import { Tenants } from '../../tenants/tenants.ts';
 import { ALL_STORES } from './authenticate.ts';
 import { invalid, notFound } from './errors.ts';
-import { defineOperation, type StoresOptions } from './operation.ts';
+import { defineOperation } from './operation.ts';
 import { positions, readCursor, writeCursor } from './pages.ts';
 import { deletedSchema, pageOf, storeRecord, storeSchema } from './responses.ts';
 import { nothing, storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
@@ -13,12 +14,12 @@ import { nothing, storeCreate, storeList, storeParams, storeUpdate } from './sch
 const archived = invalid('The memory store is archived: nothing in it can be created or changed.');
 
 /** Stores: each is a tenant. */
-export async function storeRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
-  const stores = new Stores(options.database);
-  const tenants = new Tenants(options.database);
+export async function storeRoutes(app: FastifyInstance, services: Services): Promise<void> {
+  const stores = new Stores(services.database);
+  const tenants = new Tenants(services.database);
   const forStore = { params: storeParams, query: nothing, body: null, response: storeSchema } as const;
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: '',
     id: 'createMemoryStore',
@@ -39,7 +40,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
       ),
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url: '',
     id: 'listMemoryStores',
@@ -71,7 +72,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url: '/:memory_store_id',
     id: 'retrieveMemoryStore',
@@ -85,7 +86,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: '/:memory_store_id',
     id: 'updateMemoryStore',
@@ -98,7 +99,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
       storeRecord(await stores.update(store, (before) => mergeDetails(before, body))),
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: '/:memory_store_id/archive',
     id: 'archiveMemoryStore',
@@ -110,7 +111,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     run: async ({ store }) => storeRecord(await stores.archive(store)),
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'DELETE',
     url: '/:memory_store_id',
     id: 'deleteMemoryStore',
@@ -120,7 +121,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     response: deletedSchema('memory_store_deleted'),
     isForSuspended: true,
     run: async ({ store }) => {
-      await refuseMounted(options.database, store, null);
+      await refuseMounted(services.database, store, null);
       if ((await tenants.delete(store)) === undefined) throw notFound('memory store');
       return { id: store, type: 'memory_store_deleted' };
     },

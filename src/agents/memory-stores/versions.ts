@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Database } from '../../database/database.ts';
 import { defineQuery } from '../../database/query.ts';
 import { hasReason } from '../../errors/errors.ts';
+import type { Services } from '../../files/services.ts';
 import { History } from '../../history/history.ts';
 import { eraseVersion } from '../../history/redact.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { uuidOf } from '../../tenants/store-ids.ts';
 import { Stores } from '../../tenants/stores.ts';
 import { notFound, stillCurrent } from './errors.ts';
-import { defineOperation, type StoresOptions } from './operation.ts';
+import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
 import { pageOf, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
@@ -63,12 +64,12 @@ const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string
 );
 
 /** Versions: those of the history. */
-export async function versionRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
-  const { database } = options;
+export async function versionRoutes(app: FastifyInstance, services: Services): Promise<void> {
+  const { database } = services;
   const history = new History(database);
   const stores = new Stores(database);
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url: '/:memory_store_id/memory_versions',
     id: 'listMemoryVersions',
@@ -99,7 +100,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
   const ofVersion = { params: versionParams, body: null, response: versionSchema } as const;
   const url = '/:memory_store_id/memory_versions/:memory_version_id';
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'GET',
     url,
     id: 'retrieveMemoryVersion',
@@ -115,7 +116,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     },
   });
 
-  defineOperation(app, options, {
+  defineOperation(app, services, {
     method: 'POST',
     url: `${url}/redact`,
     id: 'redactMemoryVersion',

@@ -1,11 +1,10 @@
 import { hasReason } from '../../errors/errors.ts';
 import type { MemoryCommand, MemoryContext } from '../../memory/commands/command.ts';
-import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
+import { type Executed, executeCommand } from '../../memory/commands/index.ts';
 import {
   cannotDeleteMount,
   cannotRenameMount,
   destinationExists,
-  type Language,
   mountedWriteUnknown,
   mountReadOnly,
   mountUnavailable,
@@ -15,23 +14,16 @@ import {
   renameOutOfReadOnly,
 } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
-import type { Origin } from '../../memory/origin.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, refusal } from '../../memory/result.ts';
-import type { SecretScanner } from '../../memory/secrets/secrets.ts';
-import {
-  IdempotentReplay,
-  type MemoryStore,
-  type MemoryStores,
-  type RequestKey,
-  type StoreOptions,
-} from '../../memory/store.ts';
-import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../../tenants/policy-cache.ts';
-import type { Principal } from '../../tenants/principal.ts';
+import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
+import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
+import { type Call, originOf } from '../call.ts';
+import { Memory } from '../memory.ts';
+import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
-import { MountedStore } from './mounted-store.ts';
-import { type MountedDirectory, withMountedRoots } from './root-listing.ts';
+import type { MountedDirectory } from './root-listing.ts';
 
 /**
  * The memory on which a call runs. `root` is a view of the root, which shows own entries and mounts together; `refused` is what touches a
@@ -97,86 +89,70 @@ function pathOf(given: unknown): MemoryPath | undefined {
   return parsed?.ok ? parsed.path : undefined;
 }
 
-/** One call of the memory tool: who makes it, and what holds for it. */
-export interface MemoryCall {
-  principal: Principal;
-  /** Of the caller's tenant. */
-  policy: TenantPolicy;
-  /** The address of the caller. */
-  ip: string;
-  language: Language;
-  requestId: string;
-  toolUseId: string | undefined;
-  /** A write under it applies once. */
-  idempotencyKey: string | undefined;
-}
-
-export interface MemoryServices {
-  memory: MemoryStores;
-  policies: TenantPolicyCache;
-  scanner: SecretScanner;
-}
-
 /**
  * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one that it mounts. A call
  * runs on one memory, with that memory's policy.
  *
+ * @param command undefined when the input names none
  * @throws ServiceError when the caller's own memory is archived and the call writes to it
  */
-export async function executeCall(
+export function executeCall(
+  command: MemoryCommand | undefined,
   input: Record<string, unknown>,
-  call: MemoryCall,
-  services: MemoryServices,
+  call: Call,
+  services: Services,
 ): Promise<Executed> {
   const { mounts } = call.policy;
-  const command = findCommand(input.command);
   const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
   switch (route.kind) {
     case 'own':
-      return executeCommand(input, ownContext(input, command, call, services));
+      return executeCommand(command, input, ownContext(command, input, call, services));
     case 'root': {
-      const own = ownContext(input, command, call, services);
       const directories = mounts.map((mount) => directoryOf(mount, call, services));
-      return executeCommand(input, { ...own, store: withMountedRoots(own.store, directories) });
+      return executeCommand(command, input, ownContext(command, input, call, services, directories));
     }
-    case 'refused':
-      if (call.principal.access === 'read_only') return refusal(readOnly);
-      return (route.isRefusal ? refusal : failure)(route.why);
+    case 'refused': {
+      if (call.principal.access === 'read_only') return Promise.resolve(refusal(readOnly));
+      return Promise.resolve((route.isRefusal ? refusal : failure)(route.why));
+    }
     case 'mount':
-      return executeMounted(input, command, route.mount, call, services);
+      return executeMounted(command, input, route.mount, call, services);
   }
 }
 
 /** What a call on the caller's own memory runs with. */
 function ownContext(
-  input: Record<string, unknown>,
   command: MemoryCommand | undefined,
-  call: MemoryCall,
-  { memory, scanner }: MemoryServices,
+  input: Record<string, unknown>,
+  call: Call,
+  services: Services,
+  mounts?: readonly MountedDirectory[],
 ): MemoryContext {
   const { principal, policy, idempotencyKey } = call;
   const isKeyed = idempotencyKey !== undefined && command?.access === 'write';
-  const store = memory.forTenant(principal.tenant, {
+  const memory = new Memory(services, principal.tenant, {
     autoCreate: principal.autoCreate,
     origin: originOf(call),
     createdAt: policy.createdAt,
     countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
+    mounts,
   });
-  return contextOf(store, policy, call, scanner);
+  return contextOf(memory, policy, call, services);
 }
 
 async function executeMounted(
-  input: Record<string, unknown>,
   command: MemoryCommand | undefined,
+  input: Record<string, unknown>,
   mount: Mount,
-  call: MemoryCall,
-  { memory, policies, scanner }: MemoryServices,
+  call: Call,
+  services: Services,
 ): Promise<Executed> {
   const { principal, idempotencyKey } = call;
-  const seenAt = mountPath(mount);
+  const { policies } = services;
+  const mountedAt = mountPath(mount);
   const policy = await mountedPolicy(mount, policies, call.ip);
-  if (typeof policy === 'string') return failure(mountUnavailable(seenAt, policy));
+  if (typeof policy === 'string') return failure(mountUnavailable(mountedAt, policy));
   const keys =
     idempotencyKey !== undefined && command?.access === 'write'
       ? mountedRequestKeys(idempotencyKey, input, {
@@ -184,23 +160,23 @@ async function executeMounted(
           mounted: [mount.tenant, policy.createdAt],
         })
       : undefined;
-  const inner = memory.forTenant(mount.tenant, {
+  const memory = new Memory(services, mount.tenant, {
     autoCreate: false,
-    seenAt,
+    mountedAt,
     createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
     origin: { ...originOf(call), viaTenant: principal.tenant },
+    reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
-  const store = new MountedStore(inner, seenAt, () => reserveKey(memory, call, keys?.own));
   try {
-    return await executeCommand(input, contextOf(store, policy, call, scanner));
+    return await executeCommand(command, input, contextOf(memory, policy, call, services));
   } catch (error) {
     if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
     // The next attempt looks the mounted tenant up again.
     if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
     // It was deleted while its policy was cached.
-    if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(seenAt, 'missing'));
+    if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
     throw error;
   }
 }
@@ -210,22 +186,17 @@ async function executeMounted(
  *
  * @throws ServiceError when the key was used for another memory
  */
-async function reserveKey(
-  memory: MemoryStores,
-  call: MemoryCall,
-  request: RequestKey | undefined,
-): Promise<void> {
-  if (request === undefined) return;
-  const { tenant } = call.principal;
-  const options: StoreOptions = {
+async function reserveKey(request: RequestKey, call: Call, services: Services): Promise<void> {
+  const { principal, policy } = call;
+  const memory = new Memory(services, principal.tenant, {
     autoCreate: false,
     origin: originOf(call),
-    createdAt: call.policy.createdAt,
-    countedAs: countedAs(tenant, call.policy),
+    createdAt: policy.createdAt,
+    countedAs: countedAs(principal.tenant, policy),
     request,
-  };
+  });
   try {
-    await memory.forTenant(tenant, options).reserveKey(failure(mountedWriteUnknown));
+    await memory.reserveKey(failure(mountedWriteUnknown));
   } catch (error) {
     // An earlier attempt of this call took it. The mounted memory knows what came of that.
     if (error instanceof IdempotentReplay && error.result.content === mountedWriteUnknown) return;
@@ -234,7 +205,8 @@ async function reserveKey(
 }
 
 /** Returns a mount for a view of the root. */
-function directoryOf(mount: Mount, call: MemoryCall, { memory, policies }: MemoryServices): MountedDirectory {
+function directoryOf(mount: Mount, call: Call, services: Services): MountedDirectory {
+  const { policies } = services;
   const path = mountPath(mount);
   const origin = { ...originOf(call), viaTenant: call.principal.tenant };
   return {
@@ -244,29 +216,23 @@ function directoryOf(mount: Mount, call: MemoryCall, { memory, policies }: Memor
         const policy = await mountedPolicy(mount, policies, call.ip);
         if (typeof policy === 'string') return policy;
         const { createdAt } = policy;
-        const store = memory.forTenant(mount.tenant, { autoCreate: false, createdAt, origin });
-        return seenFrom(store, path)
-          .rootEntries(maxEntries)
-          .catch((error) => {
-            if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
-            throw error;
-          });
+        const options = { autoCreate: false, createdAt, origin, mountedAt: path };
+        return new Memory(services, mount.tenant, options).rootEntries(maxEntries).catch((error) => {
+          if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
+          throw error;
+        });
       });
       return typeof listing === 'string' ? { note: mountUnavailableNote(path, listing) } : listing;
     },
   };
 }
 
-/** A memory that is only read. */
-const seenFrom = (store: MemoryStore, path: ReturnType<typeof mountPath>) =>
-  new MountedStore(store, path, async () => {});
-
 /** The context of a call on one memory: the policy is that of the memory; the access and the length of results are those of the caller. */
 function contextOf(
-  store: MemoryStore,
-  { limits, secrets: secretsMode, createExisting }: TenantPolicy,
-  { principal, policy, language }: MemoryCall,
-  scanner: SecretScanner,
+  store: Memory,
+  { limits, secrets: mode, createExisting }: TenantPolicy,
+  { principal, policy, language }: Call,
+  { scanner }: Services,
 ): MemoryContext {
   return {
     store,
@@ -274,10 +240,6 @@ function contextOf(
     language,
     access: principal.access,
     limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
-    redaction: secretsMode === 'store' ? undefined : { mode: secretsMode, scanner },
+    redaction: mode === 'store' ? undefined : { mode, scanner },
   };
-}
-
-function originOf({ principal, requestId, toolUseId }: MemoryCall): Origin {
-  return { actor: principal.actor, requestId, toolUseId };
 }

@@ -1,7 +1,8 @@
 import type { Unavailable } from '../../memory/messages.ts';
 import { type Mount, mountPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
-import type { MemoryCall, MemoryServices } from './execute.ts';
+import type { Call } from '../call.ts';
+import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
 const READ_ONLY_PROTOCOL =
@@ -21,8 +22,8 @@ export interface Instructions {
  * @param withProtocol false where something else adds the protocol, as the Claude API does
  */
 export async function instructionsFor(
-  { principal, policy: { mounts }, ip }: Pick<MemoryCall, 'principal' | 'policy' | 'ip'>,
-  { policies }: Pick<MemoryServices, 'policies'>,
+  { principal, policy: { mounts }, ip }: Pick<Call, 'principal' | 'policy' | 'ip'>,
+  { policies }: Pick<Services, 'policies'>,
   withProtocol: boolean,
 ): Promise<Instructions> {
   // Whoever proposes has no draft yet, and makes one by writing.

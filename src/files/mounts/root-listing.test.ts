@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { MemoryPath } from '../../memory/path.ts';
 import type { Listing, MemoryStore } from '../../memory/store.ts';
-import { mergeRoots, withMountedRoots } from './root-listing.ts';
+import { lookupWithMounts, mergeRoots } from './root-listing.ts';
 
 const filesIn = (directory: string, count: number): Listing => ({
   entries: Array.from({ length: count }, (_, i) => ({
@@ -41,8 +41,7 @@ it('reads no more entries of all mounts than two results show', async () => {
           return listing;
         },
       }));
-      const store = withMountedRoots(own as unknown as MemoryStore, mounts);
-      const shown = await store.lookup('/memories' as MemoryPath, maxEntries);
+      const shown = await lookupWithMounts(own as Pick<MemoryStore, 'lookup'>, mounts, maxEntries);
       const whole = directories
         .slice(first)
         .map((path, i) => ({ path, listing: listings[first + i] ?? filesIn('', 0) }));

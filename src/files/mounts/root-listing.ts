@@ -16,32 +16,22 @@ export interface MountedDirectory {
 }
 
 /**
- * The caller's memory for a view of the root, which also shows each mount as a directory with its direct entries.
+ * Looks up the root of the caller's memory, which also shows each mount as a directory with its direct entries.
  *
  * @param mounts in the order of their paths
  */
-export function withMountedRoots(own: MemoryStore, mounts: readonly MountedDirectory[]): MemoryStore {
-  const lookup = async (path: MemoryPath, maxEntries: number): Promise<LookupResult> => {
-    if (path !== ROOT) return own.lookup(path, maxEntries);
-    const [found, roots] = await Promise.all([
-      own.lookup(path, maxEntries),
-      readMountedRoots(mounts, maxEntries),
-    ]);
-    if (found.kind !== 'dir') throw new Error('The root is no directory.');
-    const notes = roots.flatMap(({ listing }) => ('note' in listing ? [listing.note] : []));
-    return { kind: 'dir', ...mergeRoots(found, roots, maxEntries), notes };
-  };
-  return {
-    lookup,
-    rootEntries: (maxEntries) => own.rootEntries(maxEntries),
-    create: (...create) => own.create(...create),
-    edit: (path, change) => own.edit(path, change),
-    delete: (...remove) => own.delete(...remove),
-    deleteIf: (...remove) => own.deleteIf(...remove),
-    rename: (...rename) => own.rename(...rename),
-    reserveKey: (result) => own.reserveKey(result),
-    recordFailure: (result) => own.recordFailure(result),
-  };
+export async function lookupWithMounts(
+  own: Pick<MemoryStore, 'lookup'>,
+  mounts: readonly MountedDirectory[],
+  maxEntries: number,
+): Promise<LookupResult> {
+  const [found, roots] = await Promise.all([
+    own.lookup(ROOT, maxEntries),
+    readMountedRoots(mounts, maxEntries),
+  ]);
+  if (found.kind !== 'dir') throw new Error('The root is no directory.');
+  const notes = roots.flatMap(({ listing }) => ('note' in listing ? [listing.note] : []));
+  return { kind: 'dir', ...mergeRoots(found, roots, maxEntries), notes };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Database } from '../../database/database.ts';
 import { hasReason } from '../../errors/errors.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
@@ -6,23 +5,23 @@ import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure } from '../../memory/result.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
+import type { Call } from '../call.ts';
+import { innerPath, outerPath } from '../memory.ts';
 import { type FileSource, filesNow } from '../search/files.ts';
 import type { SearchedFile } from '../search/query.ts';
-import type { MemorySearch } from '../search/search.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
-import type { MemoryCall, MemoryServices } from './execute.ts';
+import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
-import { innerPath, outerPath } from './mounted-store.ts';
 
 /** The files of a mounted memory, as the caller sees them. */
-export function mountedFiles(files: FileSource, seenAt: MemoryPath): FileSource {
+export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {
   return {
     page: async (path, after) => {
-      const innerAfter = after === '' ? '' : innerPath(after as MemoryPath, seenAt);
-      const page = await files.page(innerPath(path, seenAt), innerAfter);
-      return page.map((file) => ({ ...file, path: outerPath(file.path, seenAt) }));
+      const innerAfter = after === '' ? '' : innerPath(after as MemoryPath, mountedAt);
+      const page = await files.page(innerPath(path, mountedAt), innerAfter);
+      return page.map((file) => ({ ...file, path: outerPath(file.path, mountedAt) }));
     },
-    has: (path) => files.has(innerPath(path, seenAt)),
+    has: (path) => files.has(innerPath(path, mountedAt)),
   };
 }
 
@@ -85,12 +84,10 @@ function compare(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-export interface SearchServices extends Pick<MemoryServices, 'policies'> {
-  search: MemorySearch;
-  database: Database;
-}
+/** What a search needs of the process. */
+type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
 
-interface SearchCall extends Pick<MemoryCall, 'principal' | 'policy' | 'ip'> {
+interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
   /** Is aborted when nobody waits for the result any more. */
   gone?: AbortSignal | undefined;
 }
@@ -124,10 +121,10 @@ async function search(input: unknown, call: SearchCall, services: SearchServices
   const mount = mountAt(path, policy.mounts);
   if (mount === undefined) return runSearch(engine, own);
   const mounted = await mountedPolicy(mount, policies, call.ip);
-  const seenAt = mountPath(mount);
+  const mountedAt = mountPath(mount);
   if (typeof mounted === 'string')
-    return { ...failure(mountUnavailable(seenAt, mounted)), matches: [], more: 0 };
-  const files = mountedFiles(filesNow(database, mount.tenant), seenAt);
+    return { ...failure(mountUnavailable(mountedAt, mounted)), matches: [], more: 0 };
+  const files = mountedFiles(filesNow(database, mount.tenant), mountedAt);
   const result = await runSearch(engine, { ...own, files });
   await requireSameMount(mount, mounted, services);
   return result;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { containsLoneSurrogate, containsNul, invalidField, isMissing, type Language } from '../messages.ts';
+import { containsLoneSurrogate, containsNul, isMissing, type Language } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { failure, type MemoryResult } from '../result.ts';
+import type { MemoryResult } from '../result.ts';
 import { mask, type Secret, type SecretScanner } from '../secrets/secrets.ts';
 import type { MemoryStore, PolicyRefusal } from '../store.ts';
 
@@ -33,31 +33,18 @@ export interface MemoryCommand {
   access: 'read' | 'write';
   /** Schema of the input, including `command`. OpenAPI shows it too. */
   schema: z.ZodObject;
-  /** Runs on the raw input. Invalid input comes back as a result that the model can read. */
-  run(input: unknown, context: MemoryContext): Promise<MemoryResult>;
+  /** Runs on an input that the schema has parsed. */
+  run(input: z.output<z.ZodObject>, context: MemoryContext): Promise<MemoryResult>;
 }
 
-/** Builds a command from its schema and a function for valid input. */
-export function defineCommand<Schema extends z.ZodObject>(definition: {
-  name: string;
-  description: string;
-  access: 'read' | 'write';
-  schema: Schema;
-  execute(input: z.output<Schema>, context: MemoryContext): Promise<MemoryResult>;
-}): MemoryCommand {
-  const { name, description, access, schema, execute } = definition;
-  return {
-    name,
-    description,
-    access,
-    schema,
-    run(input, context) {
-      const parsed = schema.safeParse(input);
-      return parsed.success
-        ? execute(parsed.data, context)
-        : Promise.resolve(failure(invalidField(name, ...firstProblem(parsed.error.issues))));
-    },
-  };
+/** Declares a command: the type of its input follows from its schema. */
+export function defineCommand<Schema extends z.ZodObject>(
+  command: Omit<MemoryCommand, 'schema' | 'run'> & {
+    schema: Schema;
+    run(input: z.output<Schema>, context: MemoryContext): Promise<MemoryResult>;
+  },
+): MemoryCommand {
+  return command as MemoryCommand;
 }
 
 /** Returns the first problem in field order. Missing or mistyped fields come before texts that cannot be stored. */

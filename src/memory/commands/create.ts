@@ -19,7 +19,7 @@ export const create = defineCommand({
       'Meeting notes:\n- Discussed project timeline\n- Next steps defined\n',
     ),
   }),
-  async execute({ path: given, file_text: text }, context) {
+  async run({ path: given, file_text: text }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const file = await createFile(parsed.path, text, context);

@@ -12,7 +12,7 @@ export const deleteCommand = defineCommand({
     command: z.literal('delete'),
     path: pathField('The file, or the directory with everything in it, to delete.', '/memories/old_file.txt'),
   }),
-  async execute({ path: given }, context) {
+  async run({ path: given }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;

@@ -1,7 +1,7 @@
 import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult, refusal } from '../result.ts';
 import { IdempotentReplay } from '../store.ts';
-import { type MemoryCommand, type MemoryContext, maskResult } from './command.ts';
+import { firstProblem, type MemoryCommand, type MemoryContext, maskResult } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
@@ -22,18 +22,24 @@ export function findCommand(name: unknown): MemoryCommand | undefined {
 /** The result of a command; `replayed` when it was stored under the idempotency key and not executed again. */
 export type Executed = MemoryResult & { replayed?: true };
 
-/** Executes one memory tool input (`{"command": …}`), valid or not, and returns what the model reads. */
+/**
+ * Executes one memory tool input (`{"command": …}`), valid or not, and returns what the model reads.
+ *
+ * @param command that of the input; undefined when it names none
+ */
 export async function executeCommand(
+  command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   context: MemoryContext,
 ): Promise<Executed> {
-  const name = input.command;
-  const command = findCommand(name);
-  if (command === undefined) return failure(describeUnknown(name));
-  if (command.access === 'read') return await command.run(input, context);
-  if (context.access === 'read_only') return refusal(readOnly);
+  if (command === undefined) return failure(describeUnknown(input.command));
+  const isWrite = command.access === 'write';
+  if (isWrite && context.access === 'read_only') return refusal(readOnly);
+  const parsed = command.schema.safeParse(input);
+  if (!parsed.success) return failure(invalidField(command.name, ...firstProblem(parsed.error.issues)));
+  if (!isWrite) return command.run(parsed.data, context);
   try {
-    const result = await command.run(input, context);
+    const result = await command.run(parsed.data, context);
     if (!result.isError) return result;
     // Success messages are masked where they are created, since they are stored with the change.
     const masked = await maskResult(result, context);

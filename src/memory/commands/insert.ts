@@ -19,7 +19,7 @@ export const insert = defineCommand({
       '- Review memory tool documentation\n',
     ),
   }),
-  async execute({ path: given, insert_line: line, insert_text: text }, context) {
+  async run({ path: given, insert_line: line, insert_text: text }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;

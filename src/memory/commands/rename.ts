@@ -25,7 +25,7 @@ export const rename = defineCommand({
       '/memories/final.txt',
     ),
   }),
-  async execute({ old_path: givenOld, new_path: givenNew }, context) {
+  async run({ old_path: givenOld, new_path: givenNew }, context) {
     const source = parsePath(givenOld);
     if (!source.ok) return failure(invalidPath(source.problem));
     const destination = parsePath(givenNew);

@@ -30,7 +30,7 @@ export const strReplace = defineCommand({
     ),
     new_str: textField('What to put in its place; left out: nothing.', 'Favorite color: green').nullish(),
   }),
-  async execute({ path: given, old_str: oldStr, new_str: newStr }, context) {
+  async run({ path: given, old_str: oldStr, new_str: newStr }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     if (oldStr === '') return failure(emptyOldStr);

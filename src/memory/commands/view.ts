@@ -40,7 +40,7 @@ export const view = defineCommand({
         examples: [[1, 10]],
       }),
   }),
-  async execute({ path: given, view_range: range }, { store, limits: { maxViewChars }, language }) {
+  async run({ path: given, view_range: range }, { store, limits: { maxViewChars }, language }) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;

@@ -1,0 +1,417 @@
+import { randomUUID } from 'node:crypto';
+import { retrying } from '../database/errors.ts';
+import type { QueryExecutor, QueryResult, Value } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import {
+  type Created,
+  type Deleted,
+  type Edit,
+  type Edited,
+  IdempotentReplay,
+  type ListedEntry,
+  type Listing,
+  type LookupResult,
+  type MemoryStore,
+  type OverQuota,
+  type Renamed,
+  type RequestKey,
+} from '../memory/store.ts';
+import type { Change } from '../memory/text.ts';
+import { lockTenantQuery, NO_TENANT } from '../tenants/queries.ts';
+import { storedResult } from '../tenants/stored-results.ts';
+import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.ts';
+import type { FileVersion } from './pending-files.ts';
+import {
+  type FileRow,
+  type LookupRow,
+  listRootQuery,
+  lookupFileQuery,
+  lookupQuery,
+  type OfTenant,
+  readFileQuery,
+} from './read-queries.ts';
+import type { Services } from './services.ts';
+import { type CommonOutcome, callOn, type RequestParams, type TypedWriteFunction } from './write-function.ts';
+import {
+  createFunction,
+  deleteFunction,
+  recordFailureFunction,
+  renameFunction,
+  writeFileFunction,
+} from './write-functions.ts';
+
+/** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
+const OPTIMISTIC_ATTEMPTS = 3;
+
+/** For whom a memory is opened, and how the caller sees it. */
+export interface MemoryOptions {
+  /** Whether the first file creates the tenant. */
+  autoCreate: boolean;
+  /** What the history names. */
+  origin: Origin;
+  /** A write under it applies once. */
+  request?: RequestKey | undefined;
+  /**
+   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the tenant was deleted
+   * since, the call fails with `tenant_replaced`, even if another one was created with the id.
+   */
+  createdAt?: string | null | undefined;
+  /** The tenant that stored results count for; by default the tenant itself. */
+  countedAs?: string | undefined;
+  /** The directory in which the caller sees this memory as a part of its own. */
+  mountedAt?: MemoryPath | undefined;
+  /** Called before the first write to a mounted memory: takes the call's idempotency key in the caller's own memory. */
+  reserveKey?: (() => Promise<void>) | undefined;
+  /** The memories that a view of the root shows as directories. */
+  mounts?: readonly MountedDirectory[] | undefined;
+}
+
+/** The memory of a tenant, opened for one call. All paths, including those in outcomes, are those that the caller sees. Throws `DatabaseError`. */
+export class Memory implements MemoryStore {
+  readonly services: Services;
+  /** A valid tenant id. */
+  readonly tenant: string;
+  readonly #options: MemoryOptions;
+  /** Whether the call has tried to change anything. */
+  #hasTriedToWrite = false;
+  #reserving: Promise<void> | undefined;
+
+  constructor(services: Services, tenant: string, options: MemoryOptions) {
+    this.services = services;
+    this.tenant = tenant;
+    this.#options = options;
+  }
+
+  /** What the history says of a change. */
+  get origin(): string {
+    return storedOrigin(this.#options.origin);
+  }
+
+  async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
+    const { tenant } = this;
+    const { database } = this.services;
+    const { mounts } = this.#options;
+    if (mounts !== undefined && path === ROOT) {
+      const own = new Memory(this.services, tenant, { ...this.#options, mounts: undefined });
+      return lookupWithMounts(own, mounts, maxEntries);
+    }
+    const inner = this.#inner(path);
+    if (isNamedLikeFile(path)) {
+      const found = await retrying(true, () => database.query(lookupFileQuery, { tenant, path: inner }));
+      this.#checkTenant(found);
+      const [entry] = found.rows;
+      if (!entry?.kind) return { kind: 'missing' };
+      if (entry.kind === 'file') return this.#file(inner, entry);
+      // A directory after all: look it up again, together with its listing, so that both are of the same moment.
+    }
+    const found = await retrying(true, () =>
+      database.query(lookupQuery, { tenant, path: inner, maxEntries }),
+    );
+    this.#checkTenant(found);
+    const [entry] = found.rows;
+    if (!entry?.kind) {
+      return inner === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
+    }
+    if (entry.kind === 'file') return this.#file(inner, entry);
+    return { kind: 'dir', entries: this.#entries(entry), total: entry.total ?? 0 };
+  }
+
+  async rootEntries(maxEntries: number): Promise<Listing> {
+    const { tenant } = this;
+    // The mounts of a tenant are many, and their long listings must not take all connections.
+    const turn = this.#options.origin.viaTenant ?? tenant;
+    const params = { tenant, maxEntries, turn };
+    const found = await retrying(true, () => this.services.database.query(listRootQuery, params));
+    this.#checkTenant(found);
+    const [row] = found.rows;
+    return { entries: row === undefined ? [] : this.#entries(row), total: row?.total ?? 0 };
+  }
+
+  #file(path: MemoryPath, { content, stale }: Pick<LookupRow, 'content' | 'stale'>): LookupResult {
+    if (stale) this.services.accessTimes.note(this.tenant, path);
+    return { kind: 'file', content: content ?? '' };
+  }
+
+  #entries({ entries }: Pick<LookupRow, 'entries'>): ListedEntry[] {
+    if (entries === null) return [];
+    return entries.split('\n').map((line) => {
+      const [path, bytes] = line.split('\t');
+      return {
+        path: this.#outer(path as MemoryPath),
+        kind: bytes === undefined ? 'dir' : 'file',
+        bytes: Number(bytes ?? 0),
+      };
+    });
+  }
+
+  create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created> {
+    const { autoCreate, mountedAt } = this.#options;
+    if (path === mountedAt) return Promise.resolve({ kind: 'exists' });
+    const { origin } = this;
+    const file = { path: this.#inner(path), content, version: randomUUID() };
+    return this.write(createFunction, { ...file, autoCreate, origin, ...this.services.defaults }, result);
+  }
+
+  delete(path: MemoryPath, result: MemoryResult): Promise<Deleted> {
+    return this.write(deleteFunction, this.#deletion(path), result);
+  }
+
+  /** With the tenant locked, nothing comes between the read and the deletion. */
+  async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
+    await this.#reserveKey();
+    return this.#inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
+      const file = this.#fileOf(await query(readFileQuery, { tenant: this.tenant, path: this.#inner(path) }));
+      if (file === undefined) return { kind: 'missing' };
+      if (!isExpected(file.content)) return { kind: 'changed' };
+      return this.write(deleteFunction, this.#deletion(path), result, { transaction: query });
+    });
+  }
+
+  #deletion(path: MemoryPath) {
+    const { origin } = this;
+    return { path: this.#inner(path), change: randomUUID(), origin, ...this.services.defaults };
+  }
+
+  rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
+    const { origin } = this;
+    const limits = { ...pathLimits(this.#options.mountedAt ?? ROOT), ...this.services.defaults };
+    const paths = { from: this.#inner(from), to: this.#inner(to) };
+    return this.write(renameFunction, { ...paths, change: randomUUID(), origin, ...limits }, result);
+  }
+
+  async reserveKey(result: MemoryResult): Promise<void> {
+    if (this.#options.request) await this.write(recordFailureFunction, {}, result);
+  }
+
+  async recordFailure(result: MemoryResult): Promise<void> {
+    // What failed before it came to the store fails again in the same way.
+    if (this.#options.request && this.#hasTriedToWrite) await this.write(recordFailureFunction, {}, result);
+  }
+
+  /** Reads a file, changes its content, and writes it back so that no other edit is lost. */
+  async edit<R>(
+    path: MemoryPath,
+    change: (content: string) => Edit<R> | Promise<Edit<R>>,
+  ): Promise<Edited<R>> {
+    if (this.#options.reserveKey) await this.#reserveKey();
+    this.#hasTriedToWrite = true;
+    const { tenant } = this;
+    const { pending, database } = this.services;
+    const inner = this.#inner(path);
+    for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
+      const tried = await pending.inTurn(tenant, inner, async () => {
+        const base: FileVersion | undefined =
+          pending.newest(tenant, inner) ??
+          this.#fileOf(await retrying(true, () => database.query(readFileQuery, { tenant, path: inner })));
+        if (base === undefined) return undefined;
+        const edit = await change(base.content);
+        if ('refusal' in edit) return { base, refusal: edit.refusal };
+        // A write that leaves the content as it is makes no version.
+        const version = edit.content === base.content ? base.version : randomUUID();
+        const params = this.#splice(inner, base, edit, version);
+        const write = this.write(writeFileFunction, params, edit.result, { size: edit.content.length });
+        const isWritten = write.then(({ kind }) => kind === 'written');
+        pending.add(tenant, inner, { content: edit.content, version }, isWritten);
+        return { base, edit, write };
+      });
+      if (tried === undefined) return { kind: 'missing' };
+      const { base } = tried;
+      if ('refusal' in tried) {
+        // The content that was refused may never have been written.
+        if (await (base.isWritten ?? true)) return { kind: 'refused', refusal: tried.refusal };
+        continue;
+      }
+      const edited = editedBy(await tried.write, base, tried.edit);
+      if (edited !== undefined) return edited;
+    }
+    return this.#editExclusively(inner, change);
+  }
+
+  /** With the tenant locked, nothing comes between the read and the write. */
+  #editExclusively<R>(
+    inner: MemoryPath,
+    change: (content: string) => Edit<R> | Promise<Edit<R>>,
+  ): Promise<Edited<R>> {
+    return this.#inTransaction(async (query) => {
+      const base = this.#fileOf(await query(readFileQuery, { tenant: this.tenant, path: inner }));
+      if (base === undefined) return { kind: 'missing' } as const;
+      const edit = await change(base.content);
+      if ('refusal' in edit) return { kind: 'refused', refusal: edit.refusal } as const;
+      const params = this.#splice(inner, base, edit, randomUUID());
+      const options = { size: edit.content.length, transaction: query };
+      const edited = editedBy(await this.write(writeFileFunction, params, edit.result, options), base, edit);
+      if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
+      return edited;
+    });
+  }
+
+  /** What writes the part of a content that differs. */
+  #splice(path: MemoryPath, base: FileVersion, change: Change, version: string) {
+    const { start, removed, text } = difference(base.content, change);
+    return {
+      path,
+      readVersion: base.version,
+      version,
+      text,
+      origin: this.origin,
+      ...this.services.defaults,
+      start: Buffer.byteLength(base.content.slice(0, start)),
+      removed: Buffer.byteLength(base.content.slice(start, start + removed)),
+    };
+  }
+
+  /** @throws ServiceError when it is not a file of the tenant that the call is for */
+  #fileOf(found: QueryResult<FileRow>): FileVersion | undefined {
+    this.#checkTenant(found);
+    const { content = null, version = null } = found.rows[0] ?? {};
+    return content === null || version === null ? undefined : { content, version };
+  }
+
+  /** @throws ServiceError when a row is not of the tenant that the call is for */
+  #checkTenant({ rows: [row] }: Pick<QueryResult<OfTenant>, 'rows'>): void {
+    const { createdAt = null } = this.#options;
+    if (createdAt !== null && (row?.tenantCreatedAt ?? NO_TENANT) !== createdAt)
+      throw new ServiceError('tenant_replaced', this.tenant);
+  }
+
+  /** Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of it. */
+  #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
+    const { tenant } = this;
+    const { database, writes } = this.services;
+    const locked = async (query: QueryExecutor) => {
+      await query(lockTenantQuery, { tenant });
+      return work(query);
+    };
+    return retrying(this.#isRepeatable, () => writes.exclusively(tenant, () => database.transaction(locked)));
+  }
+
+  /**
+   * Calls a write function and handles the outcomes that every write has in common.
+   *
+   * @param options.size characters that the database handles for the call, if more than its parameters
+   * @param options.transaction whose statement the call is; otherwise it is a statement of its own, which is retried
+   * @throws IdempotentReplay when the request has a stored result, ServiceError 422 when its key has that of another request
+   */
+  async write<Params extends Record<string, Value>, Own extends { kind: string }>(
+    fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
+    own: Params,
+    { content }: MemoryResult,
+    { size, transaction }: { size?: number; transaction?: QueryExecutor | undefined } = {},
+  ): Promise<Exclude<Own, CommonOutcome>> {
+    const { tenant } = this;
+    const { writes, storedResults } = this.services;
+    const { countedAs = tenant, request, createdAt = null, mountedAt } = this.#options;
+    if (this.#options.reserveKey) await this.#reserveKey();
+    this.#hasTriedToWrite = true;
+    const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
+    const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content), createdAt };
+    const outcome = transaction
+      ? await callOn(transaction)(fn, params)
+      : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));
+    switch (outcome.kind) {
+      case 'replayed':
+        throw new IdempotentReplay(outcome as MemoryResult);
+      case 'key_reused':
+        throw new ServiceError('idempotency_key_reused');
+      case 'unknown_tenant':
+        throw new ServiceError('unknown_tenant', tenant);
+      case 'replaced':
+        throw new ServiceError('tenant_replaced', tenant);
+      case 'archived':
+        throw new ServiceError('tenant_archived', tenant);
+    }
+    if (request !== undefined) storedResults.note(countedAs);
+    if (mountedAt !== undefined && 'path' in outcome) {
+      return { ...outcome, path: this.#outer(outcome.path as MemoryPath) } as Exclude<Own, CommonOutcome>;
+    }
+    return outcome as Exclude<Own, CommonOutcome>;
+  }
+
+  /** With an idempotency key, a write applies once, however often it is sent. */
+  get #isRepeatable(): boolean {
+    return this.#options.request !== undefined;
+  }
+
+  #reserveKey(): Promise<void> | undefined {
+    this.#reserving ??= this.#options.reserveKey?.();
+    return this.#reserving;
+  }
+
+  /** The path in this memory of what the caller sees at another one. */
+  #inner(path: MemoryPath): MemoryPath {
+    const { mountedAt } = this.#options;
+    return mountedAt === undefined ? path : innerPath(path, mountedAt);
+  }
+
+  #outer(path: MemoryPath): MemoryPath {
+    const { mountedAt } = this.#options;
+    return mountedAt === undefined ? path : outerPath(path, mountedAt);
+  }
+}
+
+/** The path in a mounted memory that the caller sees as `path`. */
+export function innerPath(path: MemoryPath, mountedAt: MemoryPath): MemoryPath {
+  return (ROOT + path.slice(mountedAt.length)) as MemoryPath;
+}
+
+/** The path that the caller sees for one in a mounted memory. */
+export function outerPath<Path extends string>(path: Path, mountedAt: MemoryPath): Path {
+  return (mountedAt + path.slice(ROOT.length)) as Path;
+}
+
+/** The maximum length and depth of paths in a memory that is seen at a directory. */
+function pathLimits(mountedAt: MemoryPath): { maxPathBytes: number; maxDepth: number } {
+  const prefix = mountedAt.slice(ROOT.length);
+  return {
+    maxPathBytes: MAX_PATH_BYTES - Buffer.byteLength(prefix),
+    maxDepth: MAX_DEPTH - (prefix.split('/').length - 1),
+  };
+}
+
+/** Guesses by the extension. A wrong guess costs one more statement. */
+function isNamedLikeFile(path: MemoryPath): boolean {
+  return path.lastIndexOf('.') > path.lastIndexOf('/');
+}
+
+/** The shortest range of `before` that a change replaces, and its replacement; in UTF-16 units, without splitting a character. */
+function difference(before: string, { content, start: first, end: afterLast }: Change) {
+  let [start, end] = [first, afterLast];
+  let endBefore = before.length - (content.length - end);
+  while (start < end && start < endBefore && before[start] === content[start]) start++;
+  while (end > start && endBefore > start && before[endBefore - 1] === content[end - 1]) {
+    end--;
+    endBefore--;
+  }
+  if (start > first && isHighSurrogate(content, start - 1)) start--;
+  if (end < afterLast && isHighSurrogate(content, end - 1)) {
+    end++;
+    endBefore++;
+  }
+  return { start, removed: endBefore - start, text: content.slice(start, end) };
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** Undefined when another write of the file came first. */
+function editedBy(
+  write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
+  { content: before }: { content: string },
+  { content, result }: Change & { result: MemoryResult },
+): Edited<never> | undefined {
+  switch (write.kind) {
+    case 'written':
+      return { kind: 'edited', result, before, content };
+    case 'conflict':
+      return undefined;
+    case 'missing':
+      return { kind: 'missing' };
+    case 'over_quota':
+      return write;
+  }
+}
