@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
+import { departureOf } from '../http/access-log.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
@@ -62,8 +63,13 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
         responseBytes.release();
       });
       const waiting = slot.acquire(1);
-      if (waiting) waiting.then(() => done(), done);
-      else done();
+      if (waiting === undefined) return done();
+      // A client that has left makes room in the queue.
+      const gone = departureOf(request, reply);
+      const leave = () => slot.release();
+      if (gone.aborted) leave();
+      else gone.addEventListener('abort', leave);
+      waiting.finally(() => gone.removeEventListener('abort', leave)).then(() => done(), done);
     });
     // Before the JSON is made.
     app.addHook('preSerialization', async (request, _reply, payload) => {

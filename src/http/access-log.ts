@@ -58,7 +58,13 @@ export const accessLog = fp(
 
 /** Logs a request whose client has left before the end of its response. Work for the request may go on. */
 function logDeparture(request: FastifyRequest, reply: FastifyReply): void {
-  log(request, reply, reply.raw.headersSent ? reply.statusCode : DEPARTED, CLIENT_GONE);
+  const { status, outcome } = departed(reply);
+  log(request, reply, status, outcome);
+}
+
+/** Returns what the log and traces say of a response whose client has left before its end. */
+export function departed({ raw, statusCode }: FastifyReply): { status: number; outcome: string } {
+  return { status: raw.headersSent ? statusCode : DEPARTED, outcome: CLIENT_GONE };
 }
 
 function log(

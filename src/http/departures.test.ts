@@ -8,6 +8,7 @@ import { loadConfig } from '../config.ts';
 import { accessLog } from './access-log.ts';
 import { connections } from './connections.ts';
 import { createHttpServer } from './server.ts';
+import { requestTracing, type Tracing } from './tracing.ts';
 
 async function listen(before: (socket: Socket) => void = () => {}) {
   const lines: Record<string, unknown>[] = [];
@@ -84,4 +85,31 @@ it('rejects a request whose connection was reset before its address was read', a
   const { statusCode, body } = await app.inject('/');
   expect([statusCode, JSON.parse(body).code]).toStrictEqual([499, 'client_gone']);
   await app.close();
+});
+
+it('ends the trace of a request whose client resets the connection', async () => {
+  const { app } = await listen();
+  const ended: object[] = [];
+  const trace = { traceId: 'a', within: (work: () => void) => work(), end: (how: object) => ended.push(how) };
+  await app.register(requestTracing, { tracing: { startRequest: () => trace } as unknown as Tracing });
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  let respond = (_: string) => {};
+  app.get('/', () => {
+    begin();
+    return new Promise<string>((resolve) => {
+      respond = resolve;
+    });
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await begun;
+  client.resetAndDestroy();
+  await expect.poll(() => ended).toStrictEqual([{ status: 499, outcome: 'client_gone', tenant: undefined }]);
+  respond('too late');
+  await app.close();
+  expect(ended).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fp from 'fastify-plugin';
 import type { StatementTracer } from '../database/query.ts';
+import { departed } from './access-log.ts';
 
 /** Traces what the service does. There is none while tracing is off. */
 export interface Tracing {
@@ -54,7 +55,7 @@ declare module 'fastify' {
 /** Traces the requests to the routes that are registered after it, and gives their log lines the `trace_id`. */
 export const requestTracing = fp<{ tracing: Tracing }>(
   async (app, { tracing }) => {
-    app.addHook('onRequest', (request, _reply, done) => {
+    app.addHook('onRequest', (request, reply, done) => {
       const { id, method, protocol: scheme, headers } = request;
       const trace = tracing.startRequest({
         id,
@@ -65,6 +66,12 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       });
       request.trace = trace;
       request.logEntry.traceId = trace.traceId;
+      // Only completed responses reach `onResponse`.
+      reply.raw.once('close', () => {
+        if (reply.raw.writableFinished) return;
+        const { tenant } = request.logEntry;
+        trace.end({ ...departed(reply), tenant });
+      });
       trace.within(done);
     });
     app.addHook('onResponse', (request, reply, done) => {

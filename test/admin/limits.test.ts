@@ -75,6 +75,19 @@ describeService(
       await admin.app.close();
     });
 
+    it('takes a client that closes its sending half out of the queue', async () => {
+      const admin = await listen({ MAX_QUEUE_MS: '5000' });
+      const tenant = await newTenant();
+      const { key } = admin.key;
+      const uploads: ClientRequest[] = [];
+      for (let i = 0; i < 6; i++) uploads.push(await openUpload(admin.url, { tenant, key }));
+      const client = connect(Number(new URL(admin.url).port), '127.0.0.1');
+      client.end(`GET /v1/session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      expect(String(Buffer.concat(await client.toArray()))).toMatch(/^HTTP\/1\.1 499 /);
+      for (const upload of uploads) upload.on('error', () => {}).destroy();
+      await admin.app.close();
+    });
+
     it('answers 408 to an upload that stalls, and imports nothing', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
