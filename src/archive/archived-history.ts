@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { MAX_JSON_BYTES_OF_UNIT } from '../lib/json.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { cannotImport, printable, type SourceEntry } from './entry.ts';
 import {
@@ -16,7 +17,11 @@ import {
 } from './history-format.ts';
 import type { HistorySource } from './history-import.ts';
 import type { Placement } from './import-tree.ts';
-import { Spool } from './spool.ts';
+import { closeAll, Spool } from './spool.ts';
+
+const DEFAULT_MAX_FILE_BYTES = 1024 * 1024;
+/** Room for the other fields of a version. */
+const FIELDS_BYTES = 64 * 1024;
 
 /** The part of a name below the folder of the history; undefined for a name that is not in it. */
 function nameInHistory(name: string): string | undefined {
@@ -50,23 +55,26 @@ export class ArchivedHistory implements HistorySource {
   readonly #pages: Record<'heads' | 'versions' | 'directories', Spool<object>>;
   readonly #found = { versions: 0, heads: 0, directories: 0 };
   readonly #policy: SecretPolicy;
+  readonly #maxLineBytes: number;
   #manifest: Manifest | undefined;
 
   private constructor(
     pages: Record<'heads' | 'versions' | 'directories', Spool<object>>,
     policy: SecretPolicy,
+    maxLineBytes: number,
   ) {
     this.#pages = pages;
     this.#policy = policy;
+    this.#maxLineBytes = maxLineBytes;
   }
 
-  static async open(policy: SecretPolicy): Promise<ArchivedHistory> {
-    const pages = {
-      heads: await Spool.open<object>(),
-      versions: await Spool.open<object>(),
-      directories: await Spool.open<object>(),
-    };
-    return new ArchivedHistory(pages, policy);
+  /** @param maxFileBytes the tenant's limit; 0: none */
+  static async open(policy: SecretPolicy, maxFileBytes: number): Promise<ArchivedHistory> {
+    return new ArchivedHistory(
+      await Spool.openAll(['heads', 'versions', 'directories']),
+      policy,
+      longestLine(maxFileBytes),
+    );
   }
 
   get inspect(): HistorySource['inspect'] {
@@ -119,7 +127,7 @@ export class ArchivedHistory implements HistorySource {
   }
 
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#pages).map((spool) => spool.close()));
+    await closeAll(Object.values(this.#pages));
   }
 
   async #addVersions(name: string, content: Buffer): Promise<void> {
@@ -161,7 +169,9 @@ export class ArchivedHistory implements HistorySource {
     for await (const json of timeSliced(linesOf(content))) {
       if (json === undefined || ++line > PAGE_ROWS)
         throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
-      yield this.#parse(`${name}, line ${line}`, schema, json);
+      if (json.length > this.#maxLineBytes)
+        throw cannotImport(`${name}, line ${line}`, 'entry_larger_than_any', json.length, this.#maxLineBytes);
+      yield this.#parse(`${name}, line ${line}`, schema, json.toString());
     }
   }
 
@@ -184,11 +194,20 @@ function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * Returns the most bytes of a line: nothing else can run while one is parsed. A version may be from a time when the limit of files was higher,
+ * but no lower than the default.
+ */
+function longestLine(maxFileBytes: number): number {
+  if (maxFileBytes === 0) return Number.POSITIVE_INFINITY;
+  return MAX_JSON_BYTES_OF_UNIT * Math.max(maxFileBytes, DEFAULT_MAX_FILE_BYTES) + FIELDS_BYTES;
+}
+
 /** The lines of a page; undefined for a last one without an end. */
-function* linesOf(content: Buffer): Generator<string | undefined> {
+function* linesOf(content: Buffer): Generator<Buffer | undefined> {
   for (let from = 0; from < content.length; ) {
     const end = content.indexOf('\n', from);
-    yield end === -1 ? undefined : content.toString('utf8', from, end);
+    yield end === -1 ? undefined : content.subarray(from, end);
     if (end === -1) return;
     from = end + 1;
   }

@@ -7,7 +7,7 @@ import { cannotImport, type SourceEntry } from './entry.ts';
 import type { HistorySource } from './history-import.ts';
 import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
-import { Spool } from './spool.ts';
+import { closeAll, Spool } from './spool.ts';
 
 /** What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without them. */
 export interface Inspected {
@@ -53,19 +53,21 @@ export async function prepareImport(
   const masked = new Set<string>();
   let history: ArchivedHistory | undefined;
   const close = async () => {
-    await spool.close();
-    await history?.close();
+    await closeAll(history === undefined ? [spool] : [spool, history]);
   };
   try {
     let found = 0;
     for await (const entry of timeSliced(source)) {
       found++;
       if (isHistory(entry, rules)) {
-        history ??= await ArchivedHistory.open({
-          isMasked: (path) => masked.has(path),
-          inspect: versionInspector(rules),
-          findSecret: (paths) => secretIn(paths, rules),
-        });
+        history ??= await ArchivedHistory.open(
+          {
+            isMasked: (path) => masked.has(path),
+            inspect: versionInspector(rules),
+            findSecret: (paths) => secretIn(paths, rules),
+          },
+          rules.maxFileBytes,
+        );
         await history.add(entry, await read(entry, (size) => checkPageSize(entry.name, size)));
         continue;
       }

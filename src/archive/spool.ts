@@ -98,6 +98,20 @@ export class Spool<Label extends object> {
     await this.#handle.close();
   }
 
+  /** Opens a spool for each name. A fault leaves none open. */
+  static async openAll<Name extends string, Label extends object>(
+    names: readonly Name[],
+  ): Promise<Record<Name, Spool<Label>>> {
+    const opened = await Promise.allSettled(
+      names.map(async (name) => [name, await Spool.open<Label>()] as const),
+    );
+    const open = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const failed = opened.find(({ status }) => status === 'rejected');
+    if (failed === undefined) return Object.fromEntries(open) as Record<Name, Spool<Label>>;
+    await closeAll(open.map(([, spool]) => spool)).catch(() => {});
+    throw (failed as PromiseRejectedResult).reason;
+  }
+
   async #read(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafe(length);
     for (let read = 0; read < length; ) {
@@ -107,6 +121,12 @@ export class Spool<Label extends object> {
     }
     return buffer;
   }
+}
+
+/** Closes everything, also after a fault. @throws the first fault */
+export async function closeAll(all: readonly { close(): Promise<void> }[]): Promise<void> {
+  const closed = await Promise.allSettled(all.map((each) => each.close()));
+  for (const each of closed) if (each.status === 'rejected') throw each.reason;
 }
 
 function cannotWrite(error: unknown, purpose: Purpose): ServiceError {
