@@ -8,8 +8,9 @@ import { timeSlicedSort } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
-import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
+import { beginChangeQuery, reserveQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
 // The following belong to one change (`beginChangeQuery`) at the time `at`, which has checked that nothing conflicts.
@@ -94,6 +95,8 @@ export interface ImportContext {
   quotas: Quotas;
   /** Recorded in the history. */
   origin: Origin;
+  /** Checks the tenant, which is locked. @throws ServiceError when the source was checked by other rules than hold now */
+  check?: ((tenant: TenantRow) => void) | undefined;
   /** Called after each batch: how many of the files are written. Nobody else sees them before the end. */
   onWritten?: ((files: number, total: number) => void) | undefined;
 }
@@ -123,10 +126,11 @@ async function importInto(
   query: QueryExecutor,
   tenant: string,
   source: ImportSource,
-  { quotas, origin, onWritten }: ImportContext,
+  { quotas, origin, check, onWritten }: ImportContext,
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('no_such_tenant', tenant);
+  check?.(await requireTenant({ query }, tenant));
   await refuseArchived(query, tenant);
   const { conflicts, directories: existing } = await findExisting(query, tenant, source);
   if (conflicts.length > 0) {

@@ -70,12 +70,18 @@ export async function importEntries(
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
+    // The archive may have taken long to arrive.
+    const check = (current: TenantRow) => {
+      if (current.createdAt !== tenant.createdAt) throw new ServiceError('tenant_replaced', tenant.id);
+      if (effectiveSettings(current, config).secrets !== secretsMode)
+        throw new ServiceError('secrets_setting_changed', tenant.id);
+    };
     const imported = await inTurn(() =>
       writeImport(
         database,
         tenant.id,
         { ...prepared, history },
-        { quotas: tenantDefaults(config), origin, dryRun, onWritten },
+        { quotas: tenantDefaults(config), origin, dryRun, onWritten, check },
       ),
     );
     const { files, bytes, directories, versions } = successful(imported, tenant.id);

@@ -93,6 +93,10 @@ export const ARCHIVE_ERRORS = {
         total > paths.length ? `\n  and ${total - paths.length} more` : ''
       }\nDelete or rename what is there, or import into another directory.`,
   ),
+  secrets_setting_changed: refused(
+    (tenant: string) =>
+      `The setting SECRETS of tenant ${tenant} changed while the archive was read. Import it again.`,
+  ),
   import_too_large: overQuota(
     (tenant: string, of: 'files' | 'bytes', limit: number) =>
       `The import has more than the ${limit} ${of} that ${tenant} may have.`,

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -208,6 +208,20 @@ describeService('transfer rejects', (service) => {
         );
       }
     }
+  });
+
+  it('an archive that arrives while the setting of secrets changes', async () => {
+    const tenants = new Tenants(service().database);
+    const tenant = await tenantWithOld();
+    const archive = archiveOf({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });
+    const slow = async function* () {
+      yield archive.subarray(0, 1024);
+      await tenants.set(tenant, { secrets: 'reject' });
+      yield archive.subarray(1024);
+    };
+    expect(await refused(tenant, ['-'], { stdin: Readable.from(slow()) })).toBe(
+      'The setting SECRETS of tenant {tenant} changed while the archive was read. Import it again.',
+    );
   });
 
   it('secrets, or masks them if the tenant is configured so', async () => {
