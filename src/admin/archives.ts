@@ -13,7 +13,7 @@ import { departureOf } from '../http/access-log.ts';
 import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { finishAudit, noteAudit } from './audit.ts';
-import { originOf } from './authentication.ts';
+import { originOf, scopeOf } from './authentication.ts';
 import { adminRoutes } from './context.ts';
 import { count, flag, memoryPath, pathOrRoot, tenantParams } from './fields.ts';
 import { nothingThere } from './files.ts';
@@ -63,7 +63,7 @@ export const exportRoutes = adminRoutes((app, { database, heavyWork }) => {
       const signal = departureOf(request, reply);
       await checkExists(database, id, path);
       const archive = await heavyWork.run(id, signal, () =>
-        spoolArchive(database, id, { path, history, signal }),
+        spoolArchive(database, id, { path, history, scope: scopeOf(request), signal }),
       );
       reply.headers({
         'Content-Length': archive.bytes,
@@ -146,6 +146,7 @@ export const importRoutes = adminRoutes((app, { config, database, heavyWork }) =
           ...errorResponses('takes an archive', [
             noSuchTenant,
             new ServiceError('paths_in_use', ['/memories/notes.md'], 1),
+            new ServiceError('secrets_setting_changed', 'acme'),
             overQuota('import'),
             archived,
           ]),

@@ -23,9 +23,9 @@ const mountsSchema = z
   .object({
     mounts: z.array(
       mountRecord.extend({
-        status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).meta({
+        status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).nullable().meta({
           description:
-            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides.',
+            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null: nothing is told of a tenant outside the scope of the admin key.',
         }),
       }),
     ),
@@ -48,7 +48,7 @@ export const listMounts = defineOperation({
   async run({ database, tenant, administrator }) {
     const page = { scope: administrator.onlyTenants, limit: MAX_LISTED };
     const [mounts, { mounts: by, more }] = await Promise.all([
-      mountStatuses(database, tenant),
+      mountStatuses(database, tenant, administrator.onlyTenants),
       mountedBy(database, tenant.id, page),
     ]);
     return { mounts, mounted_by: by, more };

@@ -8,6 +8,7 @@ import { timeSliced } from '../lib/time-slice.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import {
+  type ArchivedVersion,
   archivedVersion,
   FOLDER,
   type KeptContent,
@@ -107,12 +108,14 @@ export interface ExportedHistory {
  * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page starts at a key, so it costs
  * as much as the first.
  *
+ * @param scope the only tenants that versions name as `via_tenant`; null: all
  * @returns how many versions those were
  */
 export async function exportHistory(
   query: QueryExecutor,
   tenant: string,
   write: (entry: ExportedHistory) => Promise<void>,
+  scope: readonly string[] | null,
 ): Promise<number> {
   const manifest = (await query(readManifestQuery, { tenant })).rows[0];
   if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
@@ -129,9 +132,16 @@ export async function exportHistory(
   };
 
   await add(MANIFEST, `${JSON.stringify({ format: 1, ...manifest }, null, 2)}\n`);
-  await addPages('versions', versionsOf(query, tenant));
+  await addPages('versions', namedInScope(versionsOf(query, tenant), scope));
   await addPages('directories', directoryLines(query, tenant));
   return manifest.versions;
+}
+
+async function* namedInScope(versions: AsyncIterable<ArchivedVersion>, scope: readonly string[] | null) {
+  for await (const version of versions) {
+    const isNamed = scope === null || (version.via_tenant !== null && scope.includes(version.via_tenant));
+    yield isNamed ? version : { ...version, via_tenant: null };
+  }
 }
 
 async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
@@ -243,6 +253,7 @@ export type Exported =
  * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
  *
  * @param options.history goes with the whole memory only
+ * @param options.scope the only tenants that the history names; null: all
  * @param options.signal ends the export before its next statement; its reason is thrown
  * @returns how many versions were exported; null without the history
  */
@@ -253,8 +264,14 @@ export async function exportEntries(
   {
     path = ROOT,
     history = false,
+    scope = null,
     signal,
-  }: { path?: MemoryPath | undefined; history?: boolean; signal?: AbortSignal | undefined } = {},
+  }: {
+    path?: MemoryPath | undefined;
+    history?: boolean;
+    scope?: readonly string[] | null;
+    signal?: AbortSignal | undefined;
+  } = {},
 ): Promise<number | null> {
   return database.transaction(
     async (execute) => {
@@ -273,7 +290,7 @@ export async function exportEntries(
       }
       const created = new Date(row.createdAt).getTime() / 1000;
       if (path === ROOT && last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
-      return history ? exportHistory(query, tenant, write) : null;
+      return history ? exportHistory(query, tenant, write, scope) : null;
     },
     { snapshot: true },
   );

@@ -24,6 +24,7 @@ const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
  * @param end whether the archive is all that `output` gets
  * @param path a directory or file of it; by default everything
  * @param history whether to take the history along
+ * @param scope the only tenants that the history names; null: all
  * @param onFile called after each file
  * @param signal ends the export; its reason is thrown
  * @throws ServiceError when the output cannot be written
@@ -36,12 +37,14 @@ export async function exportArchive(
     end,
     path,
     history,
+    scope = null,
     onFile = () => {},
     signal,
   }: {
     end: boolean;
     path?: MemoryPath | undefined;
     history: boolean;
+    scope?: readonly string[] | null;
     onFile?: (total: Total) => void;
     signal?: AbortSignal;
   },
@@ -57,7 +60,7 @@ export async function exportArchive(
         if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
         onFile(total);
       };
-      total.versions = await exportEntries(database, tenant, write, { path, history, signal });
+      total.versions = await exportEntries(database, tenant, write, { path, history, scope, signal });
     });
     return total;
   } catch (error) {
@@ -79,16 +82,27 @@ export interface SpooledArchive {
  *
  * @param path a directory or file; by default everything
  * @param history whether to take the history along
+ * @param scope the only tenants that the history names; null: all
  * @param signal ends the export; its reason is thrown
  */
 export async function spoolArchive(
   database: Database,
   tenant: string,
-  { path, history, signal }: { path?: MemoryPath | undefined; history: boolean; signal: AbortSignal },
+  {
+    path,
+    history,
+    scope,
+    signal,
+  }: {
+    path?: MemoryPath | undefined;
+    history: boolean;
+    scope: readonly string[] | null;
+    signal: AbortSignal;
+  },
 ): Promise<SpooledArchive> {
   const handle = await openTemporaryFile('export');
   try {
-    await exportArchive(database, tenant, writerTo(handle), { end: true, path, history, signal });
+    await exportArchive(database, tenant, writerTo(handle), { end: true, path, history, scope, signal });
     const { size } = await handle.stat();
     signal.throwIfAborted();
     // From here on, the stream owns the handle.

@@ -104,7 +104,7 @@ function registerMounts(tenants: Command, connect: Connect, io: Io): void {
             `/memories/${name}`,
             mount.tenant,
             mount.access,
-            status,
+            status ?? '-',
             instructions.split('\n', 1)[0] || '-',
           ]),
         );

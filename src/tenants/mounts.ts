@@ -140,11 +140,16 @@ export function removeMount(database: Database, tenant: string, name: string): P
   });
 }
 
-/** The mounts of a tenant, and whether agents can use them. Throws `DatabaseError`. */
+/**
+ * Returns the mounts of a tenant, and whether agents can use them. Throws `DatabaseError`.
+ *
+ * @param scope the only mounted tenants that a status tells something of; null: all
+ */
 export async function mountStatuses(
   database: Database,
   { id: tenant, mounts }: Pick<TenantRow, 'id' | 'mounts'>,
-): Promise<(Mount & { status: MountStatus })[]> {
+  scope: readonly string[] | null = null,
+): Promise<(Mount & { status: MountStatus | null })[]> {
   if (mounts.length === 0) return [];
   const [taken, rows] = await Promise.all([
     database.query(findEntriesQuery, { tenant, paths: mounts.map(mountPath) }),
@@ -153,10 +158,13 @@ export async function mountStatuses(
   const hidden = new Set(taken.rows.map(({ path }) => path));
   return mounts.map((own, i) => {
     const mount = shownMount(own);
+    const isHidden = hidden.has(mountPath(mount));
+    if (scope !== null && !scope.includes(mount.tenant))
+      return { ...mount, status: isHidden ? 'name_taken' : null };
     const row = rows[i]?.rows[0];
     if (row === undefined || row.createdAt !== own.createdAt) return { ...mount, status: 'missing' };
     if (row.suspendedAt !== null) return { ...mount, status: 'suspended' };
-    return { ...mount, status: hidden.has(mountPath(mount)) ? 'name_taken' : 'ok' };
+    return { ...mount, status: isHidden ? 'name_taken' : 'ok' };
   });
 }
 

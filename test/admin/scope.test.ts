@@ -57,6 +57,7 @@ describeService('an admin key for certain tenants', (service) => {
       '/tenants',
       `/tenants/${own}/mounts`,
       `/tenants/${own}/versions`,
+      `/tenants/${own}/export?history=true`,
       '/audit',
       `/audit?tenant=${own}`,
       '/keys',
@@ -73,8 +74,22 @@ describeService('an admin key for certain tenants', (service) => {
         false,
       ]);
     }
-    const whole = await admin().call('GET', `/tenants/${own}/versions`);
-    expect(whole.text).toContain(hidden);
+    for (const url of [`/tenants/${own}/versions`, `/tenants/${own}/export?history=true`])
+      expect((await admin().call('GET', url)).text).toContain(hidden);
+  });
+
+  it('reads no status of a mount of another tenant, but whether its own file has the name', async () => {
+    const [own, other, gone] = [await newTenant('own'), await newTenant('other'), await newTenant('gone')];
+    for (const mounted of [own, other, gone]) if (mounted !== own) await mount(own, mounted);
+    await new Tenants(service().database).suspend(other, true);
+    await new Tenants(service().database).delete(gone);
+    const statuses = async (key?: string) => {
+      const { body } = await admin().call('GET', `/tenants/${own}/mounts`, key === undefined ? {} : { key });
+      const mounts = body.mounts as { status: string | null }[];
+      return mounts.map(({ status }) => status).sort();
+    };
+    expect(await statuses()).toStrictEqual(['missing', 'suspended']);
+    expect(await statuses(await scopedTo(own))).toStrictEqual([null, null]);
   });
 
   it('gets the same response for a tenant that exists and for another one', async () => {

@@ -95,7 +95,9 @@ describeService('transfer under interference', (service, kind) => {
         }, options),
     };
     const { signal } = leaving;
-    await expect(spoolArchive(readTwoPages, tenant, { history: true, signal })).rejects.toBe(left);
+    await expect(spoolArchive(readTwoPages, tenant, { history: true, scope: null, signal })).rejects.toBe(
+      left,
+    );
     expect(database.pool().waiting).toBe(0);
   });
 

@@ -465,11 +465,8 @@ export interface components {
                 /** @enum {string} */
                 access: "read_only" | "read_write";
                 instructions: string;
-                /**
-                 * @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides.
-                 * @enum {string}
-                 */
-                status: "ok" | "suspended" | "missing" | "name_taken";
+                /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null: nothing is told of a tenant outside the scope of the admin key. */
+                status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             }[];
             /** @description Where this tenant is mounted: the first 1000, by tenant. */
             mounted_by: {

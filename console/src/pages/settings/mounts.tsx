@@ -91,7 +91,9 @@ function MountsTable(props: {
               </th>
               <td class="mounted-tenant" data-title="Memory of">
                 {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
-                {mount.status !== 'ok' && <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>}
+                {mount.status !== null && mount.status !== 'ok' && (
+                  <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>
+                )}
               </td>
               <td data-title="Access">{ACCESS[mount.access]}</td>
               <td class="actions">
