@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION memory_create(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at, p_if_archived => 'archived');
   new_id uuid;
   bytes CONSTANT bigint := octet_length(p_content);
   made_tenant boolean := false;
@@ -17,14 +17,13 @@ BEGIN
   IF opened.outcome = 'unknown_tenant' AND p_auto_create THEN
     INSERT INTO tenants (id) VALUES (p_tenant) ON CONFLICT (id) DO NOTHING;
     made_tenant := FOUND;
-    opened := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, CASE WHEN made_tenant THEN NULL ELSE p_created_at END);
+    opened := memory_open_write(
+      p_tenant, 1, p_key_hash, p_request_hash, p_wait, CASE WHEN made_tenant THEN NULL ELSE p_created_at END, p_if_archived => 'archived'
+    );
   END IF;
-  IF opened.outcome IS NOT NULL THEN
-    outcome := opened.outcome;
-    data := opened.data;
-    RETURN;
-  ELSIF opened.is_archived THEN
-    outcome := 'archived';
+  outcome := opened.outcome;
+  data := opened.data;
+  IF outcome IS NOT NULL THEN
     RETURN;
   END IF;
 

@@ -8,12 +8,14 @@ CREATE OR REPLACE FUNCTION memory_delete(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(
+    p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at, p_if_missing => 'missing'
+  );
   paths text[];
 BEGIN
-  IF opened.outcome IS NOT NULL THEN
-    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
-    data := opened.data;
+  outcome := opened.outcome;
+  data := opened.data;
+  IF outcome IS NOT NULL THEN
     RETURN;
   END IF;
 

@@ -2,24 +2,27 @@
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
 -- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the beginning of the ids of its versions,
--- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), whether the tenant is
--- archived, so that its files may only be deleted, and a null outcome when the write is to go on. Otherwise it returns the write's outcome:
+-- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), and a null outcome when
+-- the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
---   unknown_tenant  the tenant does not exist
+--   p_if_missing    the tenant does not exist; unknown_tenant by default
 --   replaced        the tenant that was created at p_created_at does not exist: it was deleted, and another one may have its id. With
 --                   -infinity: there is a tenant
 --   replayed        the key has a stored result: {content, isError}
 --   key_reused      the key has a stored result, to a different request
+--   p_if_archived   the tenant is archived, so that its files may only be deleted; null where the write is allowed
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
+  p_if_missing text DEFAULT 'unknown_tenant', p_if_archived text DEFAULT NULL,
   OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
-  OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean, OUT is_archived boolean
+  OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   is_held CONSTANT boolean := memory_hold_shard(p_tenant);
   history_days bigint;
   last_change_at timestamptz;
   created_at timestamptz;
+  is_archived boolean;
   stored record;
 BEGIN
   IF p_wait THEN
@@ -34,7 +37,7 @@ BEGIN
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
-    outcome := CASE WHEN NOT p_wait THEN 'skipped' WHEN isfinite(p_created_at) THEN 'replaced' ELSE 'unknown_tenant' END;
+    outcome := CASE WHEN NOT p_wait THEN 'skipped' WHEN isfinite(p_created_at) THEN 'replaced' ELSE p_if_missing END;
     RETURN;
   ELSIF created_at <> p_created_at THEN
     outcome := 'replaced';
@@ -46,15 +49,19 @@ BEGIN
   IF p_key_hash IS NOT NULL THEN
     SELECT i.request_hash, i.content, i.is_error INTO stored
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
-    IF NOT FOUND THEN
+    IF FOUND THEN
+      -- Empty: a redaction erased what the request could be guessed by.
+      IF stored.request_hash IN (p_request_hash, '') THEN
+        outcome := 'replayed';
+        data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);
+      ELSE
+        outcome := 'key_reused';
+      END IF;
       RETURN;
-    -- Empty: a redaction erased what the request could be guessed by.
-    ELSIF stored.request_hash IN (p_request_hash, '') THEN
-      outcome := 'replayed';
-      data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);
-    ELSE
-      outcome := 'key_reused';
     END IF;
+  END IF;
+  IF is_archived THEN
+    outcome := p_if_archived;
   END IF;
 END
 $$;

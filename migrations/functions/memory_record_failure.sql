@@ -6,11 +6,13 @@ CREATE OR REPLACE FUNCTION memory_record_failure(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(
+    p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at, p_if_missing => 'recorded'
+  );
 BEGIN
-  IF opened.outcome IS NOT NULL THEN
-    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'recorded' ELSE opened.outcome END;
-    data := opened.data;
+  outcome := opened.outcome;
+  data := opened.data;
+  IF outcome IS NOT NULL THEN
     RETURN;
   END IF;
   INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)

@@ -11,19 +11,18 @@ CREATE OR REPLACE FUNCTION memory_rename(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(
+    p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at, p_if_missing => 'source_missing', p_if_archived => 'archived'
+  );
   paths text[];
   problem_path text;
   kept record;
   versions bigint := 0;
   history_bytes bigint := 0;
 BEGIN
-  IF opened.outcome IS NOT NULL THEN
-    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'source_missing' ELSE opened.outcome END;
-    data := opened.data;
-    RETURN;
-  ELSIF opened.is_archived THEN
-    outcome := 'archived';
+  outcome := opened.outcome;
+  data := opened.data;
+  IF outcome IS NOT NULL THEN
     RETURN;
   END IF;
 

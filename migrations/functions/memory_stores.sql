@@ -8,14 +8,13 @@
 -- Creates a file. p_version is a random id: see memory_version_id. Outcomes: conflict, over_quota, created.
 CREATE OR REPLACE FUNCTION memory_store_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_origin jsonb, p_with_content boolean,
-  p_key_hash text, p_request_hash text, p_result text,
   p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, p_wait, p_created_at, p_if_archived => 'archived');
 BEGIN
-  outcome := CASE WHEN opened.outcome IS NULL AND opened.is_archived THEN 'archived' ELSE opened.outcome END;
+  outcome := opened.outcome;
   data := opened.data;
   IF outcome IS NOT NULL THEN
     RETURN;
@@ -36,7 +35,7 @@ BEGIN
   PERFORM memory_store_clear(p_tenant, p_path, opened.at, opened.id_prefix, opened.keeps_history, p_max_history_bytes);
   SELECT c.outcome, c.data INTO outcome, data
   FROM memory_create(
-    p_tenant, p_path, p_content, p_version, false, p_origin, p_key_hash, p_request_hash, p_result, p_max_files, p_max_bytes, true
+    p_tenant, p_path, p_content, p_version, false, p_origin, NULL, NULL, NULL, p_max_files, p_max_bytes, true
   ) AS c;
   IF outcome = 'created' THEN
     data := memory_store_item(p_tenant, p_path, p_with_content);
@@ -51,12 +50,11 @@ $$;
 CREATE OR REPLACE FUNCTION memory_store_update(
   p_tenant text, p_memory uuid, p_path text, p_content text, p_expected text, p_max_file_bytes bigint, p_change uuid, p_origin jsonb,
   p_with_content boolean,
-  p_key_hash text, p_request_hash text, p_result text,
   p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, p_wait, p_created_at, p_if_archived => 'archived');
   file record;
   new_path text;
   is_moved boolean;
@@ -64,7 +62,7 @@ DECLARE
   more_bytes bigint;
   kept_bytes bigint := 0;
 BEGIN
-  outcome := CASE WHEN opened.outcome IS NULL AND opened.is_archived THEN 'archived' ELSE opened.outcome END;
+  outcome := opened.outcome;
   data := opened.data;
   IF outcome IS NOT NULL THEN
     RETURN;
@@ -133,12 +131,11 @@ $$;
 -- Deletes a file. Outcomes: missing, precondition_failed, deleted.
 CREATE OR REPLACE FUNCTION memory_store_delete(
   p_tenant text, p_memory uuid, p_expected text, p_change uuid, p_origin jsonb,
-  p_key_hash text, p_request_hash text, p_result text,
   p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, p_wait, p_created_at);
   file record;
 BEGIN
   outcome := opened.outcome;

@@ -11,7 +11,9 @@ CREATE OR REPLACE FUNCTION memory_write(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
+  opened CONSTANT record := memory_open_write(
+    p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at, p_if_missing => 'missing', p_if_archived => 'archived'
+  );
   more_bytes CONSTANT bigint := octet_length(p_text) - p_removed;
   max_history_bytes CONSTANT bigint := COALESCE(opened.max_history_bytes, p_max_history_bytes);
   file record;
@@ -20,12 +22,9 @@ DECLARE
   kept text;
   kept_bytes bigint := 0;
 BEGIN
-  IF opened.outcome IS NOT NULL THEN
-    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
-    data := opened.data;
-    RETURN;
-  ELSIF opened.is_archived THEN
-    outcome := 'archived';
+  outcome := opened.outcome;
+  data := opened.data;
+  IF outcome IS NOT NULL THEN
     RETURN;
   END IF;
 

@@ -107,6 +107,7 @@ const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
  *
  * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL, with `createdAt` as the last of all
  * @param types.service of the parameters after these, which are the same for every call of the process
+ * @param options.storesResult whether the function takes an idempotency key and the result to store under it
  */
 export function writeFunction<
   Params extends Record<string, Value>,
@@ -118,14 +119,12 @@ export function writeFunction<
     call: { [name in keyof Params & string]: string };
     service: { [name in keyof Service & string]: string };
   },
-  { mixesTenants }: { mixesTenants: boolean },
+  { mixesTenants, storesResult = true }: { mixesTenants: boolean; storesResult?: boolean },
 ): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
-  const ofCalls = {
+  const ofCalls: Record<string, string> = {
     tenant: 'text',
     ...types.call,
-    keyHash: 'text',
-    requestHash: 'text',
-    result: 'text',
+    ...(storesResult ? { keyHash: 'text', requestHash: 'text', result: 'text' } : {}),
     createdAt: 'timestamptz',
   };
   const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);

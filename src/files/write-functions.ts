@@ -123,7 +123,7 @@ export const storeCreateFunction = writeFunction<
     call: { path: 'text', content: 'text', version: 'uuid', origin: 'jsonb', withContent: 'boolean' },
     service: { ...QUOTAS, ...HISTORY },
   },
-  { mixesTenants: true },
+  { mixesTenants: true, storesResult: false },
 );
 
 /** Null leaves the path or the content as it is, or expects nothing. */
@@ -155,7 +155,7 @@ export const storeUpdateFunction = writeFunction<
     },
     service: { ...QUOTAS, ...HISTORY },
   },
-  { mixesTenants: false },
+  { mixesTenants: false, storesResult: false },
 );
 
 export const storeDeleteFunction = writeFunction<
@@ -165,5 +165,5 @@ export const storeDeleteFunction = writeFunction<
 >(
   'memory_store_delete',
   { call: { memory: 'uuid', expected: 'text', change: 'uuid', origin: 'jsonb' }, service: HISTORY },
-  { mixesTenants: false },
+  { mixesTenants: false, storesResult: false },
 );
