@@ -28,9 +28,9 @@ import { changeRoutes } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
 import { diffRoutes } from './diffs.ts';
-import { draftMergeRoutes } from './draft-merge.ts';
-import { draftReviewRoutes } from './draft-review.ts';
-import { draftRoutes, fleetDraftRoutes } from './drafts.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
+import { compareTenantDraft, diffDraft } from './draft-review.ts';
+import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
 import { directoryRoutes } from './files.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
@@ -103,8 +103,8 @@ const ROUTES = [
     revokeKey,
     listAuditEvents,
     getFleetUsage,
+    listAllDrafts,
   ]),
-  fleetDraftRoutes,
 ];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
@@ -122,9 +122,16 @@ const TENANT_ROUTES = [
   diffRoutes,
   redactRoutes,
   changeRoutes,
-  draftRoutes,
-  draftReviewRoutes,
-  draftMergeRoutes,
+  operationRoutes([
+    listDrafts,
+    createTenantDraft,
+    getDraft,
+    rejectDraft,
+    compareTenantDraft,
+    diffDraft,
+    mergeTenantDraft,
+    replaceByTenantDraft,
+  ]),
 ];
 
 /** Longer parts of an error are left out: the message has what matters. */

@@ -3,11 +3,9 @@ import { compareDraft, loadedSide } from '../drafts/compare.ts';
 import { NO_TEXTS, readTexts, type SideTexts } from '../drafts/contents.ts';
 import { allInConflict, type MergeThreads, type Region } from '../drafts/line-merge.ts';
 import { needsLines } from '../drafts/merge-file.ts';
-import { changeRecords, draftRecords } from '../drafts/records.ts';
+import { changeRecords, draftRecord } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { differenceOf } from '../history/patch.ts';
-import { departureOf } from '../http/access-log.ts';
-import { adminRoutes } from './context.ts';
 import { differenceRecord, differenceSchema } from './diffs.ts';
 import {
   draftChangeSchema,
@@ -17,8 +15,9 @@ import {
   noSuchDraft,
   review,
 } from './draft-schemas.ts';
+import { noSuchTenant } from './errors.ts';
 import { flag, next, pageFields, readCursor, versionId, writeCursor } from './fields.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 const counted = z.int().min(0);
 const path = z.string();
@@ -31,153 +30,134 @@ const regionSchema = z.discriminatedUnion('kind', [
 
 const textOrNull = z.string().nullable();
 
-/** Comparing a draft with the memory that it came from. */
-export const draftReviewRoutes = adminRoutes((app, { config, database, merges, patches, heavyWork }) => {
-  app.get(
-    '/tenants/:tenant/drafts/:draft/changes',
-    {
-      schema: {
-        operationId: 'compareDraft',
-        summary: 'List the files that changed in the draft, in the original, or in both, a page at a time',
-        description:
-          'Files are compared by identity: a moved file is the same file. Each page shows the moment at which it is read; `review` identifies what it shows.',
-        tags: ['drafts'],
-        params: draftParams,
-        querystring: z.strictObject({
-          changed_in: z.enum(['draft', 'original', 'both']).optional(),
-          only_conflicts: flag.default(false),
-          ...pageFields(1000, 200),
-        }),
-        response: {
-          200: json(
-            'A page.',
-            z.object({
-              draft: draftSchema,
-              review,
-              counts: z.object({
-                draft: counted.meta({ description: 'Files that only the draft changed.' }),
-                original: counted,
-                both: counted,
-                conflicts: counted,
-              }),
-              directories_made: z
-                .array(path)
-                .meta({ description: 'By a merge, as far as nothing conflicts.' }),
-              directories_removed: z.array(path),
-              changes: z.array(draftChangeSchema),
-              next,
-            }),
-          ),
-          ...errorResponses('reads', [noSuchTenant, noSuchDraft, draftClosed]),
-        },
+export const compareTenantDraft = defineOperation({
+  id: 'compareDraft',
+  method: 'GET',
+  url: '/tenants/:tenant/drafts/:draft/changes',
+  summary: 'List the files that changed in the draft, in the original, or in both, a page at a time',
+  description:
+    'Files are compared by identity: a moved file is the same file. Each page shows the moment at which it is read; `review` identifies what it shows.',
+  tag: 'drafts',
+  params: draftParams,
+  query: z.strictObject({
+    changed_in: z.enum(['draft', 'original', 'both']).optional(),
+    only_conflicts: flag.default(false),
+    ...pageFields(1000, 200),
+  }),
+  response: {
+    description: 'A page.',
+    schema: z.object({
+      draft: draftSchema,
+      review,
+      counts: z.object({
+        draft: counted.meta({ description: 'Files that only the draft changed.' }),
+        original: counted,
+        both: counted,
+        conflicts: counted,
+      }),
+      directories_made: z.array(path).meta({ description: 'By a merge, as far as nothing conflicts.' }),
+      directories_removed: z.array(path),
+      changes: z.array(draftChangeSchema),
+      next,
+    }),
+  },
+  errors: [noSuchTenant, noSuchDraft, draftClosed],
+  isHeavy: true,
+  async run({ config, database, merges, params: { tenant, draft }, query }) {
+    const { changed_in: changedIn, only_conflicts: onlyConflicts, limit, after } = query;
+    const skip = readCursor(position, after)?.skip ?? 0;
+    const compared = await compareDraft(database, merges, { tenant, draft });
+    const all = await changeRecords(compared);
+    const isIn = (side: string) => all.filter((each) => each.changed_in === side).length;
+    const chosen = all.filter(
+      (each) =>
+        (changedIn === undefined || each.changed_in === changedIn) &&
+        (!onlyConflicts || each.conflict !== null),
+    );
+    const { made, removed, conflicts } = compared.plan;
+    return {
+      draft: await draftRecord(database.query, config, compared.draft),
+      review: compared.review,
+      counts: {
+        draft: isIn('draft'),
+        original: isIn('original'),
+        both: isIn('both'),
+        conflicts: conflicts.size,
       },
-    },
-    async (request, reply) => {
-      const { tenant, draft } = request.params;
-      const { changed_in: changedIn, only_conflicts: onlyConflicts, limit, after } = request.query;
-      const skip = readCursor(position, after)?.skip ?? 0;
-      const compared = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        compareDraft(database, merges, { tenant, draft }),
-      );
-      const all = await changeRecords(compared);
-      const isIn = (side: string) => all.filter((each) => each.changed_in === side).length;
-      const chosen = all.filter(
-        (each) =>
-          (changedIn === undefined || each.changed_in === changedIn) &&
-          (!onlyConflicts || each.conflict !== null),
-      );
-      const { made, removed, conflicts } = compared.plan;
-      return {
-        draft: (await draftRecords(database.query, config, [compared.draft]))[0],
-        review: compared.review,
-        counts: {
-          draft: isIn('draft'),
-          original: isIn('original'),
-          both: isIn('both'),
-          conflicts: conflicts.size,
-        },
-        directories_made: made,
-        directories_removed: removed,
-        changes: chosen.slice(skip, skip + limit),
-        next: writeCursor(skip + limit < chosen.length ? { skip: skip + limit } : null),
-      };
-    },
-  );
+      directories_made: made,
+      directories_removed: removed,
+      changes: chosen.slice(skip, skip + limit),
+      next: writeCursor(skip + limit < chosen.length ? { skip: skip + limit } : null),
+    };
+  },
+});
 
-  app.get(
-    '/tenants/:tenant/drafts/:draft/diff',
-    {
-      schema: {
-        operationId: 'diffDraft',
-        summary: 'Show what both sides changed in a file, and how the changes combine',
-        tags: ['drafts'],
-        params: draftParams,
-        querystring: z.strictObject({
-          memory_id: versionId.meta({ description: 'Of a change in the comparison.' }),
-        }),
-        response: {
-          200: json(
-            'The file.',
-            z.object({
-              review,
-              change: draftChangeSchema,
-              draft: differenceSchema.meta({ description: 'From the base to the draft.' }),
-              original: differenceSchema.meta({ description: 'From the base to the original.' }),
-              texts: z
-                .object({ base: textOrNull, draft: textOrNull, original: textOrNull })
-                .meta({ description: 'Null where there is no file, or its content is no longer kept.' }),
-              regions: z.array(regionSchema).nullable().meta({
-                description:
-                  'If both sides changed the content: the file in parts, merged or in conflict. To settle it with a text, join these parts, with a replacement for each conflict. Null otherwise.',
-              }),
-            }),
-          ),
-          ...errorResponses('reads', [
-            noSuchTenant,
-            noSuchDraft,
-            draftClosed,
-            new ServiceError('no_such_draft_file', 'draft_6f1c', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'),
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant, draft } = request.params;
-      const { memory_id: memoryId } = request.query;
-      const signal = departureOf(request, reply);
-      const ids = { tenant, draft };
-      const compared = await heavyWork.run(tenant, signal, () => compareDraft(database, merges, ids));
-      const change = (await changeRecords(compared)).find((each) => each.memory_id === memoryId);
-      const file = compared.files.find(({ id }) => id === memoryId);
-      if (change === undefined || file === undefined)
-        throw new ServiceError('no_such_draft_file', draft, memoryId);
-      const texts = (await readTexts(database.query, ids, [file])).get(file.id) ?? NO_TEXTS;
-      const difference = async (side: 'draft' | 'original') =>
-        differenceRecord(
-          await differenceOf(
-            {
-              change: {
-                before: { kind: 'absent' },
-                after: { kind: 'absent' },
-                oldVersion: file.base?.versionId ?? null,
-                newVersion: file[side]?.versionId ?? null,
-              },
-              before: loadedSide(file, texts, 'base'),
-              after: loadedSide(file, texts, side),
+export const diffDraft = defineOperation({
+  id: 'diffDraft',
+  method: 'GET',
+  url: '/tenants/:tenant/drafts/:draft/diff',
+  summary: 'Show what both sides changed in a file, and how the changes combine',
+  tag: 'drafts',
+  params: draftParams,
+  query: z.strictObject({
+    memory_id: versionId.meta({ description: 'Of a change in the comparison.' }),
+  }),
+  response: {
+    description: 'The file.',
+    schema: z.object({
+      review,
+      change: draftChangeSchema,
+      draft: differenceSchema.meta({ description: 'From the base to the draft.' }),
+      original: differenceSchema.meta({ description: 'From the base to the original.' }),
+      texts: z
+        .object({ base: textOrNull, draft: textOrNull, original: textOrNull })
+        .meta({ description: 'Null where there is no file, or its content is no longer kept.' }),
+      regions: z.array(regionSchema).nullable().meta({
+        description:
+          'If both sides changed the content: the file in parts, merged or in conflict. To settle it with a text, join these parts, with a replacement for each conflict. Null otherwise.',
+      }),
+    }),
+  },
+  errors: [
+    noSuchTenant,
+    noSuchDraft,
+    draftClosed,
+    new ServiceError('no_such_draft_file', 'draft_6f1c', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'),
+  ],
+  isHeavy: true,
+  async run({ database, merges, compare, params: { tenant, draft }, query: { memory_id: memoryId } }) {
+    const ids = { tenant, draft };
+    const compared = await compareDraft(database, merges, ids);
+    const change = (await changeRecords(compared)).find((each) => each.memory_id === memoryId);
+    const file = compared.files.find(({ id }) => id === memoryId);
+    if (change === undefined || file === undefined)
+      throw new ServiceError('no_such_draft_file', draft, memoryId);
+    const texts = (await readTexts(database.query, ids, [file])).get(file.id) ?? NO_TEXTS;
+    const difference = async (side: 'draft' | 'original') =>
+      differenceRecord(
+        await differenceOf(
+          {
+            change: {
+              before: { kind: 'absent' },
+              after: { kind: 'absent' },
+              oldVersion: file.base?.versionId ?? null,
+              newVersion: file[side]?.versionId ?? null,
             },
-            (before, after) => patches.compare(before, after, signal),
-          ),
-        );
-      return {
-        review: compared.review,
-        change,
-        texts,
-        draft: await difference('draft'),
-        original: await difference('original'),
-        regions: needsLines(file, compared.same) ? await regionsOf(merges, texts) : null,
-      };
-    },
-  );
+            before: loadedSide(file, texts, 'base'),
+            after: loadedSide(file, texts, side),
+          },
+          compare,
+        ),
+      );
+    return {
+      review: compared.review,
+      change,
+      texts,
+      draft: await difference('draft'),
+      original: await difference('original'),
+      regions: needsLines(file, compared.same) ? await regionsOf(merges, texts) : null,
+    };
+  },
 });
 
 async function regionsOf(merges: MergeThreads, { base, draft, original }: SideTexts): Promise<Region[]> {

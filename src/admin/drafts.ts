@@ -1,21 +1,15 @@
 import { z } from 'zod';
-import type { Config } from '../config.ts';
-import type { Database } from '../database/database.ts';
 import { closeDraft } from '../drafts/close.ts';
 import { createDraft } from '../drafts/create.ts';
-import { countDrafts, type DraftFilter, findDraft, listDrafts } from '../drafts/drafts.ts';
-import { draftRecords } from '../drafts/records.ts';
+import { countDrafts, type DraftFilter, findDraft, listDrafts as readDrafts } from '../drafts/drafts.ts';
+import { draftRecord, draftRecords } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { departureOf } from '../http/access-log.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text.ts';
-import { noteAudit } from './audit.ts';
-import { administratorOf, scopeOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
 import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from './draft-schemas.ts';
+import { archived, incomplete, noSuchTenant } from './errors.ts';
 import { givenTime, next, pageFields, readCursor, readTimes, tenantParams, writeCursor } from './fields.ts';
-import { incomplete } from './files.ts';
-import { archived, errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation, type OperationCall } from './operation.ts';
 
 const counted = z.int().min(0);
 const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });
@@ -42,32 +36,17 @@ const tooMany = [
   new ServiceError('draft_of_draft', 'draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f'),
 ];
 
-/** The drafts of all tenants. */
-export const fleetDraftRoutes = adminRoutes((app, { config, database }) => {
-  app.get(
-    '/drafts',
-    {
-      config: { scope: 'handler' },
-      schema: {
-        operationId: 'listAllDrafts',
-        summary: 'List the drafts of all tenants, a page at a time',
-        description: 'With a key for certain tenants: only the drafts of its tenants.',
-        tags: ['drafts'],
-        querystring: listQuery,
-        response: { 200: json('A page.', listSchema), ...errorResponses('reads') },
-      },
-    },
-    (request) => listPage({ config, database }, { tenant: null, scope: scopeOf(request) }, request.query),
-  );
-});
+type ListCall = Pick<
+  OperationCall<unknown, z.output<typeof listQuery>, unknown>,
+  'config' | 'database' | 'query'
+>;
 
 async function listPage(
-  { config, database }: { config: Config; database: Database },
+  { config, database, query: { state, limit, after } }: ListCall,
   of: Pick<DraftFilter, 'tenant' | 'scope'>,
-  { state, limit, after }: z.output<typeof listQuery>,
 ) {
   const filter = { ...of, state };
-  const { drafts, next: more } = await listDrafts(database, filter, readCursor(position, after), limit);
+  const { drafts, next: more } = await readDrafts(database, filter, readCursor(position, after), limit);
   const { count: total, tenants } = await countDrafts(database, filter);
   return {
     drafts: await draftRecords(database.query, config, drafts),
@@ -77,92 +56,80 @@ async function listPage(
   };
 }
 
-/** The drafts of a tenant. */
-export const draftRoutes = adminRoutes((app, { config, database, heavyWork }) => {
-  app.get(
-    '/tenants/:tenant/drafts',
-    {
-      schema: {
-        operationId: 'listDrafts',
-        summary: "List a tenant's drafts, a page at a time",
-        tags: ['drafts'],
-        params: tenantParams,
-        querystring: listQuery,
-        response: { 200: json('A page.', listSchema), ...errorResponses('reads', [noSuchTenant]) },
-      },
-    },
-    (request) =>
-      listPage({ config, database }, { tenant: request.params.tenant, scope: null }, request.query),
-  );
+export const listAllDrafts = defineOperation({
+  id: 'listAllDrafts',
+  method: 'GET',
+  url: '/drafts',
+  summary: 'List the drafts of all tenants, a page at a time',
+  description: 'With a key for certain tenants: only the drafts of its tenants.',
+  tag: 'drafts',
+  scope: 'handler',
+  query: listQuery,
+  response: { description: 'A page.', schema: listSchema },
+  run: (call) => listPage(call, { tenant: null, scope: call.administrator.onlyTenants }),
+});
 
-  app.post(
-    '/tenants/:tenant/drafts',
-    {
-      schema: {
-        operationId: 'createDraft',
-        summary: 'Create a draft: a copy of the memory to work on',
-        description:
-          'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Copying the memory blocks nobody.',
-        tags: ['drafts'],
-        params: tenantParams,
-        body: newDraft,
-        response: {
-          200: json('The draft.', draftSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, archived, ...tooMany]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { title } = request.body;
-      const { at } = await readTimes(database, { at: request.body.at });
-      const author = administratorOf(request).actor;
-      const draft = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        createDraft(database, config, tenant, { title, author, at }),
-      );
-      noteAudit(request, { details: { draft: draft.id } });
-      return (await draftRecords(database.query, config, [draft]))[0];
-    },
-  );
+export const listDrafts = defineOperation({
+  id: 'listDrafts',
+  method: 'GET',
+  url: '/tenants/:tenant/drafts',
+  summary: "List a tenant's drafts, a page at a time",
+  tag: 'drafts',
+  params: tenantParams,
+  query: listQuery,
+  response: { description: 'A page.', schema: listSchema },
+  errors: [noSuchTenant],
+  run: (call) => listPage(call, { tenant: call.params.tenant, scope: null }),
+});
 
-  app.get(
-    '/tenants/:tenant/drafts/:draft',
-    {
-      schema: {
-        operationId: 'getDraft',
-        summary: 'Get a draft, open or closed',
-        tags: ['drafts'],
-        params: draftParams,
-        response: {
-          200: json('The draft.', draftSchema),
-          ...errorResponses('reads', [noSuchTenant, noSuchDraft]),
-        },
-      },
-    },
-    async ({ params: { tenant, draft } }) =>
-      (await draftRecords(database.query, config, [await findDraft(database.query, tenant, draft)]))[0],
-  );
+export const createTenantDraft = defineOperation({
+  id: 'createDraft',
+  method: 'POST',
+  url: '/tenants/:tenant/drafts',
+  summary: 'Create a draft: a copy of the memory to work on',
+  description:
+    'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Copying the memory blocks nobody.',
+  tag: 'drafts',
+  params: tenantParams,
+  body: newDraft,
+  response: { description: 'The draft.', schema: draftSchema },
+  errors: [noSuchTenant, incomplete, archived, ...tooMany],
+  isHeavy: true,
+  async run({ config, database, params: { tenant }, body: { title, at: givenAt }, administrator, note }) {
+    const { at } = await readTimes(database, { at: givenAt });
+    const draft = await createDraft(database, config, tenant, { title, author: administrator.actor, at });
+    note({ details: { draft: draft.id } });
+    return draftRecord(database.query, config, draft);
+  },
+});
 
-  app.post(
-    '/tenants/:tenant/drafts/:draft/close',
-    {
-      schema: {
-        operationId: 'closeDraft',
-        summary: 'Reject a draft: only its record remains',
-        tags: ['drafts'],
-        params: draftParams,
-        response: {
-          200: json('The draft.', draftSchema),
-          ...errorResponses('changes', [noSuchTenant, noSuchDraft, draftClosed]),
-        },
-      },
-    },
-    async (request) => {
-      const { tenant, draft } = request.params;
-      const by = administratorOf(request).actor;
-      noteAudit(request, { details: { draft } });
-      const closed = await closeDraft(database, { tenant, draft }, { state: 'rejected', by });
-      return (await draftRecords(database.query, config, [closed]))[0];
-    },
-  );
+export const getDraft = defineOperation({
+  id: 'getDraft',
+  method: 'GET',
+  url: '/tenants/:tenant/drafts/:draft',
+  summary: 'Get a draft, open or closed',
+  tag: 'drafts',
+  params: draftParams,
+  response: { description: 'The draft.', schema: draftSchema },
+  errors: [noSuchTenant, noSuchDraft],
+  async run({ config, database, params: { tenant, draft } }) {
+    return draftRecord(database.query, config, await findDraft(database.query, tenant, draft));
+  },
+});
+
+export const rejectDraft = defineOperation({
+  id: 'closeDraft',
+  method: 'POST',
+  url: '/tenants/:tenant/drafts/:draft/close',
+  summary: 'Reject a draft: only its record remains',
+  tag: 'drafts',
+  params: draftParams,
+  response: { description: 'The draft.', schema: draftSchema },
+  errors: [noSuchTenant, noSuchDraft, draftClosed],
+  async run({ config, database, params: { tenant, draft }, administrator, note }) {
+    note({ details: { draft } });
+    const by = administrator.actor;
+    const closed = await closeDraft(database, { tenant, draft }, { state: 'rejected', by });
+    return draftRecord(database.query, config, closed);
+  },
 });

@@ -9,3 +9,5 @@ export const overQuota = (what: 'change' | 'import' | 'merge' | 'restore' | 'rev
 export const archived = new ServiceError('tenant_archived', 'acme');
 
 export const noSuchTenant = new ServiceError('no_such_tenant', 'acme');
+
+export const incomplete = new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00Z');

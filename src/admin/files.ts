@@ -6,6 +6,7 @@ import { redactedAt } from '../history/past.ts';
 import { departureOf } from '../http/access-log.ts';
 import { ROOT } from '../memory/path.ts';
 import { adminRoutes } from './context.ts';
+import { incomplete } from './errors.ts';
 import {
   count,
   givenTime,
@@ -41,9 +42,10 @@ export const changedSchema = z
   })
   .meta({ id: 'Changed' });
 
+export { incomplete } from './errors.ts';
+
 export const nothingThere = new ServiceError('nothing_at', 'acme', '/memories/notes.md');
 export const isDirectory = new ServiceError('is_directory', 'acme', '/memories/projects');
-export const incomplete = new ServiceError('history_incomplete', 'acme', '2026-11-20T08:00:00Z');
 export const changedSince = new ServiceError('changed_since_read', '/memories/notes.md');
 
 export const ifMatch = text(1000).optional().meta({

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import type { MergeThreads } from '../drafts/line-merge.ts';
 import type { ServiceError } from '../errors/errors.ts';
 import type { MemorySearch } from '../files/search/search.ts';
 import type { Compare } from '../history/patch.ts';
@@ -25,6 +26,7 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   search(): Promise<MemorySearch>;
   /** Compares texts. In the service, another thread does. */
   compare: Compare;
+  merges: MergeThreads;
   administrator: Administrator;
   /** Metadata for the versions that the operation creates. */
   origin: Origin;

@@ -108,7 +108,7 @@ const textBody = fp(
 
 async function callOf(
   request: FastifyRequest,
-  { config, database, services, patches }: AdminContext,
+  { config, database, services, merges, patches }: AdminContext,
   url: string,
   signal: AbortSignal,
 ) {
@@ -124,6 +124,7 @@ async function callOf(
     database,
     search: async () => services.search,
     compare: (before: LoadedState, after: LoadedState) => patches.compare(before, after, signal),
+    merges,
     administrator: administratorOf(request),
     origin: originOf(request),
     get tenant() {

@@ -9,6 +9,7 @@ import {
 import { validate } from '../admin/validation.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { MergeThreads } from '../drafts/line-merge.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import type { MemorySearch } from '../files/search/search.ts';
 import { compare } from '../history/patch.ts';
@@ -64,6 +65,7 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
 export function localCaller(open: Open, io: Io): Connect {
   return async () => {
     const { config, database } = await open();
+    const merges = new MergeThreads();
     let opened: Promise<MemorySearch> | undefined;
     // Imported on demand: few commands search.
     const load = async () => new (await import('../files/search/search.ts')).MemorySearch();
@@ -72,10 +74,10 @@ export function localCaller(open: Open, io: Io): Connect {
       return opened;
     };
     return {
-      call: (operation, input) => callOn({ config, database, search }, io, operation, input),
+      call: (operation, input) => callOn({ config, database, search, merges }, io, operation, input),
       database,
       async close() {
-        await (await opened)?.close();
+        await Promise.all([merges.close(), (await opened)?.close()]);
         await database.close();
       },
     };
@@ -83,7 +85,7 @@ export function localCaller(open: Open, io: Io): Connect {
 }
 
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(
-  session: { config: Config; database: Database; search(): Promise<MemorySearch> },
+  session: { config: Config; database: Database; search(): Promise<MemorySearch>; merges: MergeThreads },
   io: Io,
   operation: Operation<Params, Query, Body, Output, Headers>,
   given: CallInput<Params, Query, Body, Headers>,

@@ -1,38 +1,31 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Database } from '../database/database.ts';
-import { closeDraft } from '../drafts/close.ts';
-import { compareDraft, loadedSide } from '../drafts/compare.ts';
-import { readTexts, type SideTexts } from '../drafts/contents.ts';
-import { createDraft } from '../drafts/create.ts';
-import { type Draft, type DraftFilter, findDraft, listDrafts } from '../drafts/drafts.ts';
-import { MergeThreads } from '../drafts/line-merge.ts';
-import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../drafts/merge.ts';
-import type { Resolution } from '../drafts/merge-file.ts';
-import { type ChangeRecord, changeRecords, draftRecords, mergedFiles } from '../drafts/records.ts';
-import { pathOf } from '../drafts/review.ts';
-import { changeOf, isTouched, type ThreeWay } from '../drafts/three-way.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from '../admin/draft-merge.ts';
+import { compareTenantDraft, diffDraft } from '../admin/draft-review.ts';
+import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from '../admin/drafts.ts';
+import type { DraftFilter } from '../drafts/drafts.ts';
+import type { ChangeRecord, DraftRecord, mergedFiles } from '../drafts/records.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { compare, reasonOf } from '../history/patch.ts';
-import { batches } from '../lib/pages.ts';
 import { amount } from '../lib/units.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { requireTenant } from '../tenants/tenants.ts';
-import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Caller, type Cli, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { formatJson, patchText, printJson, printLine, printTable, shown, time } from './output.ts';
-import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 
-const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
+function draftId(value: string): string {
+  if (/^draft_[0-9a-f]{32}$/.test(value)) return value;
+  throw new InvalidArgumentError('Use the ID of a draft from `memory-service drafts list`.');
+}
 
 /** `drafts diff`. */
-export function registerDraftDiffCommand(drafts: Command, open: Open, io: Io): void {
+function registerDiffCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('diff')
     .description('Show what a draft changed since its base, as a unified diff.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<draft>', 'ID of the draft')
+    .argument('<draft>', 'ID of the draft', draftId)
     .argument('[path]', 'only this file', memoryPath)
     .option('--original', 'show what the memory changed since the base of the draft instead')
     .addHelpText(
@@ -41,60 +34,65 @@ export function registerDraftDiffCommand(drafts: Command, open: Open, io: Io): v
     )
     .action(
       (tenant: string, draft: string, path: MemoryPath | undefined, { original }: { original?: boolean }) =>
-        withDatabase(open, async ({ database }) => {
-          const threads = new MergeThreads();
+        withCaller(connect, async (caller) => {
           const side = original ? 'original' : 'draft';
-          try {
-            const ids = { tenant, draft };
-            const { files, same } = await compareDraft(database, threads, ids);
-            const changed = files.filter(
-              (file) =>
-                changeOf(file.base, file[side], same) !== null && (path === undefined || isAt(file, path)),
-            );
-            const read = (batch: ThreeWay[]) => readTexts(database.query, ids, batch);
-            await print(io.stdout, patches(io, changed, side, read));
-          } finally {
-            await threads.close();
-          }
+          const { changes } = await readChanges(caller, { tenant, draft });
+          const changed = changes.filter(
+            (change) =>
+              change[`in_${side}`] !== null &&
+              (path === undefined ||
+                [change.base, change.draft, change.original].some((at) => at?.path === path)),
+          );
+          await print(io.stdout, patches(caller, { tenant, draft }, changed, side, io));
         }),
     );
 }
 
-function isAt(file: ThreeWay, path: MemoryPath): boolean {
-  return [file.base, file.draft, file.original].some((side) => side?.path === path);
+async function* patches(
+  caller: Caller,
+  params: { tenant: string; draft: string },
+  changes: readonly ChangeRecord[],
+  side: 'draft' | 'original',
+  { stdout }: Io,
+): AsyncGenerator<string> {
+  const pathOn = (change: ChangeRecord) => (change[side] ?? change.base)?.path ?? '';
+  for (const change of changes.toSorted((a, b) => (pathOn(a) < pathOn(b) ? -1 : 1))) {
+    const compared = await caller.call(diffDraft, { params, query: { memory_id: change.memory_id } });
+    const { patch, no_patch_reason: reason } = compared[side];
+    yield patch === null ? `(${pathOn(change)}: no diff: ${reason})\n` : patchText(stdout, patch);
+  }
 }
 
-async function* patches(
-  { stdout }: Io,
-  files: ThreeWay[],
-  side: 'draft' | 'original',
-  read: (files: ThreeWay[]) => Promise<Map<string, SideTexts>>,
-): AsyncGenerator<string> {
-  const pathOfSide = (file: ThreeWay) => (file[side] ?? file.base)?.path ?? '';
-  const sorted = [...files].sort((a, b) => (pathOfSide(a) < pathOfSide(b) ? -1 : 1));
-  const weightOf = ({ draft, original }: ThreeWay) =>
-    (draft?.sizeBytes ?? 0) + 2 * (original?.sizeBytes ?? 0);
-  async function* all() {
-    yield* sorted;
-  }
-  for await (const batch of batches(all(), { ...BATCH, weightOf })) {
-    const texts = await read(batch);
-    for (const file of batch) {
-      const of = texts.get(file.id);
-      if (of === undefined) continue;
-      const [before, after] = [loadedSide(file, of, 'base'), loadedSide(file, of, side)];
-      const { patch } = compare(before, after);
-      if (patch === undefined) yield `(${pathOfSide(file)}: no diff: ${reasonOf(before, after)})\n`;
-      else yield patchText(stdout, patch);
+/** How often a comparison of several pages begins anew because one of its sides has changed. */
+const ATTEMPTS = 3;
+const CHANGES_PAGE = 1000;
+
+/** Reads a comparison whose pages show the same state of both sides. */
+async function readChanges(caller: Caller, params: { tenant: string; draft: string }) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const first = await caller.call(compareTenantDraft, { params, query: { limit: CHANGES_PAGE } });
+    const { review } = first;
+    const changes = first.changes;
+    let page = first;
+    while (page.next !== null && page.review === review) {
+      page = await caller.call(compareTenantDraft, {
+        params,
+        query: { limit: CHANGES_PAGE, after: page.next },
+      });
+      changes.push(...page.changes);
     }
+    if (page.review === review) return { draft: first.draft, review, changes };
   }
+  throw new OperatorError('The draft or the memory changes faster than it can be compared. Try again later.');
 }
+
+type Side = 'draft' | 'original';
 
 interface Given {
   review: string;
-  take?: [path: string, Resolution][];
+  take?: [path: string, Side][];
   text?: [path: string, file: string][];
-  json?: boolean;
+  json?: boolean | undefined;
 }
 
 const REVIEW = [
@@ -103,14 +101,14 @@ const REVIEW = [
 ] as const;
 
 /** `drafts merge` and `drafts replace`. */
-export function registerDraftMergeCommands(drafts: Command, open: Open, io: Io): void {
+function registerMergeCommands(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('merge')
     .description(
       'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Settle each conflict with --take or --text.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<draft>', 'ID of the draft')
+    .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
     .option('--take <path=side>', 'settle a file: take the side draft or original', takeArgument)
     .option('--text <path=file>', 'settle a file with the content of a local file', textArgument)
@@ -123,16 +121,13 @@ Examples:
   memory-service drafts merge acme draft_6f1c… --review … --take /memories/a.md=draft --text /memories/b.md=merged.md`,
     )
     .action((tenant: string, draft: string, given: Given) =>
-      finish(
-        open,
-        io,
-        { tenant, draft, name: 'mergeDraft', verb: 'Merged' },
-        given,
-        async (database, options) => {
-          const resolutions = await readResolutions(database, options.threads, { tenant, draft }, given);
-          return mergeDraft(database, { tenant, draft }, resolutions, options);
-        },
-      ),
+      withCaller(connect, async (caller) => {
+        const params = { tenant, draft };
+        const resolutions = await readResolutions(caller, params, given);
+        const body = { review: given.review, resolutions };
+        const merged = await caller.call(mergeTenantDraft, { params, body });
+        await printMerged(io, merged, 'Merged', given);
+      }),
     );
 
   drafts
@@ -141,89 +136,72 @@ Examples:
       'Make a memory identical to its draft, and close the draft: changes made in the memory since are undone.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<draft>', 'ID of the draft')
+    .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       '\nExample:\n  memory-service drafts replace acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f --review 1795420800123456-1795420800123457-5feceb66…',
     )
-    .action((tenant: string, draft: string, given: Given) =>
-      finish(
-        open,
-        io,
-        { tenant, draft, name: 'replaceByDraft', verb: 'Replaced by' },
-        given,
-        (database, options) => replaceByDraft(database, { tenant, draft }, options),
-      ),
+    .action((tenant: string, draft: string, { review, json }: Given) =>
+      withCaller(connect, async (caller) => {
+        const merged = await caller.call(replaceByTenantDraft, {
+          params: { tenant, draft },
+          body: { review },
+        });
+        await printMerged(io, merged, 'Replaced by', { json });
+      }),
     );
 }
 
-function finish(
-  open: Open,
-  io: Io,
-  { tenant, draft, name, verb }: { tenant: string; draft: string; name: string; verb: string },
-  { review, json }: Given,
-  work: (database: Database, options: MergeOptions) => Promise<Merged>,
-): Promise<void> {
-  return withDatabase(open, async ({ config, database }) => {
-    const threads = new MergeThreads();
-    const options = { config, threads, approver: operatorOrigin().actor, review };
-    try {
-      const merged = await audited({ database, io }, name, { tenant, details: { draft } }, () =>
-        work(database, options),
-      );
-      const files = await mergedFiles(merged.changes);
-      if (json) {
-        const [record] = await draftRecords(database.query, config, [merged.draft]);
-        return await print(io.stdout, [formatJson({ draft: record, merged_at: merged.mergedAt, files })]);
-      }
-      await print(
-        io.stdout,
-        files.map(({ change, path, from }) =>
-          shown(io.stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
-        ),
-      );
-      const at = merged.mergedAt;
-      printLine(io.stderr, `${verb} ${draft}: ${amount(files.length, 'file')} changed.`);
-      if (at !== null) {
-        printLine(
-          io.stderr,
-          `Undo it with: memory-service revert ${tenant} --by ${draft} --since ${at} --until ${at}`,
-        );
-      }
-    } finally {
-      await threads.close();
-    }
-  });
+interface MergedRecord {
+  draft: DraftRecord;
+  merged_at: string | null;
+  files: Awaited<ReturnType<typeof mergedFiles>>;
 }
 
-/** The files are named by paths here: in the draft, or else in the memory. */
+async function printMerged(
+  io: Io,
+  merged: MergedRecord,
+  verb: string,
+  { json }: Pick<Given, 'json'>,
+): Promise<void> {
+  const { draft, merged_at: at, files } = merged;
+  if (json) return print(io.stdout, [formatJson(merged)]);
+  await print(
+    io.stdout,
+    files.map(({ change, path, from }) =>
+      shown(io.stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
+    ),
+  );
+  printLine(io.stderr, `${verb} ${draft.id}: ${amount(files.length, 'file')} changed.`);
+  if (at !== null) {
+    const revert = `memory-service revert ${draft.tenant} --by ${draft.id} --since ${at} --until ${at}`;
+    printLine(io.stderr, `Undo it with: ${revert}`);
+  }
+}
+
+/** Finds the files that the command line names by paths: in the draft, or else in the memory. */
 async function readResolutions(
-  database: Database,
-  threads: MergeThreads,
-  ids: { tenant: string; draft: string },
+  caller: Caller,
+  params: { tenant: string; draft: string },
   { take = [], text = [] }: Given,
-): Promise<Map<string, Resolution>> {
-  const resolutions = new Map<string, Resolution>();
-  if (take.length + text.length === 0) return resolutions;
-  const { files } = await compareDraft(database, threads, ids);
-  const touched = files.filter(isTouched);
-  // A file that is in the draft goes by its path there, even if another one is at that path in the memory.
+) {
+  if (take.length + text.length === 0) return [];
+  const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
+  // A file of the draft has its path there, even if another file is at that path in the memory.
   const inDraftLast = touched.toSorted((a, b) => Number(a.draft !== null) - Number(b.draft !== null));
-  const byPath = new Map(inDraftLast.map((file) => [pathOf(file), file.id]));
-  const settle = (path: string, resolution: Resolution) => {
+  const byPath = new Map(inDraftLast.map(({ path, memory_id: id }) => [path, id]));
+  const idAt = (path: string) => {
     const id = byPath.get(path);
-    if (id === undefined) {
-      throw new OperatorError(
-        `${path} was not changed in the draft. See: memory-service drafts show ${ids.tenant} ${ids.draft}`,
-      );
-    }
-    resolutions.set(id, resolution);
+    if (id !== undefined) return id;
+    throw new OperatorError(
+      `${path} was not changed in the draft. See: memory-service drafts show ${params.tenant} ${params.draft}`,
+    );
   };
-  for (const [path, resolution] of take) settle(path, resolution);
-  for (const [path, file] of text) settle(path, { text: await readText(file) });
-  return resolutions;
+  const taken = take.map(([path, side]) => ({ memory_id: idAt(path), take: side }));
+  const written = text.map(async ([path, file]) => ({ memory_id: idAt(path), text: await readText(file) }));
+  return [...taken, ...(await Promise.all(written))];
 }
 
 async function readText(file: string): Promise<string> {
@@ -242,7 +220,7 @@ function assignment(given: string): [path: string, value: string] {
   return [memoryPath(given.slice(0, at)), given.slice(at + 1)];
 }
 
-function takeArgument(given: string, before: [string, Resolution][] = []): [string, Resolution][] {
+function takeArgument(given: string, before: [string, Side][] = []): [string, Side][] {
   const [path, side] = assignment(given);
   if (side !== 'draft' && side !== 'original')
     throw new InvalidArgumentError('Use /memories/…=draft or /memories/…=original.');
@@ -254,19 +232,19 @@ function textArgument(given: string, before: [string, string][] = []): [string, 
 }
 
 /** `drafts create|list|show|diff|merge|replace|reject`. */
-export function registerDraftCommands(program: Command, open: Open, io: Io = process): void {
+export function registerDraftCommands(program: Command, cli: Cli): void {
   const drafts = program
     .command('drafts')
     .description('Propose changes to a memory in a draft, review them, and merge them.');
-  registerCreateCommand(drafts, open, io);
-  registerListCommand(drafts, open, io);
-  registerShowCommand(drafts, open, io);
-  registerDraftDiffCommand(drafts, open, io);
-  registerDraftMergeCommands(drafts, open, io);
-  registerRejectCommand(drafts, open, io);
+  registerCreateCommand(drafts, cli);
+  registerListCommand(drafts, cli);
+  registerShowCommand(drafts, cli);
+  registerDiffCommand(drafts, cli);
+  registerMergeCommands(drafts, cli);
+  registerRejectCommand(drafts, cli);
 }
 
-function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
+function registerCreateCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('create')
     .description(
@@ -280,19 +258,10 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
       'after',
       `${TIME_HELP}\n\nExample:\n  memory-service drafts create acme --title 'Tidy up the notes on travel'`,
     )
-    .action((tenant: string, { title, at: given, json }: { title: string; at?: string; json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
-        const { at } = await timesOf(database, { at: given });
-        const draft = await audited({ database, io }, 'createDraft', { tenant }, async (note) => {
-          const made = await createDraft(database, config, tenant, {
-            title,
-            at,
-            author: operatorOrigin().actor,
-          });
-          note({ details: { draft: made.id } });
-          return made;
-        });
-        if (json) return printJson(io.stdout, (await draftRecords(database.query, config, [draft]))[0]);
+    .action((tenant: string, { title, at, json }: { title: string; at?: string; json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const draft = await caller.call(createTenantDraft, { params: { tenant }, body: { title, at } });
+        if (json) return printJson(io.stdout, draft);
         printLine(io.stdout, draft.id);
       }),
     );
@@ -300,7 +269,12 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
 
 const PAGE = 100;
 
-function registerListCommand(drafts: Command, open: Open, io: Io): void {
+interface ListOptions {
+  state: NonNullable<DraftFilter['state']>;
+  json?: boolean;
+}
+
+function registerListCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('list')
     .description('List drafts, the newest first: of a tenant, or of all.')
@@ -312,11 +286,9 @@ function registerListCommand(drafts: Command, open: Open, io: Io): void {
     )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service drafts list acme')
-    .action((tenant: string | undefined, { state, json }: Pick<DraftFilter, 'state'> & { json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
-        if (tenant !== undefined) await requireTenant(database, tenant);
-        const found = await readAll(database, { tenant: tenant ?? null, state, scope: null });
-        const records = await draftRecords(database.query, config, found);
+    .action((tenant: string | undefined, { state, json }: ListOptions) =>
+      withCaller(connect, async (caller) => {
+        const records = await readDrafts(caller, tenant, state);
         if (json) return printJson(io.stdout, records);
         printTable(
           io.stdout,
@@ -337,24 +309,31 @@ function registerListCommand(drafts: Command, open: Open, io: Io): void {
     );
 }
 
-async function readAll(database: Database, filter: DraftFilter): Promise<Draft[]> {
-  const all: Draft[] = [];
-  for (let after: Awaited<ReturnType<typeof listDrafts>>['next'] = null; ; ) {
-    const { drafts, next } = await listDrafts(database, filter, after, PAGE);
+async function readDrafts(
+  caller: Caller,
+  tenant: string | undefined,
+  state: ListOptions['state'],
+): Promise<DraftRecord[]> {
+  const all: DraftRecord[] = [];
+  for (let after: string | undefined; ; ) {
+    const query = { state, limit: PAGE, after };
+    const { drafts, next } = await (tenant === undefined
+      ? caller.call(listAllDrafts, { query })
+      : caller.call(listDrafts, { params: { tenant }, query }));
     all.push(...drafts);
     if (next === null) return all;
     after = next;
   }
 }
 
-function registerShowCommand(drafts: Command, open: Open, io: Io): void {
+function registerShowCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('show')
     .description(
       'Show a draft, and the files that it changed: A added, M modified, R renamed, D deleted; next to each, what has happened to it in the memory since. Pass the review that it prints to `merge` or `replace`.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<draft>', 'ID of the draft, from `drafts list`')
+    .argument('<draft>', 'ID of the draft, from `drafts list`', draftId)
     .option('--all', 'also list files that only the memory changed')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -362,43 +341,34 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
       '\nExample:\n  memory-service drafts show acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
     )
     .action((tenant: string, id: string, { all = false, json }: { all?: boolean; json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
-        const draft = await findDraft(database.query, tenant, id);
-        const [record] = await draftRecords(database.query, config, [draft]);
-        if (draft.state !== 'open') {
-          if (json) return printJson(io.stdout, record);
-          return printDraft(io, draft, null);
-        }
-        const threads = new MergeThreads();
-        try {
-          const compared = await compareDraft(database, threads, { tenant, draft: id });
-          const changes = (await changeRecords(compared)).filter((each) => all || each.in_draft !== null);
-          const { review } = compared;
-          if (json) return printJson(io.stdout, { draft: record, review, changes });
-          printDraft(io, draft, record?.expires_at ?? null);
-          for (const change of changes) printLine(io.stdout, changeLine(io, change));
-          const conflicts = changes.filter(({ conflict }) => conflict !== null).length;
-          const counted = `${amount(changes.length, 'changed file')}, ${amount(conflicts, 'conflict')}`;
-          printLine(io.stderr, `${counted}. Review: ${review}`);
-        } finally {
-          await threads.close();
-        }
+      withCaller(connect, async (caller) => {
+        const params = { tenant, draft: id };
+        const draft = await caller.call(getDraft, { params });
+        if (draft.state !== 'open') return json ? printJson(io.stdout, draft) : printDraft(io, draft);
+        const compared = await readChanges(caller, params);
+        const changes = compared.changes.filter((each) => all || each.in_draft !== null);
+        const { review } = compared;
+        if (json) return printJson(io.stdout, { draft, review, changes });
+        printDraft(io, draft);
+        for (const change of changes) printLine(io.stdout, changeLine(io, change));
+        const conflicts = changes.filter(({ conflict }) => conflict !== null).length;
+        const counted = `${amount(changes.length, 'changed file')}, ${amount(conflicts, 'conflict')}`;
+        printLine(io.stderr, `${counted}. Review: ${review}`);
       }),
     );
 }
 
-function printDraft({ stdout }: Io, draft: Draft, expiresAt: string | null): void {
-  printLine(stdout, `${draft.id}  ${shown(stdout, draft.title)}`);
-  const made = `created ${time(draft.createdAt)} by ${shown(stdout, actorText(draft.author))}, from ${time(draft.baseAt)}`;
+function printDraft({ stdout }: Io, draft: DraftRecord): void {
+  const { id, title, state, author, closed_by: closedBy, expires_at: expiresAt } = draft;
+  printLine(stdout, `${id}  ${shown(stdout, title)}`);
+  const made = `created ${time(draft.created_at)} by ${shown(stdout, actorText(author))}, from ${time(draft.base_at)}`;
   const end =
-    draft.closedBy === null
-      ? ''
-      : `, ${draft.state} ${time(draft.closedAt)} by ${shown(stdout, actorText(draft.closedBy))}`;
+    closedBy === null ? '' : `, ${state} ${time(draft.closed_at)} by ${shown(stdout, actorText(closedBy))}`;
   const expiry = expiresAt === null ? '' : `, expires ${time(expiresAt)} if nobody uses it`;
-  printLine(stdout, `${draft.state}: ${made}${end}${expiry}`);
+  printLine(stdout, `${state}: ${made}${end}${expiry}`);
 }
 
-export const LETTERS = { added: 'A', changed: 'M', moved: 'R', deleted: 'D' } as const;
+const LETTERS = { added: 'A', changed: 'M', moved: 'R', deleted: 'D' } as const;
 
 function changeLine({ stdout }: Io, change: ChangeRecord): string {
   const { in_draft: inDraft, in_original: inOriginal, base, path, conflict } = change;
@@ -433,21 +403,19 @@ function conflictText({ conflict }: ChangeRecord): string {
   }
 }
 
-function registerRejectCommand(drafts: Command, open: Open, io: Io): void {
+function registerRejectCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('reject')
     .description('Reject a draft. Only its record remains.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<draft>', 'ID of the draft')
+    .argument('<draft>', 'ID of the draft', draftId)
     .addHelpText(
       'after',
       '\nExample:\n  memory-service drafts reject acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
     )
     .action((tenant: string, id: string) =>
-      withDatabase(open, async ({ database }) => {
-        await audited({ database, io }, 'closeDraft', { tenant, details: { draft: id } }, () =>
-          closeDraft(database, { tenant, draft: id }, { state: 'rejected', by: operatorOrigin().actor }),
-        );
+      withCaller(connect, async (caller) => {
+        await caller.call(rejectDraft, { params: { tenant, draft: id } });
         printLine(io.stderr, `Rejected ${id}.`);
       }),
     );

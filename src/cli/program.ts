@@ -146,7 +146,7 @@ export function createProgram(context: CliContext): Command {
   registerDiffCommand(program, open, io);
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
-  registerDraftCommands(program, open, io);
+  registerDraftCommands(program, cli);
   registerAuditCommand(program, open, io);
   registerCompletionCommand(program, io);
   prepare(program, 'memory-service', io);

@@ -97,6 +97,17 @@ export async function draftRecords(
   return records;
 }
 
+/** A single draft as programs get it. */
+export async function draftRecord(
+  query: QueryExecutor,
+  config: Pick<Config, 'DRAFT_DAYS'>,
+  draft: Draft,
+): Promise<DraftRecord> {
+  const [record] = await draftRecords(query, config, [draft]);
+  if (record === undefined) throw new Error('A draft has no record.');
+  return record;
+}
+
 const instant = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];

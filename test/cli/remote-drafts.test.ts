@@ -1,0 +1,140 @@
+/**
+ * `drafts` through the admin API: the same output, errors, and exit codes as on the database.
+ *
+ * @module-tag long-on-pglite
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { useAdmin } from '../support/admin.ts';
+import { runOn } from '../support/program.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const a = '/memories/a.md';
+
+describeService('drafts through the admin API', (service) => {
+  const admin = useAdmin(service);
+  let url: string;
+  beforeAll(async () => {
+    url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
+  });
+  const onDatabase = (...args: string[]) => runOn(service(), args);
+  const remotely = (...args: string[]) => runOn(service(), args, { admin: { url, key: admin().key.key } });
+  const write = async (tenant: string, input: object) =>
+    expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
+
+  /** A draft that adds one file, and changes another that the memory has changed as well. */
+  const proposed = async () => {
+    const tenant = freshTenant('remote-drafts');
+    await onDatabase('tenants', 'create', tenant);
+    await write(tenant, cmd.create(a, 'one\n'));
+    const { stdout, code } = await remotely('drafts', 'create', tenant, '--title', 'Tidy up');
+    expect(code).toBe(0);
+    const draft = stdout.trim();
+    await write(draft, cmd.replace(a, 'one', 'two'));
+    await write(draft, cmd.create('/memories/b.md', 'b\n'));
+    await write(tenant, cmd.replace(a, 'one', 'three'));
+    const shown = JSON.parse((await remotely('drafts', 'show', tenant, draft, '--json')).stdout);
+    return { tenant, draft, review: shown.review as string };
+  };
+
+  it('prints lists, comparisons, and diffs as on the database', async () => {
+    const { tenant, draft } = await proposed();
+    for (const args of [
+      ['list', tenant],
+      ['list', tenant, '--state', 'closed', '--json'],
+      ['list', tenant, '--json'],
+      ['show', tenant, draft],
+      ['show', tenant, draft, '--all', '--json'],
+      ['diff', tenant, draft],
+      ['diff', tenant, draft, a, '--original'],
+    ]) {
+      const expected = await onDatabase('drafts', ...args);
+      expect(expected).toMatchObject({ code: 0 });
+      expect(await remotely('drafts', ...args)).toStrictEqual(expected);
+    }
+    expect((await remotely('drafts', 'diff', tenant, draft, '/memories/b.md')).stdout).toMatch(
+      /^diff --git a\/memories\/b.md b\/memories\/b.md\n[\s\S]*\n\+b\n$/,
+    );
+    expect((await remotely('drafts', 'list')).stdout).toContain(draft);
+  });
+
+  it('merges with resolutions, as the admin key', async () => {
+    const { tenant, draft, review } = await proposed();
+    const folder = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
+    const file = join(folder, 'merged.md');
+    await writeFile(file, 'two and three\n');
+    const merged = await remotely(
+      ...['drafts', 'merge', tenant, draft, '--review', review, '--text', `${a}=${file}`],
+    );
+    await rm(folder, { recursive: true });
+    expect(merged).toMatchObject({ code: 0, stdout: 'M /memories/a.md\nA /memories/b.md\n' });
+    expect(merged.stderr).toContain(
+      `Merged ${draft}: 2 files changed.\nUndo it with: memory-service revert `,
+    );
+    expect((await onDatabase('cat', tenant, a)).stdout).toBe('two and three\n');
+    const closed = JSON.parse((await onDatabase('drafts', 'show', tenant, draft, '--json')).stdout);
+    expect(closed).toMatchObject({ state: 'merged', closed_by: { type: 'admin_key', id: admin().key.id } });
+  });
+
+  it('replaces a memory, and rejects a draft', async () => {
+    const { tenant, draft, review } = await proposed();
+    const replaced = await remotely('drafts', 'replace', tenant, draft, '--review', review, '--json');
+    expect(JSON.parse(replaced.stdout)).toMatchObject({
+      draft: { id: draft, state: 'replaced' },
+      files: [
+        { change: 'changed', path: a },
+        { change: 'added', path: '/memories/b.md' },
+      ],
+      directories_made: [],
+    });
+    const other = await proposed();
+    expect(await remotely('drafts', 'reject', other.tenant, other.draft)).toStrictEqual({
+      code: 0,
+      stdout: '',
+      stderr: `Rejected ${other.draft}.\n`,
+    });
+  });
+
+  it('prints the message, the hint, and the exit code of each error', async () => {
+    const { tenant, draft, review } = await proposed();
+    const nowhere = `draft_${'0'.repeat(32)}`;
+    for (const [args, message] of [
+      [['show', tenant, nowhere], `See: memory-service drafts list ${tenant}\n`],
+      [['list', 'no-such-tenant'], 'See: memory-service tenants list\n'],
+      [['merge', tenant, draft, '--review', review], 'Settle each with --take <path>=draft, '],
+      [
+        ['merge', tenant, draft, '--review', 'unread'],
+        'The `review` is not valid: use the one of a comparison.',
+      ],
+      [
+        ['merge', tenant, draft, '--review', review, '--take', '/memories/c.md=draft'],
+        `/memories/c.md was not changed in the draft. See: memory-service drafts show ${tenant} ${draft}\n`,
+      ],
+      [['create', nowhere, '--title', 'A draft of a draft'], 'See: memory-service tenants list\n'],
+      [['reject', tenant, 'draft_1'], 'Use the ID of a draft from `memory-service drafts list`.\n'],
+    ] as const) {
+      const expected = await onDatabase('drafts', ...args);
+      expect(expected.stderr).toContain(message);
+      expect(expected.code).not.toBe(0);
+      expect(await remotely('drafts', ...args)).toStrictEqual(expected);
+    }
+    await write(tenant, cmd.replace(a, 'three', 'four'));
+    const late = ['drafts', 'merge', tenant, draft, '--review', review];
+    expect((await remotely(...late)).stderr).toBe(
+      'memory-service: Changed since the review: /memories/a.md. Nothing was changed. Review it again. See: memory-service drafts show\n',
+    );
+  });
+
+  it('records who changed what in the audit trail, on both ways', async () => {
+    const { tenant, draft } = await proposed();
+    await onDatabase('drafts', 'reject', tenant, draft);
+    const { body } = await admin().call('GET', `/audit?tenant=${tenant}&limit=2`);
+    expect(body.events).toMatchObject([
+      { action: 'closeDraft', channel: 'command_line', outcome: 'ok', details: { draft } },
+      { action: 'createDraft', channel: 'admin_api', outcome: 'ok', details: { draft } },
+    ]);
+  });
+});
