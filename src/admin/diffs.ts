@@ -9,6 +9,7 @@ import { jsonBytes } from '../lib/json.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { adminRoutes } from './context.ts';
+import { differenceRecord, differenceSchema } from './differences.ts';
 import {
   givenTime,
   next,
@@ -23,23 +24,7 @@ import {
 } from './fields.ts';
 import { incomplete } from './files.ts';
 import { errorResponses, json, noSuchTenant } from './responses.ts';
-import { id, noSuchVersion, versionParams } from './versions.ts';
-
-export const differenceSchema = z
-  .object({
-    old_path: z.string().nullable(),
-    path: z.string().nullable(),
-    old_version: id.nullable(),
-    version: id.nullable(),
-    patch: z.string().nullable().meta({
-      description:
-        'In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added.',
-    }),
-    no_patch_reason: z.string().nullable().meta({
-      description: 'Why there is no patch: a version was redacted, pruned, or is too large to compare.',
-    }),
-  })
-  .meta({ id: 'Difference' });
+import { noSuchVersion, versionParams } from './versions.ts';
 
 const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 
@@ -150,10 +135,6 @@ export const diffRoutes = adminRoutes((app, { database, patches }) => {
     },
   );
 });
-
-export function differenceRecord({ oldPath, path, oldVersion, version, patch, noPatchReason }: Difference) {
-  return { old_path: oldPath, path, old_version: oldVersion, version, patch, no_patch_reason: noPatchReason };
-}
 
 async function* skipped<T>(all: AsyncIterable<T>, count: number): AsyncGenerator<T> {
   let index = 0;

@@ -6,7 +6,7 @@ import { needsLines } from '../drafts/merge-file.ts';
 import { changeRecords, draftRecord } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { differenceOf } from '../history/patch.ts';
-import { differenceRecord, differenceSchema } from './diffs.ts';
+import { differenceRecord, differenceSchema } from './differences.ts';
 import {
   draftChangeSchema,
   draftClosed,

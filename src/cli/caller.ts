@@ -15,8 +15,10 @@ import type { MemorySearch } from '../files/search/search.ts';
 import { compare } from '../history/patch.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
+import { request } from './http-client.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
+import type { AdminTarget } from './profiles.ts';
 import { type Open, operatorOrigin } from './session.ts';
 
 /** Parts of an operation's input; schemas add the defaults. */
@@ -153,9 +155,9 @@ function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unk
 }
 
 /** Returns a function that sends operations to an admin API. */
-export function remoteCaller({ url, key }: { url: string; key: string | undefined }): Connect {
+export function remoteCaller({ url, key }: AdminTarget): Connect {
   return async () => ({
-    call: (operation, input) => send(new URL(url), key, operation, input) as never,
+    call: (operation, input) => send(url, key, operation, input) as never,
     database: undefined,
     close: async () => {},
   });
@@ -174,7 +176,7 @@ async function send(
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
   }
-  const response = await fetch(target, {
+  const response = await request(target, {
     method,
     headers: {
       ...headers,
@@ -183,12 +185,10 @@ async function send(
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  }).catch((error) => {
-    throw new OperatorError(`The admin API at ${base.origin} cannot be reached: ${causeOf(error)}.`);
+    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
   });
   if (response.ok && decode) return decode(response);
-  const text = await response.text();
+  const text = await textOf(response, base);
   if (response.ok) return text === '' ? null : JSON.parse(text);
   throw errorOf(response, text, base);
 }
@@ -200,9 +200,20 @@ function errorOf(response: Response, text: string, base: URL): Error {
     return new ServiceError(reason, ...values);
   }
   const { detail } = problemIn(text);
-  return new OperatorError(
-    detail ?? `${base.origin} responded with status ${response.status}: it may not be an admin API.`,
-  );
+  if (detail !== undefined) return new OperatorError(detail);
+  const location = response.headers.get('location');
+  const status = location === null ? `status ${response.status}` : `a redirect to ${location}`;
+  return new OperatorError(`${base.origin} responded with ${status}: it may not be an admin API.`);
+}
+
+async function textOf(response: Response, base: URL): Promise<string> {
+  try {
+    return await response.text();
+  } catch {
+    throw new OperatorError(
+      `The connection to the admin API at ${base.origin} was lost during the response.`,
+    );
+  }
 }
 
 function problemIn(text: string): { detail?: string } {
@@ -211,9 +222,4 @@ function problemIn(text: string): { detail?: string } {
   } catch {
     return {};
   }
-}
-
-function causeOf(error: Error): string {
-  const { cause } = error as { cause?: NodeJS.ErrnoException };
-  return cause?.code ?? cause?.message ?? error.message;
 }

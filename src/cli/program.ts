@@ -14,6 +14,7 @@ import { registerLogCommand } from './log.ts';
 import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand } from './maintenance.ts';
 import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
+import { type AdminEnvironment, adminTarget, parseAdminUrl } from './profiles.ts';
 import type { Open, OpenPlace } from './session.ts';
 import { registerTenantCommands } from './tenants.ts';
 import { registerRedactCommand, registerRestoreCommand, registerRevertCommand } from './undo.ts';
@@ -30,8 +31,7 @@ export interface CliContext {
   openPlace: OpenPlace;
   serve(): Promise<void>;
   io: Io;
-  /** Environment variables that name an admin API. */
-  env?: { MEMORY_ADMIN_URL?: string | undefined; MEMORY_ADMIN_KEY?: string | undefined };
+  env?: AdminEnvironment;
 }
 
 /** Exit codes: 0 for success, 1 for failure, 2 for an invalid command line. A command may have others. */
@@ -61,10 +61,10 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
 }
 
 const NEEDS_DATABASE =
-  'This command works on the database. Leave out --url and MEMORY_ADMIN_URL, and set DATABASE_URL or DATA_DIR.';
+  'This command works on the database. Leave out --url, --profile, MEMORY_ADMIN_URL and MEMORY_PROFILE, and set DATABASE_URL or DATA_DIR.';
 
 function adminUrl(value: string): string {
-  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value;
+  if (parseAdminUrl(value) !== undefined) return value;
   throw new InvalidArgumentError('Use a URL such as https://admin.example.com.');
 }
 
@@ -80,17 +80,19 @@ Examples:
 Each command has examples of its own: memory-service <command> --help`;
 
 export function createProgram(context: CliContext): Command {
-  const { version, openMigrated, openPlace, serve, io, env = {} } = context;
-  /** The admin API of the option or the variable; undefined: the database. */
-  const remote = () => {
-    const { url = env.MEMORY_ADMIN_URL } = program.opts<{ url?: string }>();
-    return url === undefined || url === '' ? undefined : { url, key: env.MEMORY_ADMIN_KEY };
+  const { version, serve, io, env = {} } = context;
+  const remote = () => adminTarget(program.opts<{ url?: string; profile?: string }>(), env);
+  /** Rejects an admin API for a command that works on a database. */
+  const onDatabase = <Args extends unknown[], T>(openIt: (...args: Args) => Promise<T>) => {
+    return async (...args: Args) => {
+      if (remote() !== undefined) throw new OperatorError(NEEDS_DATABASE);
+      return openIt(...args);
+    };
   };
-  const open: Open = () => {
-    if (remote() !== undefined) throw new OperatorError(NEEDS_DATABASE);
-    return context.open();
-  };
-  const connect: Connect = () => {
+  const open: Open = onDatabase(context.open);
+  const openMigrated: Open = onDatabase(context.openMigrated);
+  const openPlace: OpenPlace = onDatabase(context.openPlace);
+  const connect: Connect = async () => {
     const target = remote();
     return target === undefined ? localCaller(open, io)() : remoteCaller(target)();
   };
@@ -103,6 +105,7 @@ export function createProgram(context: CliContext): Command {
       'admin API to use instead of the database, such as https://admin.example.com',
       adminUrl,
     )
+    .option('--profile <name>', 'admin API of a profile in your configuration (docs/operations.md)')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
     // So that a command can have an option --version of its own.

@@ -54,7 +54,7 @@ describeService('the command line through the admin API', (service) => {
         code: 1,
         stdout: '',
         stderr:
-          'memory-service: This command works on the database. Leave out --url and MEMORY_ADMIN_URL, and set DATABASE_URL or DATA_DIR.\n',
+          'memory-service: This command works on the database. Leave out --url, --profile, MEMORY_ADMIN_URL and MEMORY_PROFILE, and set DATABASE_URL or DATA_DIR.\n',
       });
     });
 

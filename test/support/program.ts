@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
+import type { AdminEnvironment } from '../../src/cli/profiles.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { CollectedOutput } from './collected-output.ts';
@@ -26,9 +27,11 @@ export async function runOn(
     typed?: string;
     isTTY?: boolean;
     admin?: { url: string; key: string };
+    /** Variables of the command line, instead of `admin`. */
+    variables?: AdminEnvironment;
   } = {},
 ): Promise<ProgramRun> {
-  const { env = {}, stdin, typed, isTTY = false, admin } = options;
+  const { env = {}, stdin, typed, isTTY = false, admin, variables } = options;
   const stdout = new CollectedOutput(isTTY);
   const stderr = new CollectedOutput(typed !== undefined);
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
@@ -42,7 +45,7 @@ export async function runOn(
     openMigrated: open,
     openPlace: async () => database,
     serve: async () => {},
-    env: { MEMORY_ADMIN_URL: admin?.url, MEMORY_ADMIN_KEY: admin?.key },
+    env: variables ?? { MEMORY_ADMIN_URL: admin?.url, MEMORY_ADMIN_KEY: admin?.key },
     io: {
       stdin: typed === undefined ? Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]) : terminal,
       stdout,

@@ -1,0 +1,108 @@
+import { request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { OperatorError } from '../errors/errors.ts';
+
+const CONNECT_MS = 15_000;
+/** Time without a byte in either direction. Heavy operations wait up to an hour for a slot. */
+const SILENCE_MS = 65 * 60_000;
+const EMPTY_STATUSES = new Set([204, 304]);
+
+/**
+ * Sends a request to an admin API. Follows no redirect: the key is for this host only.
+ *
+ * @param body text, or bytes that are sent as they are read; the error of its reader is thrown
+ * @throws OperatorError that says why the API cannot be reached, and what to do
+ */
+export function request(
+  url: URL,
+  {
+    method,
+    headers,
+    body,
+  }: {
+    method: string;
+    headers: Record<string, string>;
+    body: string | AsyncIterable<Uint8Array> | undefined;
+  },
+): Promise<Response> {
+  const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
+  return new Promise((resolve, reject) => {
+    const sent = send(url, { method, headers, timeout: SILENCE_MS });
+    const fail = (reason: string) => sent.destroy(unreachable(url, reason));
+    const connecting = setTimeout(
+      () => fail(`it accepted no connection within ${CONNECT_MS / 1000} seconds`),
+      CONNECT_MS,
+    );
+    const connected = () => clearTimeout(connecting);
+    sent.on('socket', (socket) => {
+      if (!socket.connecting) return connected();
+      socket.setKeepAlive(true, 60_000);
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected);
+    });
+    sent.on('timeout', () => fail('it has not responded for an hour'));
+    sent.on('close', connected);
+    let bodyFailure: unknown;
+    sent.on('error', (error) => reject(bodyFailure ?? explained(url, error)));
+    sent.on('response', (message) => {
+      const { statusCode: status = 0 } = message;
+      message.on('error', () => {});
+      const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value): [string, string] => [name, value]),
+      );
+      // A request that is rejected early needs the rest of its body no more.
+      message.once('end', () => {
+        if (!sent.writableFinished) sent.destroy();
+      });
+      const isEmpty = EMPTY_STATUSES.has(status);
+      if (isEmpty) message.resume();
+      resolve(
+        new Response(isEmpty ? null : (Readable.toWeb(message) as ReadableStream), { status, headers }),
+      );
+    });
+    if (body === undefined || typeof body === 'string') {
+      sent.end(body);
+      return;
+    }
+    const chunks = async function* () {
+      try {
+        yield* body;
+      } catch (error) {
+        bodyFailure = error;
+        throw error;
+      }
+    };
+    // The request reports the error.
+    pipeline(Readable.from(chunks()), sent).catch(() => {});
+  });
+}
+
+function unreachable(url: URL, reason: string): OperatorError {
+  return new OperatorError(`The admin API at ${url.origin} cannot be reached: ${reason}.`);
+}
+
+function explained(url: URL, error: NodeJS.ErrnoException): Error {
+  const { code = '', message } = error;
+  return error instanceof OperatorError ? error : unreachable(url, REASONS[code] ?? (code || message));
+}
+
+const UNTRUSTED =
+  'its TLS certificate is not trusted. Set NODE_EXTRA_CA_CERTS to the file of its certificate authority';
+const NO_TLS = 'it does not use TLS at this port. Use the port with TLS';
+
+/** Reasons that need more than their code. */
+const REASONS: Partial<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'its TLS certificate has expired. Renew it',
+  CERT_NOT_YET_VALID: 'its TLS certificate is not valid yet. Check the clock of this machine',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its TLS certificate is for another host name. Use the name in the certificate',
+  EPROTO: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+};
