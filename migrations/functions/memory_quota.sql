@@ -18,22 +18,31 @@ BEGIN
 END
 $$;
 
+-- The quota that so many more files, directories, and bytes of a tenant would exceed, or null, as memory_exceeded_quota has it. p_max_files and
+-- p_max_bytes hold for tenants without limits of their own.
+CREATE OR REPLACE FUNCTION memory_exceeded(
+  p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
+) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  tenant record;
+BEGIN
+  SELECT t.file_count, COALESCE(t.max_files, p_max_files) AS max_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes) AS max_bytes
+  INTO tenant FROM tenants AS t WHERE t.id = p_tenant;
+  RETURN COALESCE(
+    memory_exceeded_quota(tenant.file_count, tenant.max_files, p_files, tenant.byte_count, tenant.max_bytes, p_bytes),
+    memory_exceeded_directories(p_tenant, p_directories, tenant.max_files)
+  );
+END
+$$;
+
 -- Counts files and bytes as used by a tenant that the caller has locked, unless they or so many more directories exceed a quota, which
 -- it then returns.
--- p_max_files and p_max_bytes hold for tenants without limits of their own.
 CREATE OR REPLACE FUNCTION memory_reserve(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  tenant record;
-  exceeded jsonb;
+  exceeded CONSTANT jsonb := memory_exceeded(p_tenant, p_files, p_directories, p_bytes, p_max_files, p_max_bytes);
 BEGIN
-  SELECT t.file_count, COALESCE(t.max_files, p_max_files) AS max_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes) AS max_bytes
-  INTO tenant FROM tenants AS t WHERE t.id = p_tenant;
-  exceeded := COALESCE(
-    memory_exceeded_quota(tenant.file_count, tenant.max_files, p_files, tenant.byte_count, tenant.max_bytes, p_bytes),
-    memory_exceeded_directories(p_tenant, p_directories, tenant.max_files)
-  );
   IF exceeded IS NULL THEN
     UPDATE tenants AS t SET file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes WHERE t.id = p_tenant;
   END IF;

@@ -1,11 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { findExceededQuota } from '../history/change.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { findTenantQuery, lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
+import { lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded, requireTenant } from '../tenants/tenants.ts';
 import { closeLocked, deleteMemory } from './close.ts';
@@ -18,39 +19,21 @@ import { blockingFiles, type MergePlan, type PlannedChange, planMerge, planRepla
 import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
 import { MergeSecrets } from './secrets.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
-import { hasProposed, readProposers, writeMerge } from './write.ts';
+import { hasProposed, newSize, readProposers, writeMerge } from './write.ts';
 
-/* The limits that a merge obeys. */
-
-const countDirectoriesQuery = defineQuery<{ tenant: string }, { count: number }>(
-  'count_directories',
-  `SELECT count(*)::float8 AS count FROM entries WHERE tenant_id = $tenant AND dir_path > '/memories'`,
-);
-
-export interface MemoryUse {
-  row: TenantRow;
-  directories: number;
-}
-
-export async function readUse(query: QueryExecutor, tenant: string): Promise<MemoryUse> {
-  const [row] = (await query(findTenantQuery, { tenant })).rows;
-  if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
-  const [counted] = (await query(countDirectoriesQuery, { tenant })).rows;
-  return { row, directories: counted?.count ?? 0 };
-}
-
-/** @throws ServiceError when a memory has grown and exceeds a quota; a merge that does not grow it always fits. */
-export function checkQuotas(before: MemoryUse, after: MemoryUse, config: Config): void {
-  const { maxFiles, maxBytes } = effectiveSettings(after.row, config);
-  const uses = [
-    { of: 'files', used: before.row.files, now: after.row.files, limit: maxFiles },
-    { of: 'bytes', used: before.row.bytes, now: after.row.bytes, limit: maxBytes },
-    { of: 'directories', used: before.directories, now: after.directories, limit: maxFiles },
-  ] as const;
-  for (const { of, used, now, limit } of uses) {
-    if (limit === 0 || now <= limit || now <= used) continue;
-    throw quotaExceeded(after.row.id, { kind: 'over_quota', of, used, limit, needed: now - used }, 'merge');
-  }
+/** @throws ServiceError when the result would exceed a quota; a merge that does not grow the memory always fits. */
+async function checkQuotas(
+  query: QueryExecutor,
+  row: TenantRow,
+  plan: MergePlan,
+  config: Config,
+): Promise<void> {
+  const sizes = plan.changes.map((change) => ({
+    from: change.file.original,
+    to: change.outcome && { sizeBytes: newSize(change) },
+  }));
+  const exceeded = await findExceededQuota(query, row.id, plan, sizes, effectiveSettings(row, config));
+  if (exceeded !== null) throw quotaExceeded(row.id, exceeded, 'merge');
 }
 
 /** @throws ServiceError when a file would exceed the memory's maximum file size. */
@@ -61,11 +44,10 @@ export async function checkFileSizes(
 ): Promise<void> {
   const { maxFileBytes } = effectiveSettings(row, config);
   if (maxFileBytes === 0) return;
-  for await (const { file, outcome } of timeSliced(changes)) {
-    if (outcome === null || outcome.content === 'keep') continue;
-    const size =
-      outcome.content === 'draft' ? file.draft?.sizeBytes : Buffer.byteLength(outcome.content.text);
-    if ((size ?? 0) > maxFileBytes) throw new ServiceError('file_too_large', outcome.path, maxFileBytes);
+  for await (const change of timeSliced(changes)) {
+    const { outcome } = change;
+    if (outcome === null || outcome.content === 'keep' || newSize(change) <= maxFileBytes) continue;
+    throw new ServiceError('file_too_large', outcome.path, maxFileBytes);
   }
 }
 
@@ -220,8 +202,8 @@ async function finish(
     await query(lockTenantQuery, { tenant: id });
     await refuseArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
-    const before = await readUse(query, tenant);
-    const { historyDays, maxHistoryBytes, secrets: secretsMode } = effectiveSettings(before.row, config);
+    const row = await requireTenant({ query }, tenant);
+    const { historyDays, maxHistoryBytes, secrets: secretsMode } = effectiveSettings(row, config);
     const plan = await secrets.apply(query, secretsMode, await planIn(query));
     const proposers = await readProposers(query, id, plan.changes);
     const proposerOf = ({ file }: PlannedChange) =>
@@ -231,17 +213,17 @@ async function finish(
       throw new ServiceError('own_draft');
     let mergedAt: string | null = null;
     if (plan.changes.length + plan.made.length + plan.removed.length > 0) {
-      await checkFileSizes(plan.changes, before.row, config);
+      await checkFileSizes(plan.changes, row, config);
+      await checkQuotas(query, row, plan, config);
       mergedAt = await writeMerge(query, {
         ...ids,
         plan,
+        historyDays,
         maxHistoryBytes,
         proposerOf,
         approvedBy: approver,
         requestId,
-        keepsHistory: historyDays > 0,
       });
-      checkQuotas(before, await readUse(query, tenant), config);
     }
     await closeLocked(query, ids, { state, by: approver, mergedAt });
     return { plan, mergedAt };

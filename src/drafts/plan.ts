@@ -139,15 +139,11 @@ async function planOutcomes(
   outcomeOf: (file: ThreeWay) => Outcome,
   directories: DirectoryTargets,
 ) {
-  const byTarget = new Map<string, PlannedChange>();
-  const targets: Target[] = [];
+  const targets: (Target & { change: PlannedChange })[] = [];
   for await (const file of timeSliced(files)) {
     const outcome = outcomeOf(file);
     if (isAsIs(file, outcome)) continue;
-    byTarget.set(file.id, { file, outcome });
-    const now = file.original === null ? null : { ...file.original, sha256: '' };
-    const past = outcome === null ? null : { path: outcome.path, versionId: '', sha256: '' };
-    targets.push({ memoryId: file.id, now, past });
+    targets.push({ memoryId: file.id, from: file.original, to: outcome, change: { file, outcome } });
   }
   const kinds = new Map<MemoryPath, 'file' | 'dir'>();
   for await (const path of timeSliced(sides.original.directories)) kinds.set(path, 'dir');
@@ -156,12 +152,11 @@ async function planOutcomes(
   // The original may have a file there by now.
   const unwanted = new Set([...directories.unwanted].filter((path) => kinds.get(path) === 'dir'));
   const plan = await planTree(targets, { ...directories, unwanted, kinds });
-  const changeFor = ({ memoryId }: Target) => byTarget.get(memoryId);
   return {
-    changes: plan.targets.flatMap((target) => changeFor(target) ?? []),
+    changes: plan.targets.map(({ change }) => change),
     made: plan.made,
     removed: plan.removed,
-    blocked: plan.blockedTargets.flatMap(({ target }) => changeFor(target)?.file ?? []),
+    blocked: plan.blockedTargets.map(({ target }) => target.change.file),
   };
 }
 

@@ -1,62 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
-import { ServiceError } from '../errors/errors.ts';
+import { type ChangedFile, type WrittenFile, writeChange } from '../history/change.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type Actor, storedOrigin } from '../memory/origin.ts';
-import { beginChangeQuery } from '../tenants/queries.ts';
 import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
-/* Applies a planned merge: migrations/functions/memory_merge.sql. */
-
-const clearQuery = defineQuery<
-  {
-    tenant: string;
-    at: string;
-    keepsHistory: boolean;
-    change: string;
-    edited: string[];
-    moved: string[];
-    leaving: string[];
-    deleted: string[];
-    deletedBy: number[];
-    removed: string[];
-    made: string[];
-    origins: string[];
-  },
-  { done: string }
->(
-  'merge_clear',
-  `
-SELECT memory_merge_clear(
-  $tenant, $at::text::timestamptz, $keepsHistory::boolean, $change::text::uuid, $edited::text[]::uuid[], $moved::text[]::uuid[], $leaving::text[]::uuid[],
-  $deleted::text[], $deletedBy::integer[], $removed::text[], $made::text[], $origins::text[]::jsonb[]
-) AS done
-`,
-);
-
-const writeQuery = defineQuery<
-  {
-    tenant: string;
-    at: string;
-    change: string;
-    memoryIds: string[];
-    paths: string[];
-    contents: (string | null)[];
-    originOf: number[];
-    origins: string[];
-    maxHistoryBytes: number | null;
-  },
-  { done: string }
->(
-  'merge_write',
-  `
-SELECT memory_merge_write(
-  $tenant, $at::text::timestamptz, $change::text::uuid, $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $originOf::integer[], $origins::text[]::jsonb[], $maxHistoryBytes::bigint
-) AS done
-`,
-);
+/* Writes a planned merge, as the changes of the actors who proposed them. */
 
 type Proposer = { memoryId: string; actor: Actor | null };
 
@@ -136,115 +86,54 @@ export async function readProposers(
 
 export interface MergeWrite extends DraftIds {
   plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
-  keepsHistory: boolean;
+  historyDays: number;
   maxHistoryBytes: number;
-  /** Who proposed a change. */
+  /** Returns the actor who proposed a change. */
   proposerOf: (change: PlannedChange) => Actor;
   approvedBy: Actor;
   requestId: string | undefined;
 }
 
-/**
- * Applies the changes of a plan, all with the same time, in a transaction that has locked the tenant and the draft.
- *
- * @returns that time
- */
+/** Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time that they all get. */
 export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
-  const { tenant, draft, plan, keepsHistory, maxHistoryBytes, approvedBy, requestId } = given;
-  const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
-  if (!at) throw new ServiceError('no_such_tenant', tenant);
-  const change = randomUUID();
-  const origins = new Origins((actor) => storedOrigin({ actor, requestId, draft, approvedBy }));
-  const originOf = (planned: PlannedChange) => origins.indexOf(given.proposerOf(planned));
-  const deleted: { path: string; by: number }[] = [];
-  const [edited, moved, leaving]: [string[], string[], string[]] = [[], [], []];
-  for await (const planned of timeSliced(plan.changes)) {
+  const { tenant, draft, plan, proposerOf, approvedBy, requestId } = given;
+  const changedFile = (planned: PlannedChange): ChangedFile => {
     const { file, outcome } = planned;
-    if (file.original === null) continue;
-    const { memoryId, path } = file.original;
-    if (outcome === null) {
-      deleted.push({ path, by: originOf(planned) });
-      continue;
-    }
-    (outcome.content === 'keep' ? moved : edited).push(memoryId);
-    if (outcome.path !== path) leaving.push(memoryId);
-  }
-  const { made, removed } = plan;
-  await query(clearQuery, {
-    tenant,
-    at,
-    keepsHistory,
-    change,
-    edited,
-    moved,
-    leaving,
-    made,
-    removed,
-    deleted: deleted.map(({ path }) => path),
-    deletedBy: deleted.map(({ by }) => by),
-    origins: origins.stored,
-  });
-  const write = async (changes: PlannedChange[], contents: ReadonlyMap<string, string>) => {
-    await query(writeQuery, {
-      tenant,
-      at,
-      change,
-      memoryIds: changes.map(({ file }) => file.id),
-      paths: changes.map(({ outcome }) => outcome?.path ?? ''),
-      contents: changes.map((planned) => contentOf(planned, contents)),
-      originOf: changes.map(originOf),
-      origins: origins.stored,
-      maxHistoryBytes: null,
-    });
+    return {
+      memoryId: file.id,
+      from: file.original?.path ?? null,
+      to: outcome?.path ?? null,
+      isEdited: outcome !== null && outcome.content !== 'keep',
+      origin: storedOrigin({ actor: proposerOf(planned), requestId, draft, approvedBy }),
+    };
   };
-  const stays = plan.changes.filter(({ outcome }) => outcome !== null);
-  for await (const batch of draftContents(query, draft, stays, weightOf)) {
-    await write(batch.changes, batch.contents);
-  }
-  // Counts nothing more, and prunes what the history has too much.
-  await query(writeQuery, {
-    tenant,
-    at,
-    change,
-    memoryIds: [],
-    paths: [],
-    contents: [],
-    originOf: [],
-    origins: [],
-    maxHistoryBytes,
-  });
-  return at;
+  const files: ChangedFile[] = [];
+  for await (const planned of timeSliced(plan.changes)) files.push(changedFile(planned));
+  const written = async function* (): AsyncGenerator<WrittenFile[]> {
+    const kept = plan.changes.filter(({ outcome }) => outcome !== null);
+    const weightOf = (planned: PlannedChange) => (planned.outcome?.content === 'keep' ? 0 : newSize(planned));
+    for await (const { changes, contents } of draftContents(query, draft, kept, weightOf))
+      yield changes.flatMap((planned) => {
+        const file = changedFile(planned);
+        const { to } = file;
+        return to === null ? [] : [{ ...file, to, text: newText(planned, contents), version: null }];
+      });
+  };
+  return writeChange(query, tenant, { ...plan, files }, written(), given);
 }
 
-function weightOf({ file, outcome }: PlannedChange): number {
-  if (outcome === null || outcome.content === 'keep') return 0;
-  return outcome.content === 'draft' ? (file.draft?.sizeBytes ?? 0) : outcome.content.text.length;
+/** The size of a file after a merge, in bytes. */
+export function newSize({ file, outcome }: PlannedChange): number {
+  if (outcome === null) return 0;
+  if (outcome.content === 'keep') return file.original?.sizeBytes ?? 0;
+  return outcome.content === 'draft' ? (file.draft?.sizeBytes ?? 0) : Buffer.byteLength(outcome.content.text);
 }
 
-function contentOf({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
+/** The text that a file gets; null when it keeps its own. */
+function newText({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
   if (outcome === null || outcome.content === 'keep') return null;
   if (outcome.content !== 'draft') return outcome.content.text;
   const content = contents.get(file.draft?.versionId ?? '');
   if (content === undefined) throw new Error('A file of a draft that is locked has no content.');
   return content;
-}
-
-/** The different origins of a merge, numbered from 1: a change has as many as it has proposers. */
-class Origins {
-  readonly stored: string[] = [];
-  readonly #storedOf: (actor: Actor) => string;
-  readonly #numbers = new Map<string, number>();
-
-  constructor(storedOf: (actor: Actor) => string) {
-    this.#storedOf = storedOf;
-  }
-
-  indexOf(actor: Actor): number {
-    const stored = this.#storedOf(actor);
-    const known = this.#numbers.get(stored);
-    if (known !== undefined) return known;
-    this.stored.push(stored);
-    this.#numbers.set(stored, this.stored.length);
-    return this.stored.length;
-  }
 }

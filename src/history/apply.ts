@@ -1,18 +1,19 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
-import type { OverQuota, TenantDefaults } from '../memory/store.ts';
+import type { TenantDefaults } from '../memory/store.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
+import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } from './change.ts';
 import { type Changes, changesOf, type PlannedChanges } from './log.ts';
-import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
+import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './plan.ts';
 
-/* How `restore` and `revert` change a memory, once it is known what they make of each file. */
+/* Plans and makes the changes of `restore` and `revert`, once it is known what becomes of each file. */
 
 /** A time as times are written here, and `from`: when the tenant was created, if that is later. */
 const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
@@ -21,12 +22,6 @@ const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: str
 SELECT ${time('$time::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from"
 FROM tenants WHERE id = $tenant
 `,
-);
-
-/** When a tenant last changed. */
-const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
-  'last_change',
-  `SELECT ${time('last_change_at')} AS at FROM tenants WHERE id = $tenant`,
 );
 
 /** What is at some paths and, of the directories `parents`, directly below them. */
@@ -43,43 +38,6 @@ UNION
 SELECT e.path, e.kind FROM unnest($parents::text[]) AS p (path), LATERAL (
   SELECT path, kind FROM entries WHERE tenant_id = $tenant AND parent_path = p.path OFFSET 0
 ) AS e
-`,
-);
-
-/** The files of a planned change whose sizes count, and the limits. */
-type Sized = {
-  tenant: string;
-  deleted: string[];
-  removed: string[];
-  made: string[];
-  from: string[];
-  sources: (string | null)[];
-  added: string[];
-  addedSources: string[];
-} & TenantDefaults;
-
-/** Makes a planned change: migrations/functions/memory_restore.sql. */
-const restoreQuery = defineQuery<
-  Sized & { to: string[]; memoryIds: string[]; change: string; origin: string },
-  { data: Omit<OverQuota, 'kind'> | null }
->(
-  'restore',
-  `
-SELECT data FROM memory_restore(
-  $tenant, $deleted::text[], $removed::text[], $made::text[], $from::text[], $to::text[], $sources::text[]::uuid[],
-  $memoryIds::text[]::uuid[], $added::text[], $addedSources::text[]::uuid[], $change::text::uuid, $origin::text::jsonb,
-  $maxFiles::bigint, $maxBytes::bigint, $historyDays::bigint, $maxHistoryBytes::bigint
-)
-`,
-);
-
-/** The quota that a planned change would exceed, or null. */
-const restoreExcessQuery = defineQuery<Sized, { data: Omit<OverQuota, 'kind'> | null }>(
-  'restore_excess',
-  `
-SELECT memory_restore_excess(
-  $tenant, $deleted::text[], $removed::text[], $made::text[], $from::text[], $sources::text[]::uuid[], $added::text[], $addedSources::text[]::uuid[], $maxFiles::bigint, $maxBytes::bigint
-) AS data
 `,
 );
 
@@ -125,18 +83,18 @@ export async function readTimes(query: QueryExecutor, tenant: string, at: string
 }
 
 /** Whether the file is not already as it is to be. */
-export function isChange({ now, past }: Target): boolean {
-  return now === null || past === null ? now !== past : now.path !== past.path || now.sha256 !== past.sha256;
+export function isChange({ from, to }: RestoreTarget): boolean {
+  return from === null || to === null ? from !== to : from.path !== to.path || from.sha256 !== to.sha256;
 }
 
 /** Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first one gets it. */
 export async function planChange(
   query: QueryExecutor,
   tenant: string,
-  targets: readonly Target[],
+  targets: readonly RestoreTarget[],
   directories: DirectoryTargets,
-): Promise<Plan> {
-  const comes = targets.flatMap(({ now, past }) => (past && past.path !== now?.path ? [past.path] : []));
+): Promise<Plan<RestoreTarget>> {
+  const comes = targets.flatMap(({ from, to }) => (to && to.path !== from?.path ? [to.path] : []));
   const paths = new Set<MemoryPath>();
   for await (const path of timeSliced([...comes, ...directories.wanted, ...directories.unwanted])) {
     for (const each of [path, ...ancestorsOf(path)]) paths.add(each);
@@ -157,43 +115,28 @@ export async function planChange(
 export async function apply(
   query: QueryExecutor,
   tenant: string,
-  { targets, made, removed }: Plan,
+  { targets, made, removed }: Plan<RestoreTarget>,
   options: ChangeOptions,
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
   const { origin, defaults, dryRun } = options;
-  const files = await changesOf(targets);
-  const planned = { files, directoriesMade: made, directoriesRemoved: removed };
+  const planned = { files: await changesOf(targets), directoriesMade: made, directoriesRemoved: removed };
   const plan = await checkedPlan(planned, options);
-  const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
-  const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
-  if (targets.length + made.length + removed.length > 0) {
-    const changes = {
-      tenant,
-      removed,
-      made,
-      deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
-      from: live.map(({ now }) => now.path),
-      sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
-      added: added.map(({ past }) => past.path),
-      addedSources: added.map(({ past }) => past.versionId),
-      ...defaults,
-    };
-    const exceeded = dryRun
-      ? (await query(restoreExcessQuery, changes)).rows[0]?.data
-      : (
-          await query(restoreQuery, {
-            ...changes,
-            to: live.map(({ past }) => past.path),
-            memoryIds: added.map(({ memoryId }) => memoryId),
-            change: randomUUID(),
-            origin: storedOrigin(origin),
-          })
-        ).rows[0]?.data;
-    if (exceeded) throw quotaExceeded(tenant, { kind: 'over_quota', ...exceeded }, verb);
+  if (targets.length + made.length + removed.length === 0) return { ...planned, plan, changedAt: null };
+  const exceeded = await findExceededQuota(query, tenant, { made, removed }, targets, defaults);
+  if (exceeded !== null) throw quotaExceeded(tenant, exceeded, verb);
+  if (dryRun) return { ...planned, plan, changedAt: null };
+  const files: ChangedFile[] = [];
+  const written: WrittenFile[] = [];
+  const by = storedOrigin(origin);
+  for await (const { memoryId, from, to } of timeSliced(targets)) {
+    const isEdited = from?.sha256 !== to?.sha256;
+    const file = { memoryId, from: from?.path ?? null, to: to?.path ?? null, isEdited, origin: by };
+    files.push(file);
+    if (to !== null)
+      written.push({ ...file, to: to.path, text: null, version: isEdited ? to.versionId : null });
   }
-  const isMade = !dryRun && targets.length + made.length + removed.length > 0;
-  const changedAt = isMade ? ((await query(lastChangeQuery, { tenant })).rows[0]?.at ?? null) : null;
+  const changedAt = await writeChange(query, tenant, { made, removed, files }, [written], defaults);
   return { ...planned, plan, changedAt };
 }
 

@@ -4,7 +4,7 @@ import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { History, VersionFilter } from './history.ts';
-import type { Target } from './plan.ts';
+import type { RestoreTarget } from './plan.ts';
 import type { Operation, Version } from './version.ts';
 
 /** What `restore` and `revert` make of one file. */
@@ -35,7 +35,7 @@ export interface Changes extends PlannedChanges {
 }
 
 /** What becomes of files, in the order of their paths. */
-export async function changesOf(targets: readonly Target[]): Promise<FileChange[]> {
+export async function changesOf(targets: readonly RestoreTarget[]): Promise<FileChange[]> {
   const changes: FileChange[] = [];
   for await (const target of timeSliced(targets)) changes.push(...changeOf(target));
   return timeSlicedSort(changes, byPath);
@@ -45,15 +45,15 @@ export async function changesOf(targets: readonly Target[]): Promise<FileChange[
 const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 
-function changeOf({ memoryId, now, past }: Target): FileChange[] {
-  const versions = { oldVersion: now?.versionId ?? null, version: past?.versionId ?? null };
-  if (past === null)
-    return now === null ? [] : [{ change: 'deleted', memoryId, path: now.path, ...versions }];
-  const { path } = past;
-  if (now === null) return [{ change: 'added', memoryId, path, ...versions }];
-  if (now.path === path) return [{ change: 'modified', memoryId, path, ...versions }];
-  const contentChanged = now.sha256 !== past.sha256;
-  return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged, ...versions }];
+function changeOf({ memoryId, from, to }: RestoreTarget): FileChange[] {
+  const versions = { oldVersion: from?.versionId ?? null, version: to?.versionId ?? null };
+  if (to === null)
+    return from === null ? [] : [{ change: 'deleted', memoryId, path: from.path, ...versions }];
+  const { path } = to;
+  if (from === null) return [{ change: 'added', memoryId, path, ...versions }];
+  if (from.path === path) return [{ change: 'modified', memoryId, path, ...versions }];
+  const contentChanged = from.sha256 !== to.sha256;
+  return [{ change: 'renamed', memoryId, from: from.path, path, contentChanged, ...versions }];
 }
 
 /** What became of a file, in a word or three. */

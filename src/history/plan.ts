@@ -1,22 +1,26 @@
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
 
-/** Where a file is, and what it contains. */
+/** A planned change of a file; null where the file is not there. */
+export interface Target<File extends { path: MemoryPath } = { path: MemoryPath }> {
+  memoryId: string;
+  from: File | null;
+  to: File | null;
+}
+
+/** A version of a file with a content. */
 export interface PlannedFile {
   path: MemoryPath;
-  /** A version with the content, and its SHA-256. */
   versionId: string;
+  /** In hexadecimal. */
   sha256: string;
+  sizeBytes: number;
 }
 
-/** What is to become of a file: what it is `now`, and what it was in the `past`; null: it is not there. */
-export interface Target {
-  memoryId: string;
-  now: PlannedFile | null;
-  past: PlannedFile | null;
-}
+/** A file that becomes like one of its versions, or a copy of a version. */
+export type RestoreTarget = Target<PlannedFile>;
 
-/** What is to become of directories. */
+/** Planned changes of directories. */
 export interface DirectoryTargets {
   /** Directories that are to be there. */
   wanted: ReadonlySet<MemoryPath>;
@@ -29,14 +33,14 @@ export interface Surroundings extends DirectoryTargets {
   kinds: ReadonlyMap<MemoryPath, 'file' | 'dir'>;
 }
 
-export interface Plan {
-  /** What can be done. */
-  targets: Target[];
+export interface Plan<T extends Target> {
+  /** Changes that can be made together. */
+  targets: T[];
   /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
   /** What cannot, because of what is at the path `blockedBy`, or would be. */
-  blockedTargets: { target: Target; blockedBy: MemoryPath }[];
+  blockedTargets: { target: T; blockedBy: MemoryPath }[];
   blockedDirectories: { path: MemoryPath; blockedBy: MemoryPath }[];
 }
 
@@ -44,16 +48,19 @@ export interface Plan {
  * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want the same path, the
  * first one gets it. One that cannot be made stays in the way of others, so these are left out too.
  */
-export async function planTree(targets: readonly Target[], surroundings: Surroundings): Promise<Plan> {
+export async function planTree<T extends Target>(
+  targets: readonly T[],
+  surroundings: Surroundings,
+): Promise<Plan<T>> {
   const tree = new PlannedTree(surroundings);
   for await (const path of timeSliced(surroundings.kinds.keys())) tree.add(path);
   for await (const target of timeSliced(targets)) tree.vacate(target);
-  for await (const target of timeSliced(targets))
-    if (target.past !== null) tree.claim({ ...target, past: target.past });
+  for await (const { memoryId, from, to } of timeSliced(targets))
+    if (to !== null) tree.claim({ memoryId, from, to });
   return tree.plan(targets);
 }
 
-type Claim = Target & { past: PlannedFile };
+type Claim = Target & { to: { path: MemoryPath } };
 
 class PlannedTree {
   readonly #around: Surroundings;
@@ -79,13 +86,13 @@ class PlannedTree {
     else siblings.push(path);
   }
 
-  vacate({ now, past }: Target): void {
-    if (now !== null && now.path !== past?.path) this.#vacated.add(now.path);
+  vacate({ from, to }: Target): void {
+    if (from !== null && from.path !== to?.path) this.#vacated.add(from.path);
   }
 
   claim(claim: Claim): void {
-    const { path } = claim.past;
-    if (claim.now?.path === path) return;
+    const { path } = claim.to;
+    if (claim.from?.path === path) return;
     const obstacle = this.#obstacleTo(path);
     if (obstacle !== undefined) {
       this.#block(claim, obstacle);
@@ -133,9 +140,9 @@ class PlannedTree {
       const [claim, obstacle] = next;
       if (this.#blocked.has(claim.memoryId)) continue;
       this.#blocked.set(claim.memoryId, obstacle);
-      if (this.#claims.get(claim.past.path) === claim) this.#claims.delete(claim.past.path);
-      for (const directory of ancestorsOf(claim.past.path)) this.#claimsBelow.get(directory)?.delete(claim);
-      const stays = claim.now?.path;
+      if (this.#claims.get(claim.to.path) === claim) this.#claims.delete(claim.to.path);
+      for (const directory of ancestorsOf(claim.to.path)) this.#claimsBelow.get(directory)?.delete(claim);
+      const stays = claim.from?.path;
       if (stays === undefined) continue;
       this.#vacated.delete(stays);
       for (const below of this.#claimsBelow.get(stays) ?? []) pending.push([below, stays]);
@@ -146,11 +153,11 @@ class PlannedTree {
     }
   }
 
-  async plan(targets: readonly Target[]): Promise<Plan> {
+  async plan<T extends Target>(targets: readonly T[]): Promise<Plan<T>> {
     const needed = new Set<MemoryPath>();
     for await (const path of timeSliced(this.#claims.keys()))
       for (const above of ancestorsOf(path)) needed.add(above);
-    const blockedDirectories: Plan['blockedDirectories'] = [];
+    const blockedDirectories: Plan<T>['blockedDirectories'] = [];
     for await (const path of timeSliced(this.#around.wanted)) {
       const blockedBy = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
       if (blockedBy !== undefined) blockedDirectories.push({ path, blockedBy });

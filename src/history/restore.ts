@@ -8,7 +8,7 @@ import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTime
 import { History } from './history.ts';
 import type { Changes } from './log.ts';
 import { checkComplete, historyIncomplete } from './past.ts';
-import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';
+import type { DirectoryTargets, PlannedFile, RestoreTarget } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';
 
 /*
@@ -26,15 +26,16 @@ interface VersionState {
   path: MemoryPath | null;
   /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
   sha256: string | null;
+  sizeBytes: number | null;
   createdAt: string;
 }
 
 const HEAD = `
   e.memory_id AS "memoryId", e.version AS "versionId", e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
-  ${time('e.changed_at')} AS "createdAt"`;
+  e.size_bytes AS "sizeBytes", ${time('e.changed_at')} AS "createdAt"`;
 const PAST = `
   v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
-  ${time('v.created_at')} AS "createdAt"`;
+  v.size_bytes AS "sizeBytes", ${time('v.created_at')} AS "createdAt"`;
 
 /** The live files at a path and below it. */
 const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
@@ -142,19 +143,20 @@ export function restoreVersion(
   return changeTenant(database, tenant, options, async (query) => {
     const version = await new History({ query }).existingVersion(tenant, given);
     if (version.redactedAt !== null) throw new ServiceError('version_redacted', version.id);
-    if (version.contentSha256 === null) {
+    if (version.contentSha256 === null || version.contentSizeBytes === null) {
       throw new ServiceError('version_is_deletion', version.id);
     }
     const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [version.memoryId] })).rows;
-    const past = {
+    const to = {
       path: path ?? (version.path as MemoryPath),
       versionId: version.id,
       sha256: version.contentSha256,
+      sizeBytes: version.contentSizeBytes,
     };
     const isCopy = path !== undefined && head !== undefined && head.path !== path;
     const target = isCopy
-      ? { memoryId: randomUUID(), now: null, past }
-      : { memoryId: version.memoryId, now: head === undefined ? null : fileOf(head), past };
+      ? { memoryId: randomUUID(), from: null, to }
+      : { memoryId: version.memoryId, from: head === undefined ? null : fileOf(head), to };
     return restore(query, tenant, [target], NO_DIRECTORIES, options, version.id);
   });
 }
@@ -163,7 +165,7 @@ export function restoreVersion(
 async function restore(
   query: QueryExecutor,
   tenant: string,
-  targets: readonly Target[],
+  targets: readonly RestoreTarget[],
   directories: DirectoryTargets,
   options: ChangeOptions,
   version: string | null,
@@ -171,8 +173,7 @@ async function restore(
   const plan = await planChange(query, tenant, targets.filter(isChange), directories);
   const [file] = plan.blockedTargets;
   const [directory] = plan.blockedDirectories;
-  const blocked =
-    file === undefined ? directory : { path: file.target.past?.path, blockedBy: file.blockedBy };
+  const blocked = file === undefined ? directory : { path: file.target.to?.path, blockedBy: file.blockedBy };
   if (blocked !== undefined) {
     const { path = blocked.blockedBy, blockedBy } = blocked;
     throw new ServiceError('cannot_restore', tenant, version, path, blockedBy);
@@ -186,7 +187,7 @@ async function filesAt(
   tenant: string,
   path: MemoryPath,
   at: string,
-): Promise<Target[]> {
+): Promise<RestoreTarget[]> {
   const now = new Map<string, PlannedFile>();
   const past = new Map<string, PlannedFile>();
   for await (const head of timeSliced((await query(listHeadsQuery, { tenant, path })).rows)) {
@@ -213,13 +214,14 @@ async function filesAt(
   if (!wasThere || memoryIds.size > past.size) await checkComplete(query, tenant, at);
   return [...memoryIds].map((memoryId) => ({
     memoryId,
-    now: now.get(memoryId) ?? null,
-    past: past.get(memoryId) ?? null,
+    from: now.get(memoryId) ?? null,
+    to: past.get(memoryId) ?? null,
   }));
 }
 
 /** @throws ServiceError when the version is redacted. */
-function fileOf({ versionId, path, sha256 }: VersionState): PlannedFile {
-  if (path === null || sha256 === null) throw new ServiceError('version_redacted', versionId);
-  return { path, versionId, sha256 };
+function fileOf({ versionId, path, sha256, sizeBytes }: VersionState): PlannedFile {
+  if (path === null || sha256 === null || sizeBytes === null)
+    throw new ServiceError('version_redacted', versionId);
+  return { path, versionId, sha256, sizeBytes };
 }

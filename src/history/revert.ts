@@ -7,7 +7,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
 import type { Changes } from './log.ts';
 import { checkComplete, NOW } from './past.ts';
-import type { PlannedFile, Target } from './plan.ts';
+import type { PlannedFile, RestoreTarget } from './plan.ts';
 import { shownTime } from './time-text.ts';
 import { FIRST_ID, isBy, type Operation } from './version.ts';
 
@@ -68,6 +68,7 @@ export interface TouchedVersion {
   path: MemoryPath | null;
   /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
   sha256: string | null;
+  sizeBytes: number | null;
 }
 
 /** A file that an actor changed since a time. */
@@ -87,10 +88,11 @@ export interface TouchedFile {
 }
 
 const STATE = (version: string, more = '') => `CASE WHEN ${version}.id IS NOT NULL THEN jsonb_build_object(
-    'versionId', ${version}.id, 'operation', ${version}.operation, 'path', ${version}.path, 'sha256', encode(${version}.content_sha256, 'hex')${more}
+    'versionId', ${version}.id, 'operation', ${version}.operation, 'path', ${version}.path, 'sha256', encode(${version}.content_sha256, 'hex'),
+    'sizeBytes', ${version}.size_bytes${more}
   ) END`;
 const VERSION =
-  'SELECT id, operation, path, content_sha256, origin, created_at FROM versions WHERE tenant_id = $tenant';
+  'SELECT id, operation, path, content_sha256, size_bytes, origin, created_at FROM versions WHERE tenant_id = $tenant';
 
 /** Files that an actor changed, given by their ids, and those of the versions `first` and `other` of each. */
 const readTouchedQuery = defineQuery<
@@ -109,7 +111,7 @@ SELECT f.memory_id AS "memoryId", COALESCE(head.path, named.path) AS path, ${STA
   END`)} AS "startedAt"
 FROM unnest($memoryIds::text[]::uuid[], $firsts::text[]::uuid[], $others::text[]::uuid[]) AS f (memory_id, first, other)
 LEFT JOIN LATERAL (
-  SELECT version AS id, operation, path, memory_sha256(content) AS content_sha256, origin, changed_at AS created_at
+  SELECT version AS id, operation, path, memory_sha256(content) AS content_sha256, size_bytes, origin, changed_at AS created_at
   FROM entries WHERE tenant_id = $tenant AND memory_id = f.memory_id OFFSET 0
 ) AS head ON true
 LEFT JOIN LATERAL (${VERSION} AND id = f.first OFFSET 0) AS first ON true
@@ -225,7 +227,7 @@ export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
 );
 
 /** `startedAt`: the time of the first change to undo. */
-export type Undo = Target & { startedAt: string };
+export type Undo = RestoreTarget & { startedAt: string };
 
 /**
  * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are a conflict, unless
@@ -233,9 +235,9 @@ export type Undo = Target & { startedAt: string };
  */
 export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
   const { memoryId, head, other, startedAt } = touched;
-  const now = head === null ? null : changedFile(head);
+  const from = head === null ? null : changedFile(head);
   const file = { memoryId, path: touched.path };
-  if (other !== null && isSame(pastFileBefore(touched), now)) return {};
+  if (other !== null && isSame(pastFileBefore(touched), from)) return {};
 
   const conflict: Conflict | undefined =
     other === null
@@ -247,9 +249,9 @@ export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Un
           changedAt: other.createdAt,
         };
   if (startedAt === null) return conflict === undefined ? {} : { conflict };
-  const past = other === null ? pastFileBefore(touched) : pastFileOf(other);
-  if (typeof past === 'string') return { conflict: { ...file, reason: past } };
-  const undo = { memoryId, now, past, startedAt };
+  const to = other === null ? pastFileBefore(touched) : pastFileOf(other);
+  if (typeof to === 'string') return { conflict: { ...file, reason: to } };
+  const undo = { memoryId, from, to, startedAt };
   return conflict === undefined ? { undo } : { conflict, undo };
 }
 
@@ -263,8 +265,9 @@ function pastFileOf(version: TouchedVersion): PlannedFile | null | 'redacted' {
   return version.operation === 'deleted' ? null : (changedFile(version) ?? 'redacted');
 }
 
-function changedFile({ path, versionId, sha256 }: TouchedVersion): PlannedFile | null {
-  return path === null || sha256 === null ? null : { path, versionId, sha256 };
+function changedFile({ path, versionId, sha256, sizeBytes }: TouchedVersion): PlannedFile | null {
+  if (path === null || sha256 === null || sizeBytes === null) return null;
+  return { path, versionId, sha256, sizeBytes };
 }
 
 function isSame(a: PlannedFile | null | string, b: PlannedFile | null): boolean {
@@ -321,8 +324,8 @@ export function revert(
   });
 }
 
-function fileOf({ memoryId, now, past }: Target) {
-  return { memoryId, path: now?.path ?? past?.path ?? null };
+function fileOf({ memoryId, from, to }: RestoreTarget) {
+  return { memoryId, path: from?.path ?? to?.path ?? null };
 }
 
 /** What stays of what an actor did, and why. */

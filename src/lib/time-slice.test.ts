@@ -86,8 +86,8 @@ describe('a draft that moves many files', () => {
 it('plans a restore of many files without holding the event loop', async () => {
   const targets = Array.from({ length: ITEMS }, (_, i) => ({
     memoryId: `memory-${i}`,
-    now: { path: path(`now/${i}`), versionId: `new-${i}`, sha256: 'new' },
-    past: { path: path(`past/${i}`), versionId: `old-${i}`, sha256: 'old' },
+    from: { path: path(`now/${i}`), versionId: `new-${i}`, sha256: 'new', sizeBytes: 1 },
+    to: { path: path(`past/${i}`), versionId: `old-${i}`, sha256: 'old', sizeBytes: 1 },
   }));
   const around = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>(), kinds: new Map() };
   expect(await turnsDuring(() => planTree(targets, around))).toBeGreaterThanOrEqual(ITEMS);

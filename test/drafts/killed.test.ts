@@ -46,10 +46,10 @@ describe('a merge that is killed', { tags: ['long'] }, () => {
     const before = await readTree(service, 'big');
     const proposed = await readTree(service, draft.id);
     for (const at of [
-      ['merge_clear', '1', 'during'],
-      ['merge_write', '1', 'before'],
-      ['merge_write', '5', 'during'],
-      ['merge_write', '11', 'during'],
+      ['change', '1', 'before'],
+      ['change', '1', 'during'],
+      ['change', '5', 'during'],
+      ['change', '10', 'during'],
       ['close_draft', '1', 'during'],
       ['archive_store', '1', 'during'],
     ]) {

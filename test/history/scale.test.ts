@@ -36,10 +36,11 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
 }
 
 /** Moves 5,000 files to each other's paths, in a session with the planner settings of the service. */
-const swapQuery = parseQuery<{ tenant: string; paths: string[] }>(
+const swapQuery = parseQuery<{ tenant: string; paths: string[]; memoryIds: string[] }>(
   'swap',
-  `SELECT memory_restore($tenant, '{}', '{}', '{}', ($paths::text[])[1:5000], ($paths::text[])[2:5000] || ($paths::text[])[1:1],
-     array_fill(NULL::uuid, ARRAY[5000]), '{}', '{}', '{}', gen_random_uuid(), '{}', 0, 0, 30, 0)`,
+  `SELECT memory_change($tenant, memory_begin_change($tenant), gen_random_uuid(), '{}', ($paths::text[])[1:5000], ($paths::text[])[1:5000],
+     '{}', '{}', '{}', '{}', ($memoryIds::text[]::uuid[])[1:5000], ($paths::text[])[2:5000] || ($paths::text[])[1:1],
+     array_fill(NULL::text, ARRAY[5000]), array_fill(NULL::uuid, ARRAY[5000]), array_fill(1, ARRAY[5000]), ARRAY['{}']::jsonb[], 30, 0)`,
 );
 
 /** Statistics that say that a tenant has few files and versions. */
@@ -97,8 +98,9 @@ describe.each([
     const swapped = [...paths.slice(5), ...paths.slice(0, 5)];
     const calls: [string, unknown[]][] = [
       [
-        `SELECT * FROM memory_restore('many', '{}', '{}', '{}', $1::text[], $2::text[], $3::uuid[], '{}', '{}', '{}',
-           gen_random_uuid(), '{}', 0, 0, 30, 0)`,
+        `SELECT memory_change('many', memory_begin_change('many'), gen_random_uuid(), '{}', $1::text[], $1, '{}', '{}', '{}', '{}',
+           ARRAY(SELECT memory_id FROM unnest($1) WITH ORDINALITY AS p (path, i) JOIN entries USING (path) WHERE tenant_id = 'many' ORDER BY i),
+           $2::text[], $3::text[], $3::text[]::uuid[], array_fill(1, ARRAY[10]), ARRAY['{}']::jsonb[], 30, 0)`,
         [paths, swapped, paths.map(() => null)],
       ],
       [
@@ -132,8 +134,8 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     const past = await moment(service(), tenant);
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await restore(service(), tenant, past.at)).toHaveLength(10_001);
-    const paths = [...past.ids.keys()];
-    await service().database.query(swapQuery, { tenant, paths });
+    const [paths, memoryIds] = [[...past.ids.keys()], [...past.ids.values()]];
+    await service().database.query(swapQuery, { tenant, paths, memoryIds });
     expect(await restore(service(), tenant, past.at)).toHaveLength(5000);
     const now = await moment(service(), tenant);
     expect([now.tree, now.ids]).toEqual([past.tree, past.ids]);

@@ -77,7 +77,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
 
 /**
  * Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. `:first` is the id of the
- * tenant's oldest superseded version.
+ * tenant's oldest superseded version, `:memory` that of its last file.
  */
 export const functionCalls: readonly string[] = [
   "memory_create('t', '/memories/a/b/f', 'x', md5('1')::uuid, true, '{}', 'k1', 'r', 'answer', 9, 9, true)",
@@ -92,13 +92,12 @@ export const functionCalls: readonly string[] = [
   "memory_contents('t', ARRAY[':first', ':first']::uuid[], ARRAY[':first', ':first']::uuid[])",
   "memory_past_contents('t', ':first', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 1000, true)",
   "memory_replace_content('t', ':first', ':first', 'y')",
-  "memory_restore('t', '{/memories/c/d/x}', '{/memories/c/e}', '{/memories/g}', '{/memories/c/d/b/f}', '{/memories/g/f}', '{:first}', '{}', '{}', '{}', md5('7')::uuid, '{}', 9, 9, 30, 0)",
-  "memory_restore('t', '{/memories/g/f}', '{}', '{}', '{}', '{}', '{}', '{:first}', '{/memories/g/h}', '{:first}', md5('8')::uuid, '{}', 9, 9, 30, 1)",
-  "memory_merge_clear('t', now(), true, md5('9')::uuid, '{}', '{}', '{}', '{}', '{}', '{}', '{/memories/m,/memories/n}', '{}')",
-  "memory_merge_write('t', now(), md5('9')::uuid, ARRAY[md5('10'), md5('11')]::uuid[], '{/memories/m/f,/memories/m/g}', '{x,y}', '{1,1}', ARRAY['{}']::jsonb[], NULL)",
-  "memory_merge_clear('t', now(), true, md5('12')::uuid, ARRAY[md5('10')]::uuid[], ARRAY[md5('11')]::uuid[], ARRAY[md5('11')]::uuid[], '{}', '{}', '{/memories/n}', '{}', '{}')",
-  "memory_merge_write('t', now(), md5('12')::uuid, ARRAY[md5('10'), md5('11')]::uuid[], '{/memories/m/f,/memories/m/h}', '{z,NULL}', '{1,1}', ARRAY['{}']::jsonb[], 0)",
-  "memory_merge_clear('t', now(), true, md5('13')::uuid, '{}', '{}', '{}', '{/memories/m/f,/memories/m/h}', '{1,1}', '{/memories/m}', '{}', ARRAY['{}']::jsonb[])",
+  "memory_exceeded('t', 1, 1, 1, 9, 9)",
+  "memory_change('t', now(), md5('7')::uuid, '{/memories/c/d/b/f}', '{}', '{/memories/c/d/b/f}', '{/memories/c/d/x}', '{1}', '{/memories/c/e}', '{/memories/g}', '{:memory}', '{/memories/g/f}', '{NULL}', '{:first}', '{1}', ARRAY['{}']::jsonb[], 30, 0)",
+  "memory_change('t', now(), md5('8')::uuid, '{}', '{}', '{}', '{/memories/g/f}', '{1}', '{}', '{}', '{:first}', '{/memories/g/h}', '{NULL}', '{:first}', '{1}', ARRAY['{}']::jsonb[], 30, 1)",
+  "memory_change('t', now(), md5('9')::uuid, '{}', '{}', '{}', '{}', '{}', '{}', '{/memories/m,/memories/n}', ARRAY[md5('10'), md5('11')]::uuid[], '{/memories/m/f,/memories/m/g}', '{x,y}', '{NULL,NULL}', '{1,1}', ARRAY['{}']::jsonb[], 30, NULL)",
+  "memory_change('t', now(), md5('12')::uuid, '{/memories/m/f}', '{/memories/m/g}', '{/memories/m/g}', '{}', '{}', '{/memories/n}', '{}', ARRAY[md5('10'), md5('11')]::uuid[], '{/memories/m/f,/memories/m/h}', '{z,NULL}', '{NULL,NULL}', '{1,1}', ARRAY['{}']::jsonb[], 30, 0)",
+  "memory_change('t', now(), md5('13')::uuid, '{}', '{}', '{}', '{/memories/m/f,/memories/m/h}', '{1,1}', '{/memories/m}', '{}', '{}', '{}', '{}', '{}', '{}', ARRAY['{}']::jsonb[], 30, NULL)",
   "memory_expire('t', now(), 10, md5('5')::uuid, 30, 0, '{}')",
   "memory_delete('t', '/memories/c', md5('6')::uuid, '{}', 'k7', 'r', 'answer', 30, 0, true)",
   "memory_redact('t', ':first', '{}')",
@@ -111,7 +110,7 @@ export const functionCalls: readonly string[] = [
 export async function functionCall(client: pg.Client, call: string): Promise<string> {
   const { rows } = await client.query("SELECT id FROM versions WHERE tenant_id = 't' ORDER BY id LIMIT 1");
   const memory = await client.query(
-    "SELECT memory_id FROM entries WHERE tenant_id = 't' AND kind = 'file' AND path >= '/memories/s' ORDER BY path LIMIT 1",
+    "SELECT memory_id FROM entries WHERE tenant_id = 't' AND kind = 'file' ORDER BY path DESC LIMIT 1",
   );
   return `SELECT * FROM ${call
     .replaceAll(':first', rows[0]?.id ?? '')

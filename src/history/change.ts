@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { timeSliced } from '../lib/time-slice.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { OverQuota, Quotas, TenantDefaults } from '../memory/store.ts';
+import { beginChangeQuery } from '../tenants/queries.ts';
+
+/* Writes planned changes of many files and directories: those of a restore, a revert, and a merge. */
+
+/** Paths of live files by their change, and of directories. */
+type Replaced = {
+  edited: string[];
+  moved: string[];
+  leaving: string[];
+  deleted: string[];
+  deletedBy: number[];
+  removed: string[];
+  made: string[];
+};
+const NOTHING: Replaced = {
+  edited: [],
+  moved: [],
+  leaving: [],
+  deleted: [],
+  deletedBy: [],
+  removed: [],
+  made: [],
+};
+
+/** migrations/functions/memory_change.sql */
+const changeQuery = defineQuery<
+  {
+    tenant: string;
+    at: string;
+    change: string;
+    memoryIds: string[];
+    paths: string[];
+    contents: (string | null)[];
+    versions: (string | null)[];
+    originOf: number[];
+    origins: string[];
+    maxHistoryBytes: number | null;
+    historyDays: number;
+  } & Replaced,
+  { done: string }
+>(
+  'change',
+  `
+SELECT memory_change(
+  $tenant, $at::text::timestamptz, $change::text::uuid, $edited::text[], $moved::text[], $leaving::text[],
+  $deleted::text[], $deletedBy::integer[], $removed::text[], $made::text[],
+  $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $versions::text[]::uuid[], $originOf::integer[],
+  $origins::text[]::jsonb[], $historyDays::bigint, $maxHistoryBytes::bigint
+) AS done
+`,
+);
+
+/** The quota that a change would exceed, or null. */
+const exceededQuery = defineQuery<
+  { tenant: string; files: number; directories: number; bytes: number } & Quotas,
+  { exceeded: Omit<OverQuota, 'kind'> | null }
+>(
+  'exceeded',
+  `
+SELECT memory_exceeded(
+  $tenant, $files::bigint, $directories::bigint, $bytes::bigint, $maxFiles::bigint, $maxBytes::bigint
+) AS exceeded
+`,
+);
+
+/** Directories to make and to remove. */
+export interface DirectoryChanges {
+  made: readonly MemoryPath[];
+  removed: readonly MemoryPath[];
+}
+
+/** Finds the quota that a planned change would exceed. A change that does not grow the memory always fits. */
+export async function findExceededQuota(
+  query: QueryExecutor,
+  tenant: string,
+  { made, removed }: DirectoryChanges,
+  sizes: Iterable<{ from: { sizeBytes: number } | null; to: { sizeBytes: number } | null }>,
+  { maxFiles, maxBytes }: Quotas,
+): Promise<OverQuota | null> {
+  let files = 0;
+  let bytes = 0;
+  for await (const { from, to } of timeSliced(sizes)) {
+    files += (to === null ? 0 : 1) - (from === null ? 0 : 1);
+    bytes += (to?.sizeBytes ?? 0) - (from?.sizeBytes ?? 0);
+  }
+  // The root does not count.
+  const directories = made.filter((path) => path !== ROOT).length - removed.length;
+  const { rows } = await query(exceededQuery, { tenant, files, directories, bytes, maxFiles, maxBytes });
+  const exceeded = rows[0]?.exceeded;
+  return exceeded ? { kind: 'over_quota', ...exceeded } : null;
+}
+
+/** A file that changes, and its paths; null where it is not there. */
+export interface ChangedFile {
+  memoryId: string;
+  from: MemoryPath | null;
+  to: MemoryPath | null;
+  /** Whether the file gets another content. */
+  isEdited: boolean;
+  /** As `storedOrigin` returns it. */
+  origin: string;
+}
+
+/** A file to write. Its content is the `text`, or that of a `version` in the tenant's history, or with neither unchanged. */
+export interface WrittenFile extends ChangedFile {
+  to: MemoryPath;
+  text: string | null;
+  version: string | null;
+}
+
+/**
+ * Writes a planned change, whose files all get the same time, in a transaction that has locked the tenant.
+ *
+ * @param files all files that change
+ * @param batches the files among them that have a path after the change; each batch is one statement
+ * @returns the time of the change
+ * @throws ServiceError when there is no such tenant
+ */
+export async function writeChange(
+  query: QueryExecutor,
+  tenant: string,
+  { made, removed, files }: DirectoryChanges & { files: Iterable<ChangedFile> },
+  batches: AsyncIterable<readonly WrittenFile[]> | Iterable<readonly WrittenFile[]>,
+  { historyDays, maxHistoryBytes }: Pick<TenantDefaults, 'historyDays' | 'maxHistoryBytes'>,
+): Promise<string> {
+  const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
+  if (!at) throw new ServiceError('no_such_tenant', tenant);
+  const change = randomUUID();
+  const origins = new Origins();
+  let replaced: Replaced = {
+    ...(await replacedFiles(files, origins)),
+    made: [...made],
+    removed: [...removed],
+  };
+  const write = async (batch: readonly WrittenFile[], isLast: boolean) => {
+    await query(changeQuery, {
+      tenant,
+      at,
+      change,
+      ...replaced,
+      memoryIds: batch.map(({ memoryId }) => memoryId),
+      paths: batch.map(({ to }) => to),
+      contents: batch.map(({ text }) => text),
+      versions: batch.map(({ version }) => version),
+      originOf: batch.map(({ origin }) => origins.indexOf(origin)),
+      origins: origins.stored,
+      historyDays,
+      maxHistoryBytes: isLast ? maxHistoryBytes : null,
+    });
+    replaced = NOTHING;
+  };
+  let batch: readonly WrittenFile[] = [];
+  for await (const next of batches) {
+    if (batch.length > 0) await write(batch, false);
+    batch = next;
+  }
+  await write(batch, true);
+  return at;
+}
+
+/** Lists the files that are replaced, moved, or deleted. */
+async function replacedFiles(files: Iterable<ChangedFile>, origins: Origins) {
+  const edited: string[] = [];
+  const moved: string[] = [];
+  const leaving: string[] = [];
+  const deleted: string[] = [];
+  const deletedBy: number[] = [];
+  for await (const { from, to, isEdited, origin } of timeSliced(files)) {
+    if (from === null) continue;
+    if (to === null) {
+      deleted.push(from);
+      deletedBy.push(origins.indexOf(origin));
+      continue;
+    }
+    (isEdited ? edited : moved).push(from);
+    if (to !== from) leaving.push(from);
+  }
+  return { edited, moved, leaving, deleted, deletedBy };
+}
+
+/** The different origins of a change, numbered from 1. */
+class Origins {
+  readonly stored: string[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  indexOf(origin: string): number {
+    const known = this.#numbers.get(origin);
+    if (known !== undefined) return known;
+    this.stored.push(origin);
+    this.#numbers.set(origin, this.stored.length);
+    return this.stored.length;
+  }
+}
