@@ -74,65 +74,52 @@ export class BatchQueue {
     if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
       return this.#single(statement, params, requests);
     const request = this.#tracer?.current();
+    const kind = this.#kindOf(batch);
     return new Promise<QueryResult<Row>>((resolve, reject) => {
-      this.#add(batch, {
+      kind.waiting.push({
         params,
         request,
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
         reject,
         fallBack: () => this.#single(statement, params, tracedRequests([{ request }])).then(resolve, reject),
       });
+      if (kind.isBusy) return;
+      kind.isBusy = true;
+      // After the requests that have already arrived are read.
+      setImmediate(() => this.#send(batch, kind));
     });
   };
 
-  #add(batch: BatchQuery, call: Call): void {
+  #kindOf(batch: BatchQuery): Kind {
     let kind = this.#kinds.get(batch);
     if (kind === undefined) {
       kind = { waiting: [], isBusy: false };
       this.#kinds.set(batch, kind);
     }
-    kind.waiting.push(call);
-    if (kind.isBusy) return;
-    kind.isBusy = true;
-    this.#gather(batch, kind);
+    return kind;
   }
 
-  /** Sends a batch after the requests that have already arrived are read. */
-  #gather(batch: BatchQuery, kind: Kind): void {
-    setImmediate(() => this.#sendNext(batch, kind));
-  }
-
-  async #sendNext(batch: BatchQuery, kind: Kind): Promise<void> {
+  /** Sends the calls that wait, as many as fit in a batch, then settles their callers. */
+  async #send(batch: BatchQuery, kind: Kind): Promise<void> {
     const calls = kind.waiting.splice(0, this.#size);
-    const settle = await this.#send(batch, calls);
-    if (isWorthSending(kind.waiting.length, calls.length)) {
-      // The server runs it while the callers of this one build their responses.
-      void this.#sendNext(batch, kind);
-      setImmediate(settle);
-    } else {
-      settle();
-      if (kind.waiting.length > 0) this.#gather(batch, kind);
-      else kind.isBusy = false;
-    }
-  }
-
-  /** Returns a function that settles the callers. */
-  async #send(batch: BatchQuery, calls: Call[]): Promise<() => void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
+    let settle: () => void;
     try {
       const { rows } = await this.#batched(batch, params, this.#tracer && tracedRequests(calls));
-      return () => this.#settleWith(calls, rows);
+      settle = () => this.#settleWith(calls, rows);
     } catch (error) {
-      return () => {
-        // A batch whose outcome is unknown is retried by each caller's own rules.
-        const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
-        for (const call of calls) {
-          if (isKnown) void call.fallBack();
-          else call.reject(error);
-        }
-      };
+      settle = () => fail(calls, error);
+    }
+    if (isWorthSending(kind.waiting.length, calls.length)) {
+      // The server runs it while the callers of this one build their responses.
+      void this.#send(batch, kind);
+      setImmediate(settle);
+    } else {
+      settle();
+      if (kind.waiting.length > 0) setImmediate(() => this.#send(batch, kind));
+      else kind.isBusy = false;
     }
   }
 
@@ -147,6 +134,15 @@ export class BatchQueue {
       const { turn = params.tenant } = params;
       void this.#left.run(String(turn), fallBack);
     }
+  }
+}
+
+/** A batch whose outcome is unknown is retried by each caller's own rules. */
+function fail(calls: readonly Call[], error: unknown): void {
+  const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
+  for (const call of calls) {
+    if (isKnown) void call.fallBack();
+    else call.reject(error);
   }
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { afterAll, beforeAll } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { Services } from '../../src/files/services.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 import type { Service } from './service.ts';
 
@@ -49,9 +50,14 @@ export function useAdmin(service: () => Service, env: Record<string, string> = {
   };
 }
 
-export async function openAdmin(service: Service, env: Record<string, string> = {}): Promise<Admin> {
+/** @param services those of the process; by default the admin API has its own */
+export async function openAdmin(
+  service: Service,
+  env: Record<string, string> = {},
+  services?: Services,
+): Promise<Admin> {
   const config = loadConfig({ AUTH: 'keys', LOG_LEVEL: 'silent', ...env });
-  const app = await buildAdminApp({ config, database: service.database });
+  const app = await buildAdminApp({ config, database: service.database, services });
   await app.ready();
   const key = await makeKey(service, { isAdmin: true, label: 'control plane' });
   return {
