@@ -14,7 +14,7 @@ beforeAll(async () => {
   for (const path of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) {
     await cp(join(root, path), join(copy, path));
   }
-  for (const path of ['src', 'console', 'scripts', 'clients']) {
+  for (const path of ['bin', 'src', 'console', 'scripts', 'clients']) {
     await cp(join(root, path), join(copy, path), { recursive: true, filter: isCopied });
   }
   // The page's own packages, which npm does not share with the others.
