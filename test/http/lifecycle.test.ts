@@ -86,7 +86,8 @@ describe('start', () => {
       [
         { DATABASE_URL: 'postgres://ada:secret@no-such-host.invalid/memory', DB_START_TIMEOUT_MS: '0' },
         { DATABASE_URL: missing.href },
-        { DATABASE_URL: database.url, HOST: '192.0.2.1' },
+        // Without the warning that there is no key.
+        { DATABASE_URL: database.url, HOST: '192.0.2.1', LOG_LEVEL: 'error' },
       ].map(async (env) => {
         const cli = startCli(['serve'], { AUTH: 'keys', PORT: '0', ...env });
         expect(await cli.exit).toBe(1);

@@ -53,6 +53,11 @@ async function startTraced(env: Record<string, string> = {}) {
 }
 
 const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
+/** Makes a tenant by its first write. The service looks the tenant up at its next one: later writes take one statement. */
+async function makeTenant(url: string, tenant: string): Promise<void> {
+  for (const path of ['/memories/first', '/memories/second'])
+    await post(url, cmd.create(path, 'x'), { 'x-tenant-id': tenant });
+}
 const named = (spans: Span[], name: string) => spans.filter((span) => span.name === name);
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
@@ -67,8 +72,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
       OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-key=abc',
     });
-    // The first write of a tenant makes the tenant, in another statement.
-    await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'acme' });
+    await makeTenant(server.url, 'acme');
     const create = toolUse('toolu_1', cmd.create('/memories/private-path', 'private-content'));
     await post(server.url, create, { ...traceparent(), 'x-tenant-id': 'acme', 'x-request-id': 'traced-1' });
     const { log, spans: all } = await server.stop();
@@ -125,7 +129,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
 
 it('a traced call over MCP has the same spans and the same line in the log', { tags: 'long' }, async () => {
   const server = await startTraced();
-  await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'mcp' });
+  await makeTenant(server.url, 'mcp');
   const input = cmd.create('/memories/private-path', 'private-content');
   const params = { name: 'memory', arguments: input };
   const send = (message: object, requestId: string) =>
