@@ -51,6 +51,8 @@ const keyWithSecretSchema = z.object({
   key: z.string().meta({ description: 'The key itself, shown only once.' }),
 });
 
+export type KeyRecord = ReturnType<typeof keyRecord>;
+
 function keyRecord(row: KeyRow) {
   return {
     id: row.id,

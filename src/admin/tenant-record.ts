@@ -116,6 +116,8 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' });
 
+export type TenantRecord = ReturnType<typeof tenantRecord>;
+
 export function tenantRecord(row: ListedTenant, config: Config) {
   const effective = effectiveSettings(row, config);
   return {

@@ -42,7 +42,7 @@ export function memoryPath(value: string): MemoryPath {
 }
 
 export function percentage(value: string): number {
-  if (/^\d{1,3}%?$/.test(value)) return Number.parseInt(value, 10);
+  if (/^[1-9]\d{0,2}%?$/.test(value)) return Number.parseInt(value, 10);
   throw new InvalidArgumentError('Use a percentage, for example 90.');
 }
 

@@ -1,16 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { Database } from '../database/database.ts';
+import { listAuditEvents, MAX_PAGE } from '../admin/audit-events.ts';
 import { shownTime } from '../history/time-text.ts';
-import { readPages } from '../lib/pages.ts';
-import { renamed, snakeCase } from '../lib/text.ts';
 import { actorText } from '../memory/origin.ts';
-import { type AuditEvent, listAudit } from '../tenants/audit.ts';
-import { positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
-import { type Io, print } from './io.ts';
+import { positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { print } from './io.ts';
 import { printTable } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
-
-const EVENTS_A_PAGE = 200;
 
 interface Options {
   tenant?: string;
@@ -25,7 +20,7 @@ interface Options {
 }
 
 /** `audit`: what administrators changed. */
-export function registerAuditCommand(program: Command, open: Open, io: Io): void {
+export function registerAuditCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('audit')
     .description('List administrative changes, newest first. Events are kept for AUDIT_DAYS.')
@@ -51,12 +46,12 @@ Examples:
   memory-service audit --action createKey --json | jq -r .key`,
     )
     .action((options: Options) =>
-      withDatabase(open, async ({ database }) => {
-        const events = await eventsOf(database, options);
+      withCaller(connect, async (caller) => {
+        const events = await readEvents(caller, options);
         if (options.json) {
           return print(
             io.stdout,
-            events.map((event) => `${JSON.stringify(renamed(event, snakeCase))}\n`),
+            events.map((event) => `${JSON.stringify(event)}\n`),
           );
         }
         printTable(
@@ -65,7 +60,7 @@ Examples:
           events.map((event) => [
             shownTime(event.at),
             actorText(event.actor),
-            event.dryRun ? `${event.action} (dry run)` : event.action,
+            event.dry_run ? `${event.action} (dry run)` : event.action,
             event.tenant,
             event.key,
             event.outcome ?? 'unfinished',
@@ -76,27 +71,10 @@ Examples:
     );
 }
 
-async function eventsOf(database: Database, { limit, by, since, until, ...filter }: Options) {
-  const times = await timesOf(database, { since, until });
-  const wanted = {
-    tenant: filter.tenant ?? null,
-    key: filter.key ?? null,
-    actor: by ?? null,
-    action: filter.action ?? null,
-    outcome: filter.outcome ?? null,
-    since: times.since ?? null,
-    until: times.until ?? null,
-    scope: null,
-  };
-  const pages = readPages<AuditEvent>(
-    async (after = undefined) =>
-      (await listAudit(database, wanted, { limit: EVENTS_A_PAGE, after: after ?? null })).events,
-    EVENTS_A_PAGE,
+function readEvents(caller: Caller, { limit, by, json: _, ...filter }: Options) {
+  const query = { ...filter, ...(by !== undefined && { actor: by }), limit: Math.min(limit, MAX_PAGE) };
+  return firstItems(
+    readItems(caller, listAuditEvents, { query }, ({ events }) => events),
+    limit,
   );
-  const events: AuditEvent[] = [];
-  for await (const event of pages) {
-    events.push(event);
-    if (events.length === limit) break;
-  }
-  return events;
 }

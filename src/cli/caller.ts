@@ -63,6 +63,32 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
   }
 }
 
+/** Reads the items of a listing that has pages, as they are consumed. */
+export async function* readItems<Params, Query, Page extends { next: string | null }, Item>(
+  caller: Caller,
+  operation: Operation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
+  { params, query }: Pick<CallInput<Params, Query, unknown>, 'params' | 'query'>,
+  itemsOf: (page: Page) => Item[],
+): AsyncGenerator<Item> {
+  let after: string | undefined;
+  do {
+    const input = { ...(params && { params }), query: { ...query, ...(after && { after }) } };
+    const page: Page = await caller.call(operation, input as CallInput<Params, Query, unknown>);
+    yield* itemsOf(page);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+}
+
+/** Returns the first items of a listing: all of them without a limit. */
+export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infinity): Promise<Item[]> {
+  const first: Item[] = [];
+  for await (const item of items) {
+    first.push(item);
+    if (first.length >= limit) break;
+  }
+  return first;
+}
+
 /** Returns a function that opens the configured database and runs operations on it, as the operator. */
 export function localCaller(open: Open, io: Io): Connect {
   return async () => {

@@ -1,20 +1,26 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  createKey,
+  getKey,
+  type KeyRecord,
+  listKeys,
+  MAX_PAGE,
+  revokeKey,
+  rotateKey,
+  updateKey,
+} from '../admin/keys.ts';
 import { parseDuration } from '../lib/units.ts';
-import { changedValues } from '../tenants/audit.ts';
-import type { KeyFilter, KeyRow } from '../tenants/key-queries.ts';
-import { ALL_KEYS, Keys, kindOfKey, newApiKey } from '../tenants/keys.ts';
-import { requireTenant } from '../tenants/tenants.ts';
+import { newApiKey } from '../tenants/keys.ts';
 import { nameOf, tenantId } from './arguments.ts';
-import type { Io } from './io.ts';
+import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
-import { audited, type Open, withDatabase } from './session.ts';
 
 interface CreateOptions {
   tenant?: string;
   service?: boolean;
   admin?: boolean;
   manageStores?: boolean;
-  access: KeyRow['access'];
+  access: KeyRecord['access'];
   readOnly?: boolean;
   onlyTenants?: string[];
   label: string;
@@ -39,7 +45,7 @@ function tenantIds(value: string): string[] {
 }
 
 /** `keys create`. */
-export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): void {
+export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): void {
   keys
     .command('create')
     .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
@@ -100,66 +106,46 @@ Examples:
       if (access === 'propose' && tenant === null) {
         command.error('error: --access propose is for --tenant');
       }
-      return withDatabase(open, async ({ database }) => {
-        const expiresAt = options.expires?.toISOString() ?? null;
-        const kind = kindOfKey({ tenant, isAdmin });
-        const subject = {
-          tenant: tenant ?? undefined,
-          details: {
-            kind,
+      return withCaller(connect, async (caller) => {
+        const created = await caller.call(createKey, {
+          body: {
+            kind: isAdmin ? 'admin' : tenant === null ? 'service' : 'tenant',
+            ...(tenant !== null && { tenant }),
             access,
             tenants: onlyTenants,
             manages_stores: managesStores,
             label,
             source,
-            expires_at: expiresAt,
+            expires_at: options.expires?.toISOString() ?? null,
           },
-        };
-        const { key, id } = await audited({ database, io }, 'createKey', subject, async (note) => {
-          const purpose = { tenant, isAdmin, managesStores, access, onlyTenants, label, source, expiresAt };
-          const issued = await new Keys(database).issue(purpose);
-          note({ key: issued.id });
-          return issued;
         });
-        if (json)
-          return printJson(io.stdout, {
-            id,
-            key,
-            kind,
-            tenant,
-            access,
-            tenants: onlyTenants,
-            managesStores,
-            label,
-            source,
-            expiresAt,
-          });
+        if (json) return printJson(io.stdout, created);
+        const { id, key } = created;
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);
       });
     });
 }
 
-const describe = ({ isAdmin, onlyTenants, ...row }: KeyRow) => ({
-  ...row,
-  tenants: onlyTenants,
-  kind: kindOfKey({ ...row, isAdmin }),
-  createdAt: time(row.createdAt),
-  expiresAt: time(row.expiresAt),
-  revokedAt: time(row.revokedAt),
-  lastUsedAt: time(row.lastUsedAt),
-});
-
-function rightsOf({ access, managesStores, tenants }: ReturnType<typeof describe>): string {
+function rightsOf({ access, manages_stores: managesStores, tenants }: KeyRecord): string {
   const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
   return `${access}${managesStores ? ', manages stores' : ''}${scope}`;
 }
 
+interface ListOptions {
+  tenant?: string;
+  kind?: KeyRecord['kind'];
+  status?: 'active' | 'expired' | 'revoked';
+  search?: string;
+  json?: boolean;
+}
+
 /** `keys create|generate|list|show|update|rotate|revoke`. */
-export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
+export function registerKeyCommands(program: Command, cli: Cli): void {
+  const { connect, io } = cli;
   const keys = program.command('keys').description('Create, list, change, rotate, and revoke API keys.');
 
-  registerKeyCreateCommand(keys, open, io);
+  registerKeyCreateCommand(keys, cli);
   keys
     .command('generate')
     .description('Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.')
@@ -177,23 +163,23 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .option('--search <text>', 'only keys whose ID or label contains this')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
-    .action(({ json, ...filter }: Partial<KeyFilter> & { json?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
-        if (filter.tenant != null) await requireTenant(database, filter.tenant);
-        const rows = (await new Keys(database).list({ ...ALL_KEYS, ...filter })).map(describe);
-        if (json) return printJson(io.stdout, rows);
+    .action(({ json, ...filter }: ListOptions) =>
+      withCaller(connect, async (caller) => {
+        const query = { ...filter, limit: MAX_PAGE };
+        const keys = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
+        if (json) return printJson(io.stdout, keys);
         printTable(
           io.stdout,
           ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
-          rows.map((row) => [
-            row.id,
-            row.tenant ?? `(${row.kind})`,
-            rightsOf(row),
-            row.label,
-            row.createdAt,
-            row.expiresAt,
-            row.revokedAt,
-            row.lastUsedAt,
+          keys.map((key) => [
+            key.id,
+            key.tenant ?? `(${key.kind})`,
+            rightsOf(key),
+            key.label,
+            time(key.created_at),
+            time(key.expires_at),
+            time(key.revoked_at),
+            time(key.last_used_at),
           ]),
         );
       }),
@@ -208,37 +194,33 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')
     .action((id: string, { json }: { json?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
-        const { previous: before, ...found } = await new Keys(database).get(id);
-        const row = describe(found);
-        const previous = before && {
-          expiresAt: time(before.expiresAt),
-          lastUsedAt: time(before.lastUsedAt),
-        };
-        if (json) return printJson(io.stdout, { ...row, previous });
+      withCaller(connect, async (caller) => {
+        const key = await caller.call(getKey, { params: { id } });
+        if (json) return printJson(io.stdout, key);
+        const { previous } = key;
         printTable(
           io.stdout,
-          ['KEY', row.id],
+          ['KEY', key.id],
           [
-            ['for', row.tenant === null ? row.kind : `tenant ${row.tenant}`],
-            ['access', rightsOf(row)],
-            ['label', row.label],
-            ['created', row.createdAt],
-            ['expires', row.expiresAt ?? 'never'],
-            ['revoked', row.revokedAt],
-            ['last used', row.lastUsedAt ?? 'never'],
+            ['for', key.tenant === null ? key.kind : `tenant ${key.tenant}`],
+            ['access', rightsOf(key)],
+            ['label', key.label],
+            ['created', time(key.created_at)],
+            ['expires', time(key.expires_at) ?? 'never'],
+            ['revoked', time(key.revoked_at)],
+            ['last used', time(key.last_used_at) ?? 'never'],
             ...(previous === null
               ? []
               : [
-                  ['previous secret until', previous.expiresAt],
-                  ['previous secret last used', previous.lastUsedAt ?? 'never'],
+                  ['previous secret until', time(previous.expires_at)],
+                  ['previous secret last used', time(previous.last_used_at) ?? 'never'],
                 ]),
           ],
         );
       }),
     );
 
-  registerKeyChangeCommands(keys, open, io);
+  registerKeyChangeCommands(keys, cli);
 
   keys
     .command('revoke')
@@ -246,17 +228,15 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .argument('<id>', 'ID of the key, from `keys list`')
     .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
     .action((id: string) =>
-      withDatabase(open, async ({ database }) => {
-        await audited({ database, io }, 'revokeKey', { key: id }, async (note) => {
-          note({ tenant: (await new Keys(database).revoke(id)) ?? undefined });
-        });
+      withCaller(connect, async (caller) => {
+        await caller.call(revokeKey, { params: { id } });
         printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
       }),
     );
 }
 
 /** `keys update` and `keys rotate`. */
-function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
+function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
   keys
     .command('update')
     .description('Change the label and the expiry of a key.')
@@ -275,15 +255,12 @@ function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
       const { label, expires } = options;
       if (label === undefined && expires === undefined) command.error('error: nothing to change');
       const expiresAt = expires === 'never' ? null : expires?.toISOString();
-      return withDatabase(open, async ({ database }) => {
-        await audited({ database, io }, 'updateKey', { key: id }, async (note) => {
-          const before = await new Keys(database).update(id, { label, expiresAt });
-          const after = {
-            ...(label === undefined ? {} : { label }),
-            ...(expiresAt === undefined ? {} : { expiresAt }),
-          };
-          note({ tenant: before.tenant ?? undefined, details: changedValues(before, after) });
-        });
+      return withCaller(connect, async (caller) => {
+        const body = {
+          ...(label !== undefined && { label }),
+          ...(expiresAt !== undefined && { expires_at: expiresAt }),
+        };
+        await caller.call(updateKey, { params: { id }, body });
         printLine(io.stdout, `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.`);
       });
     });
@@ -296,16 +273,12 @@ function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys rotate key_0123456789ab --overlap 1h')
     .action((id: string, { overlap: overlapSeconds, json }: { overlap: number; json?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
-        const subject = { key: id, details: { overlap_seconds: overlapSeconds } };
-        const { key } = await audited({ database, io }, 'rotateKey', subject, async (note) => {
-          const rotated = await new Keys(database).rotate(id, overlapSeconds);
-          note({ tenant: rotated.tenant ?? undefined });
-          return rotated;
-        });
-        if (json) return printJson(io.stdout, { id, key, overlapSeconds });
+      withCaller(connect, async (caller) => {
+        const body = { overlap_seconds: overlapSeconds };
+        const rotated = await caller.call(rotateKey, { params: { id }, body });
+        if (json) return printJson(io.stdout, rotated);
         printLine(io.stderr, `Rotated key ${id}. The new secret cannot be shown again:`);
-        printLine(io.stdout, key);
+        printLine(io.stdout, rotated.key);
       }),
     );
 }

@@ -65,9 +65,12 @@ export function time(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** What commands say of limits that are not the tenant's own: they cannot know those of the running service. */
+/** Note on limits that are not the tenant's own: a command on the database cannot know the limits of the running service. */
 export const DEFAULTS_NOTE =
   "Limits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.";
+
+/** The same for help. */
+export const DEFAULTS_HELP = `${DEFAULTS_NOTE} With --url, they come from the running service.`;
 
 type Format = Parameters<typeof styleText>[0];
 

@@ -137,8 +137,8 @@ export function createProgram(context: CliContext): Command {
 
   registerMigrateDataCommand(program, openPlace, io);
   registerTenantCommands(program, cli);
-  registerKeyCommands(program, open, io);
-  registerUsageCommand(program, open, io);
+  registerKeyCommands(program, cli);
+  registerUsageCommand(program, cli);
   registerExpireCommand(program, open, io);
   registerMemoryCommands(program, open, io);
   registerPushCommand(program, open, io);
@@ -150,7 +150,7 @@ export function createProgram(context: CliContext): Command {
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
   registerDraftCommands(program, cli);
-  registerAuditCommand(program, open, io);
+  registerAuditCommand(program, cli);
   registerCompletionCommand(program, io);
   prepare(program, 'memory-service', io);
   return program;

@@ -1,18 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Config } from '../config.ts';
-import type { Database } from '../database/database.ts';
+import type { TenantRecord } from '../admin/tenant-record.ts';
+import { getTenant, listTenants, MAX_PAGE } from '../admin/tenants.ts';
+import { getUsage } from '../admin/usage.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { snakeCase } from '../lib/text.ts';
 import { amount, byteAmount, formatBytes } from '../lib/units.ts';
-import { shownMount } from '../memory/mount.ts';
-import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import { type ListedTenant, readTenants, type TenantFilter, type TenantOrder } from '../tenants/listing.ts';
-import type { TenantRow } from '../tenants/queries.ts';
-import { ALL_SETTINGS, formatSetting, settingsFrom } from '../tenants/settings.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { fullness } from '../tenants/effective-settings.ts';
+import { ALL_SETTINGS, formatSetting } from '../tenants/settings.ts';
 import { percentage, positiveInteger, tenantId } from './arguments.ts';
-import type { Io } from './io.ts';
-import { DEFAULTS_NOTE, printJson, printLine, printTable, size, time } from './output.ts';
-import { type Open, withDatabase, withTenant } from './session.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { DEFAULTS_HELP, DEFAULTS_NOTE, printJson, printLine, printTable, size, time } from './output.ts';
+
+const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
 
 interface ListOptions extends Selection {
   sort: (typeof ORDERS)[number];
@@ -20,19 +19,15 @@ interface ListOptions extends Selection {
   json?: boolean;
 }
 
-interface Listed extends TenantRow {
-  usedPercent: number | null;
-  used: string | null;
-  lastActivityAt: string | null;
+interface ListedTenant extends TenantRecord {
+  last_activity_at: string | null;
 }
 
-const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
-
-/** How many tenants are queried at the same time: at most as many as there are connections. */
-const AT_ONCE = 8;
+/** How many tenants are queried at the same time: fewer than one administrator may send requests at once. */
+const AT_ONCE = 5;
 
 /** `tenants list`. */
-export function registerTenantListCommand(tenants: Command, open: Open, io: Io): void {
+export function registerTenantListCommand(tenants: Command, { connect, io }: Cli): void {
   addSelectionOptions(
     tenants
       .command('list')
@@ -46,7 +41,7 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
     .addHelpText(
       'after',
       `
-${DEFAULTS_NOTE}
+${DEFAULTS_HELP}
 
 Examples:
   memory-service tenants list --sort bytes --limit 20
@@ -54,64 +49,67 @@ Examples:
   memory-service tenants list --prefix eu- --sort activity --json`,
     )
     .action((options: ListOptions) =>
-      withDatabase(open, async ({ config, database }) => {
-        const rows = await listed({ config, database }, options);
-        if (options.json) return printJson(io.stdout, rows.map(asJson));
+      withCaller(connect, async (caller) => {
+        const listed = await readTenants(caller, options);
+        if (options.json) return printJson(io.stdout, listed);
         printTable(
           io.stdout,
           ['TENANT', 'FILES', 'SIZE', 'USED', 'LAST ACTIVITY', 'STATUS'],
-          rows.map((row) => [
-            row.id,
-            row.files,
-            size(row.bytes),
-            row.used ?? 'no limit',
-            row.lastActivityAt ?? 'never',
-            row.suspendedAt === null ? 'active' : 'suspended',
+          listed.map((tenant) => [
+            tenant.id,
+            tenant.files,
+            size(tenant.bytes),
+            usedText(tenant),
+            time(tenant.last_activity_at) ?? 'never',
+            tenant.status,
           ]),
         );
       }),
     );
 }
 
-async function listed(
-  { config, database }: { config: Config; database: Database },
+async function readTenants(
+  caller: Caller,
   { sort, limit, ...selection }: ListOptions,
-): Promise<Listed[]> {
-  const isByActivity = sort === 'activity';
-  const page = isByActivity ? {} : { order: sort, limit };
-  const selected = await selectTenants(database, config, selection, page);
-  const rows = selected.map((row) => withUsage(row, config));
-  await addActivity(new Tenants(database), rows);
-  // To find a tenant's activity takes a statement that reads all of its files, so none sorts by it.
-  return isByActivity ? rows.sort(byActivity).slice(0, limit) : rows;
-}
-
-function withUsage({ lastChangeAt: _, historySince: __, ...row }: ListedTenant, config: Config): Listed {
-  const most = fullness(row, effectiveSettings(row, config));
-  const used = most ? `${most.percent}% of ${most.of}` : null;
-  return { ...row, usedPercent: most?.percent ?? null, used, lastActivityAt: null };
+): Promise<ListedTenant[]> {
+  if (sort !== 'activity')
+    return withActivity(caller, await selectTenants(caller, selection, { sort, limit }));
+  // The API does not sort by activity: finding it takes a statement per tenant.
+  const listed = await withActivity(caller, await selectTenants(caller, selection));
+  return listed.sort(byActivity).slice(0, limit);
 }
 
 /** The latest first. */
-const byActivity = (a: Listed, b: Listed) => (b.lastActivityAt ?? '').localeCompare(a.lastActivityAt ?? '');
+function byActivity(one: ListedTenant, other: ListedTenant): number {
+  return (other.last_activity_at ?? '').localeCompare(one.last_activity_at ?? '');
+}
 
-async function addActivity(tenants: Tenants, rows: Listed[]): Promise<void> {
-  for (let from = 0; from < rows.length; from += AT_ONCE) {
-    await Promise.all(
-      rows.slice(from, from + AT_ONCE).map(async (row) => {
-        row.lastActivityAt = time(await tenants.lastActivity(row.id));
-      }),
-    );
+async function withActivity(caller: Caller, tenants: TenantRecord[]): Promise<ListedTenant[]> {
+  const listed: ListedTenant[] = [];
+  for (let from = 0; from < tenants.length; from += AT_ONCE) {
+    const batch = tenants.slice(from, from + AT_ONCE).map(async (tenant) => ({
+      ...tenant,
+      last_activity_at: await lastActivity(caller, tenant.id),
+    }));
+    listed.push(...(await Promise.all(batch)));
+  }
+  return listed;
+}
+
+async function lastActivity(caller: Caller, tenant: string): Promise<string | null> {
+  try {
+    return (await caller.call(getUsage, { params: { tenant } })).last_activity_at;
+  } catch (error) {
+    // The tenant was deleted after it was listed.
+    if (error instanceof ServiceError && error.reason === 'no_such_tenant') return null;
+    throw error;
   }
 }
 
-function asJson({ used: _, ...row }: Listed) {
-  return {
-    ...row,
-    createdAt: time(row.createdAt),
-    suspendedAt: time(row.suspendedAt),
-    archivedAt: time(row.archivedAt),
-  };
+function usedText({ files, bytes, effective }: TenantRecord): string {
+  const limits = { maxFiles: Number(effective.max_files), maxBytes: Number(effective.max_bytes) };
+  const most = fullness({ files, bytes }, limits);
+  return most === undefined ? 'no limit' : `${most.percent}% of ${most.of}`;
 }
 
 /** Selects tenants that meet all of the conditions. */
@@ -138,23 +136,28 @@ export function isSelective({ prefix, search, nearLimit, suspended }: Selection)
   return [prefix, search, nearLimit, suspended].some((each) => each !== undefined);
 }
 
-/** Returns the selected tenants, up to a limit. */
-export async function selectTenants(
-  database: Database,
-  config: Config,
-  selection: Selection,
-  { order = 'id', limit }: { order?: TenantOrder; limit?: number | undefined } = {},
-): Promise<ListedTenant[]> {
-  const selected: ListedTenant[] = [];
-  for await (const tenant of readTenants(database, config, { ...filterOf(selection), order })) {
-    selected.push(tenant);
-    if (selected.length === limit) break;
-  }
-  return selected;
-}
+type Order = Exclude<ListOptions['sort'], 'activity'>;
 
-function filterOf({ prefix, search, nearLimit, suspended }: Selection): TenantFilter {
-  return { prefix, search, nearLimit, status: suspended ? 'suspended' : undefined };
+/** Returns the selected tenants, up to a limit. */
+export function selectTenants(
+  caller: Caller,
+  { prefix = '', search, nearLimit, suspended }: Selection,
+  { sort = 'id', limit }: { sort?: Order; limit?: number | undefined } = {},
+): Promise<TenantRecord[]> {
+  // The API has no prefix: the ID contains it, and the rest is filtered below.
+  const text = search ?? prefix;
+  const query = {
+    sort,
+    limit: prefix === '' ? Math.min(limit ?? MAX_PAGE, MAX_PAGE) : MAX_PAGE,
+    ...(text !== '' && { search: text }),
+    ...(nearLimit !== undefined && { near_limit: nearLimit }),
+    ...(suspended && { status: 'suspended' as const }),
+  };
+  const hasPrefix = ({ id }: TenantRecord) => id.startsWith(prefix);
+  return firstItems(
+    readItems(caller, listTenants, { query }, ({ tenants }) => tenants.filter(hasPrefix)),
+    limit,
+  );
 }
 
 function nonEmpty(value: string): string {
@@ -163,88 +166,70 @@ function nonEmpty(value: string): string {
 }
 
 /** `tenants show`. */
-export function registerTenantShowCommand(tenants: Command, open: Open, io: Io): void {
+export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('show')
-    .description(
-      "Show a tenant's usage and settings in effect. Settings that the tenant does not have come from this command's environment variables, which may differ from those of the running service.",
-    )
+    .description(`Show a tenant's usage and settings in effect. ${DEFAULTS_HELP}`)
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")
     .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ config, database, tenant: row }) => {
-        const all = new Tenants(database);
-        const lastActivityAt = time(await all.lastActivity(tenant));
-        const storedResults = await all.countStoredResults(tenant);
-        if (json) {
-          return printJson(io.stdout, {
-            ...usageOf(row),
-            name: row.name ?? row.id,
-            description: row.description,
-            storedResults,
-            lastActivityAt,
-            ...settingsFrom((name) => row[name]),
-            effective: effectiveSettings(row, config),
-            metadata: row.metadata,
-            mounts: row.mounts.map(shownMount),
-          });
-        }
-        const usage = usageOf(row);
-        const { id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt, archivedAt } = usage;
+      withCaller(connect, async (caller) => {
+        const params = { tenant };
+        const record = await caller.call(getTenant, { params });
+        const usage = await caller.call(getUsage, { params });
+        const { stored_results, last_activity_at } = usage;
+        if (json) return printJson(io.stdout, { ...record, stored_results, last_activity_at });
         printTable(
           io.stdout,
-          ['TENANT', id],
+          ['TENANT', record.id],
           [
-            ...detailRows(row),
-            ['files', String(files)],
-            ['size', formatBytes(bytes)],
-            ['history', `${amount(historyVersions, 'version')} (${byteAmount(historyBytes)})`],
-            ['stored results', String(storedResults)],
-            ['created', createdAt],
-            ...(row.mounts.length === 0 ? [] : [['mounts', row.mounts.map(({ name }) => name).join(', ')]]),
-            ['last activity', lastActivityAt ?? 'never'],
-            ['status', suspendedAt === null ? 'active' : `suspended since ${suspendedAt}`],
-            ...(archivedAt === null
+            ...detailRows(record),
+            ['files', String(record.files)],
+            ['size', formatBytes(record.bytes)],
+            [
+              'history',
+              `${amount(record.history_versions, 'version')} (${byteAmount(record.history_bytes)})`,
+            ],
+            ['stored results', String(stored_results)],
+            ['created', time(record.created_at)],
+            ...(record.mounts.length === 0
               ? []
-              : [['archived', `since ${archivedAt}: files can only be read and deleted`]]),
+              : [['mounts', record.mounts.map(({ name }) => name).join(', ')]]),
+            ['last activity', time(last_activity_at) ?? 'never'],
+            [
+              'status',
+              record.suspended_at === null ? 'active' : `suspended since ${time(record.suspended_at)}`,
+            ],
+            ...(record.archived_at === null
+              ? []
+              : [['archived', `since ${time(record.archived_at)}: files can only be read and deleted`]]),
           ],
         );
         io.stdout.write('\n');
-        const effective = effectiveSettings(row, config);
+        const { settings, effective } = record;
+        const byDefault = caller.database === undefined ? 'service' : 'environment';
+        const all = ALL_SETTINGS.map(([name, setting]) => ({ name: snakeCase(name), setting }));
         printTable(
           io.stdout,
           ['SETTING', 'VALUE', 'FROM'],
-          ALL_SETTINGS.map(([name, setting]) => [
-            snakeCase(name),
-            formatSetting(setting, effective[name]),
-            row[name] === null ? 'environment' : 'tenant',
+          all.map(({ name, setting }) => [
+            name,
+            formatSetting(setting, effective[name] as number | string),
+            settings[name] === null ? byDefault : 'tenant',
           ]),
         );
-        if (ALL_SETTINGS.some(([name]) => row[name] === null)) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
+        const hasDefaults = all.some(({ name }) => settings[name] === null);
+        if (hasDefaults && caller.database !== undefined) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
       }),
     );
 }
 
-/** What people say of a tenant, as far as they do. */
-function detailRows({ name, description, metadata }: TenantRow): [string, string][] {
+/** Rows for the name, description, and metadata that people gave a tenant. */
+function detailRows({ id, name, description, metadata }: TenantRecord): [string, string][] {
   return [
-    ...(name === null ? [] : [['name', name] as [string, string]]),
+    ...(name === id ? [] : [['name', name] as [string, string]]),
     ...(description === '' ? [] : [['description', description] as [string, string]]),
     ...Object.entries(metadata).map(([key, value]): [string, string] => [`metadata ${key}`, value]),
   ];
 }
-
-const usageOf = (row: TenantRow) => {
-  const { id, files, bytes, historyVersions, historyBytes } = row;
-  return {
-    id,
-    files,
-    bytes,
-    historyVersions,
-    historyBytes,
-    createdAt: time(row.createdAt),
-    suspendedAt: time(row.suspendedAt),
-    archivedAt: time(row.archivedAt),
-  };
-};

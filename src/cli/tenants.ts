@@ -1,24 +1,30 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { listKeys, MAX_PAGE } from '../admin/keys.ts';
 import { listMounts, removeTenantMount, setTenantMount } from '../admin/mounts.ts';
-import type { Database } from '../database/database.ts';
+import type { TenantRecord } from '../admin/tenant-record.ts';
+import {
+  copyTenant,
+  createTenant,
+  deleteTenant,
+  getTenant,
+  renameTenant,
+  resumeTenant,
+  suspendTenant,
+  updateTenant,
+} from '../admin/tenants.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { snakeCase, storableText } from '../lib/text.ts';
 import { amount, byteAmount, expectedQuantity, formatQuantity, parseQuantity } from '../lib/units.ts';
 import type { Mount } from '../memory/mount.ts';
-import { type AuditSubject, changedValues } from '../tenants/audit.ts';
-import { type Copied, copyTenant, type Renamed, renameTenant } from '../tenants/copy.ts';
-import { forgetTenant } from '../tenants/forget.ts';
+import { changedValues } from '../tenants/audit.ts';
 import { REFUSED_METADATA_KEY } from '../tenants/ids.ts';
-import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE, refuseMounted } from '../tenants/mounts.ts';
-import type { TenantRow } from '../tenants/queries.ts';
+import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
-import { mergeDetails, type StoreDetailsChange, Stores } from '../tenants/stores.ts';
-import { type Erased, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { nameOf, newTenantId, tenantId } from './arguments.ts';
-import { type Cli, type Connect, withCaller } from './caller.ts';
+import { type Caller, type Cli, type Connect, firstItems, readItems, withCaller } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { printJson, printLine, printTable } from './output.ts';
-import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
+import { audited } from './session.ts';
 import {
   addSelectionOptions,
   isSelective,
@@ -132,7 +138,12 @@ function instructionsText(value: string): string {
   throw new InvalidArgumentError(`Use at most ${MAX_INSTRUCTIONS} characters.`);
 }
 
-type DetailOptions = StoreDetailsChange;
+interface DetailOptions {
+  name?: string;
+  description?: string;
+  /** Null removes a pair. */
+  metadata?: Record<string, string | null>;
+}
 
 /** Options for what people say of a tenant. */
 function addDetailOptions(command: Command): Command {
@@ -147,7 +158,7 @@ function addDetailOptions(command: Command): Command {
 }
 
 /** The details in the options of a command, without those that are not given. */
-function detailsOf({ name, description, metadata }: DetailOptions): StoreDetailsChange {
+function detailsOf({ name, description, metadata }: DetailOptions): DetailOptions {
   return {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
@@ -214,16 +225,20 @@ function numberIn({ max, zero, unit }: NumberSetting) {
   };
 }
 
-function settingsOf(options: SettingOptions): Partial<TenantSettings> {
-  return Object.fromEntries(
-    ALL_SETTINGS.map(([name]) => [name, options[name]] as const)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [name, value === 'default' ? null : value]),
-  );
+/** Changes of settings by the names of the API. */
+type SettingChanges = Record<string, TenantSettings[keyof TenantSettings]>;
+
+function settingsOf(options: SettingOptions): SettingChanges {
+  const changes: SettingChanges = {};
+  for (const [name] of ALL_SETTINGS) {
+    const value = options[name];
+    if (value !== undefined) changes[snakeCase(name)] = value === 'default' ? null : value;
+  }
+  return changes;
 }
 
 /** `tenants create`. */
-export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io): void {
+export function registerTenantCreateCommand(tenants: Command, { connect, io }: Cli): void {
   addDetailOptions(
     addSettingOptions(
       tenants
@@ -237,22 +252,24 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
       `${UNITS_HELP}\nExample:\n  memory-service tenants create acme --max-files 500 --max-bytes 50MB`,
     )
     .action((tenant: string, options: SettingOptions & DetailOptions) =>
-      withDatabase(open, async ({ database }) => {
-        const settings = settingsOf(options);
-        const details = detailsOf(options);
-        await audited(
-          { database, io },
-          'createTenant',
-          { tenant, details: { ...settings, ...details } },
-          () => new Tenants(database).createWith(tenant, settings, details),
-        );
+      withCaller(connect, async (caller) => {
+        const { metadata = {}, ...details } = detailsOf(options);
+        const pairs = Object.entries(metadata).filter((pair): pair is [string, string] => pair[1] !== null);
+        await caller.call(createTenant, {
+          body: {
+            id: tenant,
+            settings: settingsOf(options),
+            ...details,
+            ...(pairs.length > 0 && { metadata: Object.fromEntries(pairs) }),
+          },
+        });
         printLine(io.stdout, `Created tenant ${tenant}.`);
       }),
     );
 }
 
 /** `tenants set`. */
-export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): void {
+export function registerTenantSetCommand(tenants: Command, { connect, io }: Cli): void {
   addSelectionOptions(
     addDetailOptions(
       addSettingOptions(
@@ -287,80 +304,80 @@ Examples:
       if ([ids.length > 0, options.all ?? false, isSelective(options)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
-      return withDatabase(open, async ({ config, database }) => {
-        const all = new Tenants(database);
-        const stores = new Stores(database);
+      return withCaller(connect, async (caller) => {
         const isNamed = ids.length > 0;
         // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
         const chosen = isNamed
-          ? await Promise.all(ids.map((id) => requireTenant(database, id)))
-          : await selectTenants(database, config, options);
+          ? await Promise.all(ids.map((id) => caller.call(getTenant, { params: { tenant: id } })))
+          : await selectTenants(caller, options);
         if (chosen.length === 0)
           throw new OperatorError('No matching tenants. See: memory-service tenants list');
-        const { dryRun } = options;
-        if (!isNamed && !options.yes && !dryRun) {
-          await confirm(io, `Change ${amount(chosen.length, 'tenant')}?`, 'Nothing was changed.');
-        }
-        for (const { id, ...before } of chosen) {
-          const changes = changedValues(before, { ...settings, ...details });
-          const subject = { tenant: id, details: changes, dryRun };
-          await audited({ database, io }, 'updateTenant', subject, async () => {
-            if (dryRun) return printLine(io.stdout, id);
-            if (Object.keys(details).length > 0) await stores.update(id, (now) => mergeDetails(now, details));
-            if (!(await all.set(id, settings))) throw new ServiceError('no_such_tenant', id);
-          });
-        }
-        if (dryRun) {
+        if (options.dryRun) {
+          for (const tenant of chosen) {
+            await recordDryRun(caller, io, tenant, { settings, details });
+            printLine(io.stdout, tenant.id);
+          }
           io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);
           return;
         }
+        if (!isNamed && !options.yes)
+          await confirm(io, `Change ${amount(chosen.length, 'tenant')}?`, 'Nothing was changed.');
+        const body = { ...(Object.keys(settings).length > 0 && { settings }), ...details };
+        for (const { id } of chosen) await caller.call(updateTenant, { params: { tenant: id }, body });
         const [first] = chosen;
         const what = chosen.length === 1 ? `tenant ${first?.id}` : amount(chosen.length, 'tenant');
-        printLine(io.stdout, `Changed ${what}. It takes effect within AUTH_CACHE_SECONDS.`);
+        printLine(io.stdout, `Changed ${what}. ${EFFECT}`);
       });
     });
 }
 
-/** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
-export function registerTenantCommands(program: Command, { connect, open, io }: Cli): void {
-  const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
-  registerTenantCreateCommand(tenants, open, io);
-  registerTenantListCommand(tenants, open, io);
-  registerTenantShowCommand(tenants, open, io);
-  registerTenantSetCommand(tenants, open, io);
-  registerMountCommands(tenants, connect, io);
-  registerSuspend(tenants, open, io);
-  registerTenantCopyCommands(tenants, open, io);
-  registerDelete(tenants, open, io);
+/** Records a change that is only shown. The admin API has no dry run of it. */
+async function recordDryRun(
+  { database }: Caller,
+  io: Io,
+  tenant: TenantRecord,
+  { settings, details }: { settings: SettingChanges; details: DetailOptions },
+): Promise<void> {
+  if (database === undefined) return;
+  const changes = { ...changedValues(tenant.settings, settings), ...changedValues(tenant, details) };
+  const subject = { tenant: tenant.id, details: changes, dryRun: true };
+  await audited({ database, io }, updateTenant.id, subject, async () => {});
 }
 
-function registerSuspend(tenants: Command, open: Open, io: Io): void {
-  for (const [name, suspended, done] of [
-    ['suspend', true, 'Suspended'],
-    ['resume', false, 'Resumed'],
+/** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
+export function registerTenantCommands(program: Command, cli: Cli): void {
+  const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
+  registerTenantCreateCommand(tenants, cli);
+  registerTenantListCommand(tenants, cli);
+  registerTenantShowCommand(tenants, cli);
+  registerTenantSetCommand(tenants, cli);
+  registerMountCommands(tenants, cli.connect, cli.io);
+  registerSuspend(tenants, cli);
+  registerCopy(tenants, cli);
+  registerRename(tenants, cli);
+  registerDelete(tenants, cli);
+}
+
+function registerSuspend(tenants: Command, { connect, io }: Cli): void {
+  for (const [name, operation, description, done] of [
+    ['suspend', suspendTenant, 'Reject all requests of a tenant.', 'Suspended'],
+    ['resume', resumeTenant, 'Accept requests of a suspended tenant again.', 'Resumed'],
   ] as const) {
     tenants
       .command(name)
-      .description(
-        suspended ? 'Reject all requests of a tenant.' : 'Accept requests of a suspended tenant again.',
-      )
+      .description(description)
       .argument('<tenant>', 'tenant ID', tenantId)
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme`)
       .action((tenant: string) =>
-        withDatabase(open, async ({ database }) => {
-          await audited({ database, io }, `${name}Tenant`, { tenant }, async (note) => {
-            const { suspendedAt } = await requireTenant(database, tenant);
-            if (!(await new Tenants(database).suspend(tenant, suspended)))
-              throw new ServiceError('no_such_tenant', tenant);
-            note({ details: { suspended: { old: suspendedAt !== null, new: suspended } } });
-          });
-          printLine(io.stdout, `${done} tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.`);
+        withCaller(connect, async (caller) => {
+          await caller.call(operation, { params: { tenant } });
+          printLine(io.stdout, `${done} tenant ${tenant}. ${EFFECT}`);
         }),
       );
   }
 }
 
-function registerDelete(tenants: Command, open: Open, io: Io): void {
+function registerDelete(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('delete')
     .description('Delete a tenant with its files, history, keys, and settings.')
@@ -372,103 +389,91 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
       'after',
       '\nExamples:\n  memory-service tenants delete acme --yes\n  memory-service tenants delete acme --forget --yes',
     )
-    .action((tenant: string, { yes, force, forget }: { yes?: boolean; force?: boolean; forget?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
-        const found = await (forget ? new Tenants(database).find(tenant) : requireTenant(database, tenant));
-        if (found !== undefined && !force) await refuseMounted(database, tenant, null);
-        if (!yes) await confirm(io, questionOf(tenant, found, forget ?? false), 'Nothing was deleted.');
-        await audited({ database, io }, 'deleteTenant', { tenant }, async (note) => {
-          const erased = found && (await new Tenants(database).delete(tenant));
-          if (erased !== undefined) {
-            note({ details: { ...erased } });
-            printLine(io.stdout, deletedRows(tenant, erased));
-          }
-          const events = forget ? await forgetInAuditTrail(database, tenant, note, io) : 0;
-          // The event of this command contains the ID, too.
-          if (erased === undefined && events <= 1) throw new ServiceError('no_such_tenant', tenant);
+    .action((tenant: string, { yes, force = false, forget = false }: Record<string, boolean | undefined>) =>
+      withCaller(connect, async (caller) => {
+        const params = { tenant };
+        const found = await caller.call(getTenant, { params }).catch((error) => {
+          if (forget && error instanceof ServiceError && error.reason === 'no_such_tenant') return undefined;
+          throw error;
         });
+        if (!yes) await confirm(io, questionOf(tenant, found, forget), 'Nothing was deleted.');
+        const deleted = await caller.call(deleteTenant, { params, query: { force, forget } });
+        const { erased, forgotten } = deleted;
+        if (found !== undefined)
+          printLine(
+            io.stdout,
+            `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.stored_results} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+          );
+        if (forgotten !== undefined && forgotten.events > 1)
+          printLine(
+            io.stdout,
+            `Replaced its ID by ${forgotten.hash} in ${amount(forgotten.events, 'event')} of the audit trail.`,
+          );
       }),
     );
 }
 
-function questionOf(tenant: string, found: TenantRow | undefined, forget: boolean): string {
+function questionOf(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
   const forgetting = 'replace its ID in the audit trail by a hash';
   if (found === undefined) return `Tenant ${tenant} is deleted already. Permanently ${forgetting}?`;
-  const what = `${amount(found.files, 'file')} (${byteAmount(found.bytes)})`;
-  return `Permanently delete tenant ${tenant} with ${what}${forget ? `, and ${forgetting}` : ''}?`;
+  return `Permanently delete tenant ${tenant} with ${contentsOf(found)}${forget ? `, and ${forgetting}` : ''}?`;
 }
 
-function deletedRows(tenant: string, erased: Erased): string {
-  return `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.storedResults} rows of idempotency_keys, ${erased.keys} rows of api_keys.`;
-}
+const WAITING = 'Writes to the tenant wait until it is done.';
 
-/** Returns the number of events that contained the ID. */
-async function forgetInAuditTrail(
-  database: Database,
-  tenant: string,
-  note: (more: AuditSubject) => void,
-  io: Io,
-): Promise<number> {
-  const { hash, events } = await forgetTenant(database, tenant);
-  note({ tenant: hash, details: { forgotten_events: events } });
-  if (events > 1)
-    printLine(io.stdout, `Replaced its ID by ${hash} in ${amount(events, 'event')} of the audit trail.`);
-  return events;
+/** The size of a tenant's memory in words. */
+const contentsOf = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
+  `${amount(files, 'file')} (${byteAmount(bytes)})`;
+
+function registerCopy(tenants: Command, { connect, io }: Cli): void {
+  tenants
+    .command('copy')
+    .description(
+      `Copy a tenant: its files and settings as of one moment, without keys and history. ${WAITING}`,
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<new>', 'ID of the new tenant', newTenantId)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service tenants copy acme acme-2026')
+    .action((tenant: string, to: string, { json }: { json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const copy = await caller.call(copyTenant, { params: { tenant }, body: { to } });
+        if (json) return printJson(io.stdout, copy);
+        printLine(io.stdout, `Copied tenant ${tenant} to ${to}: ${contentsOf(copy)}.`);
+      }),
+    );
 }
 
 /** How many of the tenants that mount a renamed one are named. */
 const NAMED = 5;
 
-/** `tenants copy` and `tenants rename`. */
-function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void {
-  const forms = [
-    {
-      name: 'copy',
-      description: 'Copy a tenant: its files and settings as of one moment, without keys and history.',
-      work: (database: Database, from: string, to: string): Promise<Copied & Partial<Renamed>> =>
-        copyTenant(database, from, to, operatorOrigin()),
-      done: 'Copied',
-      also: '',
-    },
-    {
-      name: 'rename',
-      description:
-        'Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one.',
-      work: renameTenant,
-      done: 'Renamed',
-      also: ' Keys work for the new tenant within AUTH_CACHE_SECONDS.',
-    },
-  ];
-  for (const { name, description, work, done, also } of forms) {
-    tenants
-      .command(name)
-      .description(`${description} Writes to the tenant wait until it is done.`)
-      .argument('<tenant>', 'tenant ID', tenantId)
-      .argument('<new>', 'ID of the new tenant', newTenantId)
-      .option('--json', 'print JSON')
-      .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme acme-2026`)
-      .action((from: string, to: string, { json }: { json?: boolean }) =>
-        withDatabase(open, async ({ database }) => {
-          const copied = await audited(
-            { database, io },
-            `${name}Tenant`,
-            { tenant: from, details: { to } },
-            () => work(database, from, to),
-          );
-          if (json) return printJson(io.stdout, { from, to, ...copied });
-          const { files, bytes, keys, mountedBy = [] } = copied;
-          const moved = name === 'rename' ? `, ${amount(keys, 'key')}` : '';
-          printLine(
-            io.stdout,
-            `${done} tenant ${from} to ${to}: ${amount(files, 'file')} (${byteAmount(bytes)})${moved}.${also}`,
-          );
-          if (mountedBy.length === 0) return;
-          const others = mountedBy.length > NAMED ? ' and others' : '';
-          printLine(
-            io.stdout,
-            `It is mounted by ${mountedBy.slice(0, NAMED).join(', ')}${others}, whose mounts show it as before.`,
-          );
-        }),
-      );
-  }
+function registerRename(tenants: Command, { connect, io }: Cli): void {
+  tenants
+    .command('rename')
+    .description(
+      `Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one. ${WAITING}`,
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<new>', 'ID of the new tenant', newTenantId)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service tenants rename acme acme-2026')
+    .action((tenant: string, to: string, { json }: { json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const renamed = await caller.call(renameTenant, { params: { tenant }, body: { to } });
+        if (json) return printJson(io.stdout, renamed);
+        const query = { tenant: to, limit: MAX_PAGE };
+        const keys = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
+        printLine(
+          io.stdout,
+          `Renamed tenant ${tenant} to ${to}: ${contentsOf(renamed)}, ${amount(keys.length, 'key')}. Keys work for the new tenant within AUTH_CACHE_SECONDS.`,
+        );
+        const { mounted_by: mountedBy } = renamed;
+        if (mountedBy.length === 0) return;
+        const others = mountedBy.length > NAMED ? ' and others' : '';
+        printLine(
+          io.stdout,
+          `It is mounted by ${mountedBy.slice(0, NAMED).join(', ')}${others}, whose mounts show it as before.`,
+        );
+      }),
+    );
 }

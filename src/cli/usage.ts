@@ -1,17 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { Config } from '../config.ts';
-import { databaseTime } from '../database/clock.ts';
-import type { Database } from '../database/database.ts';
-import { renamed, snakeCase } from '../lib/text.ts';
-import { DAY_MS, formatBytes } from '../lib/units.ts';
+import { getFleetUsage, getUsage, listUsageDays } from '../admin/usage.ts';
+import { formatBytes } from '../lib/units.ts';
 import { percentOf } from '../tenants/effective-settings.ts';
-import { type FleetDay, fleetDays, fleetTotals } from '../tenants/fleet-usage.ts';
-import { requireTenant, Tenants } from '../tenants/tenants.ts';
-import { type Days, dayOf, tenantUsage, type UsageDay, type Used, usageDays } from '../tenants/usage.ts';
+import type { Used } from '../tenants/usage.ts';
 import { numberOfDays, tenantId } from './arguments.ts';
+import { type Caller, type Cli, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
-import { DEFAULTS_NOTE, printJson, printTable, size } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { DEFAULTS_HELP, printJson, printTable, size } from './output.ts';
 
 interface Options {
   days?: number;
@@ -19,7 +14,7 @@ interface Options {
 }
 
 /** `usage`. */
-export function registerUsageCommand(program: Command, open: Open, io: Io = process): void {
+export function registerUsageCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('usage')
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
@@ -32,43 +27,40 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .option('--json', 'print JSON; with --days one object per line')
     .addHelpText(
       'after',
-      `\n${DEFAULTS_NOTE}\n\nExamples:\n  memory-service usage\n  memory-service usage acme\n  memory-service usage acme --days 30\n  memory-service usage --days 30`,
+      `\n${DEFAULTS_HELP}\n\nExamples:\n  memory-service usage\n  memory-service usage acme\n  memory-service usage acme --days 30\n  memory-service usage --days 30`,
     )
     .action((tenant: string | undefined, { days, json = false }: Options) =>
-      withDatabase(open, async ({ config, database }) => {
+      withCaller(connect, async (caller) => {
         if (days !== undefined) {
-          const wanted = await lastDays(database, days);
+          // Today is one of the days.
+          const since = `${days - 1}d`;
           await (tenant === undefined
-            ? showFleetDays(database, wanted, json, io)
-            : showDays(database, tenant, wanted, json, io));
-        } else if (tenant === undefined) await showTotal(database, config, json, io);
-        else await showTenant(database, config, tenant, json, io);
+            ? showFleetDays(caller, since, json, io)
+            : showDays(caller, tenant, since, json, io));
+        } else if (tenant === undefined) await showTotal(caller, json, io);
+        else await showTenant(caller, tenant, json, io);
       }),
     );
 }
 
-/** Today and the days before it. */
-async function lastDays(database: Database, days: number): Promise<Days> {
-  const first = new Date((await databaseTime(database)).getTime() - (days - 1) * DAY_MS);
-  return { from: dayOf(first), until: null };
-}
-
-/** The columns of what a tenant, or all tenants together, had and did on a day. */
+/** Columns of a day's sizes and requests. */
 const MEASURES = ['FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'];
 
-function measuresOf({ files, bytes, historyBytes, reads, writes, refused }: UsageDay | FleetDay) {
-  return [files, size(bytes), size(historyBytes), reads, writes, refused];
+interface Measures {
+  files: number | null;
+  bytes: number | null;
+  history_bytes: number | null;
+  reads: number;
+  writes: number;
+  refused: number;
 }
 
-async function showDays(
-  database: Database,
-  tenant: string,
-  wanted: Days,
-  json: boolean,
-  io: Io,
-): Promise<void> {
-  await requireTenant(database, tenant);
-  const days = await usageDays(database, tenant, wanted);
+function measuresOf({ files, bytes, history_bytes, reads, writes, refused }: Measures) {
+  return [files, size(bytes), size(history_bytes), reads, writes, refused];
+}
+
+async function showDays(caller: Caller, tenant: string, since: string, json: boolean, io: Io): Promise<void> {
+  const { days } = await caller.call(listUsageDays, { params: { tenant }, query: { since } });
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
@@ -77,8 +69,8 @@ async function showDays(
   );
 }
 
-async function showFleetDays(database: Database, wanted: Days, json: boolean, io: Io): Promise<void> {
-  const days = await fleetDays(database, wanted);
+async function showFleetDays(caller: Caller, since: string, json: boolean, io: Io): Promise<void> {
+  const { days } = await caller.call(getFleetUsage, { query: { since } });
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
@@ -87,41 +79,18 @@ async function showFleetDays(database: Database, wanted: Days, json: boolean, io
   );
 }
 
-const line = (value: object) => `${JSON.stringify(renamed(value, snakeCase))}\n`;
+const line = (value: object) => `${JSON.stringify(value)}\n`;
 
-async function showTenant(
-  database: Database,
-  config: Config,
-  tenant: string,
-  json: boolean,
-  io: Io,
-): Promise<void> {
-  const row = await requireTenant(database, tenant);
-  const { files, bytes, historyBytes, historyVersions } = await tenantUsage(
-    new Tenants(database),
-    config,
-    row,
-  );
-  if (json) {
-    return printJson(io.stdout, {
-      tenants: 1,
-      id: tenant,
-      files: files.used,
-      bytes: bytes.used,
-      historyVersions,
-      historyBytes: historyBytes.used,
-      maxFiles: files.limit ?? 0,
-      maxBytes: bytes.limit ?? 0,
-      maxHistoryBytes: historyBytes.limit ?? 0,
-    });
-  }
+async function showTenant(caller: Caller, tenant: string, json: boolean, io: Io): Promise<void> {
+  const usage = await caller.call(getUsage, { params: { tenant } });
+  if (json) return printJson(io.stdout, usage);
   printTable(
     io.stdout,
     [tenant, 'USED', 'LIMIT', 'PERCENT'],
     [
-      usedRow('files', files, String),
-      usedRow('size', bytes, formatBytes),
-      usedRow('history', historyBytes, formatBytes),
+      usedRow('files', usage.files, String),
+      usedRow('size', usage.bytes, formatBytes),
+      usedRow('history', usage.history_bytes, formatBytes),
     ],
   );
 }
@@ -131,13 +100,15 @@ function usedRow(what: string, { used, limit }: Used, format: (value: number) =>
   return [what, format(used), format(limit), `${percentOf(used, limit)}%`];
 }
 
-async function showTotal(database: Database, config: Config, json: boolean, io: Io): Promise<void> {
-  const { tenants, files, bytes, historyVersions, historyBytes } = await fleetTotals(database, config, 100);
-  const total = { tenants, files, bytes, historyVersions, historyBytes };
+/** The days are not shown, so as few as possible are read. */
+const TODAY = '0d';
+
+async function showTotal(caller: Caller, json: boolean, io: Io): Promise<void> {
+  const { total } = await caller.call(getFleetUsage, { query: { since: TODAY } });
   if (json) return printJson(io.stdout, total);
   printTable(
     io.stdout,
     ['TENANTS', 'FILES', 'SIZE', 'VERSIONS', 'HISTORY'],
-    [[tenants, files, size(bytes), historyVersions, size(historyBytes)]],
+    [[total.tenants, total.files, size(total.bytes), total.history_versions, size(total.history_bytes)]],
   );
 }
