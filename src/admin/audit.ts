@@ -19,6 +19,10 @@ declare module 'fastify' {
     /** Until its outcome is recorded. */
     auditEvent: OpenAuditEvent | undefined;
   }
+  interface FastifyContextConfig {
+    /** Returns the tenant that only the body names. */
+    tenantOf?(body: unknown): string | undefined;
+  }
 }
 
 /**
@@ -32,7 +36,8 @@ export const audit = fp<{ database: Database }>(
 
     app.addHook('preHandler', async (request) => {
       const action = request.routeOptions.schema?.operationId;
-      const { tenant, id: key } = request.params as UrlParams;
+      const { tenantOf } = request.routeOptions.config;
+      const { tenant = tenantOf?.(request.body), id: key } = request.params as UrlParams;
       if (action !== undefined) request.logEntry.command = action;
       noteInLog(request, { tenant, key });
       if (isReading(request) || action === undefined) return;

@@ -286,10 +286,10 @@ export const createKey = defineOperation({
     new ServiceError('creation_key_reused'),
     new ServiceError('key_in_use', 'key_0123456789ab'),
   ],
+  tenantOf: ({ tenant }) => tenant,
   async run({ database, body, headers, administrator, note }) {
     const { kind: given, tenant = null, tenants, manages_stores, expires_at, ...rest } = body;
     note({
-      tenant: tenant ?? undefined,
       details: {
         kind: given,
         access: rest.access,

@@ -91,6 +91,8 @@ export interface Operation<
   otherResponses?: Record<number, ResponseDescription>;
   /** Errors beside those of every operation with this method and body. */
   errors?: ServiceError[];
+  /** Tenant that only the body names, for the audit trail. It is recorded before the operation runs. */
+  tenantOf?(body: Body): string | undefined;
   /** Whether the operation waits for its turn among the heavy ones of the listener. */
   isHeavy?: boolean;
   run(call: OperationCall<Params, Query, Body, Headers>): Promise<Output>;

@@ -36,7 +36,12 @@ function operationRoute(app: FastifyInstance, context: AdminContext, operation: 
   app.route({
     method,
     url,
-    config: { ...(access && { access }), ...(scope && { scope }), ...(bodyType && { bodyType }) },
+    config: {
+      ...(access && { access }),
+      ...(scope && { scope }),
+      ...(bodyType && { bodyType }),
+      ...(operation.tenantOf && { tenantOf: operation.tenantOf }),
+    },
     schema: {
       operationId: id,
       summary,

@@ -131,10 +131,11 @@ export const createTenant = defineOperation({
   status: 201,
   response: { description: 'The new tenant.', schema: tenantSchema },
   errors: [new ServiceError('tenant_exists', 'acme')],
+  tenantOf: ({ id }) => id,
   async run({ database, config, body, note }) {
     const { id, settings } = body;
     const details = detailsOf(body);
-    note({ tenant: id, details: { ...settings, ...details } });
+    note({ details: { ...settings, ...details } });
     await new Tenants(database).createWith(id, settingsOf(settings), details);
     return readRecord({ database, config }, id);
   },

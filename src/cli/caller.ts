@@ -155,7 +155,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
     requestId: null,
     dryRun: isDryRun(input),
   } as const;
-  const subject: AuditSubject = { tenant, key };
+  const subject: AuditSubject = { tenant: tenant ?? operation.tenantOf?.(input.body), key };
   return audited(session.database, intent, subject, run, {
     outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
     onUnrecorded: () =>

@@ -236,7 +236,7 @@ describeService(
         expect((await admin().call('GET', `/tenants/${id}`)).status).toBe(200);
       }
       expect(await events(`actor=${faulty.key.id}`)).toMatchObject([
-        { action: 'createTenant', outcome: null },
+        { action: 'createTenant', tenant: ids[0], outcome: null },
       ]);
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });

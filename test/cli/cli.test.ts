@@ -466,7 +466,7 @@ describeServiceOnOwnDatabase(
         'Deleted 0 versions (0 bytes of history).\n',
       );
       await run('tenants', 'set', 'past', '--history-days', '0');
-      expect(await json('tenants', 'show', 'past')).toMatchObject({
+      expect((await json('tenants', 'show', 'past')).settings).toMatchObject({
         history_days: 0,
         max_history_bytes: 2000,
       });

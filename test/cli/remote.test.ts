@@ -36,6 +36,110 @@ describeService('the command line through the admin API', (service) => {
     expect((await remotely('tenants', 'unmount', tenant, 'team')).code).toBe(0);
   });
 
+  const same = async (...args: string[]) => {
+    const { code, stdout } = await onDatabase(...args);
+    expect([args, await remotely(...args)]).toMatchObject([args, { code, stdout }]);
+  };
+
+  it('creates, changes, lists, copies, renames, suspends, and deletes tenants', async () => {
+    const [tenant, copy, renamed] = [freshTenant('remote'), freshTenant('remote'), freshTenant('remote')];
+    const done = async (args: string[], stdout: string) =>
+      expect(await remotely(...args)).toStrictEqual({ code: 0, stdout, stderr: '' });
+    const settings = ['--max-files', '7', '--metadata', 'plan=pro'];
+    await done(['tenants', 'create', tenant, ...settings], `Created tenant ${tenant}.\n`);
+    await done(
+      ['tenants', 'set', tenant, '--max-files', 'default', '--name', 'Acme'],
+      `Changed tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+    );
+    await done(['tenants', 'copy', tenant, copy], `Copied tenant ${tenant} to ${copy}: 0 files (0 bytes).\n`);
+    await remotely('keys', 'create', '--tenant', copy);
+    await done(
+      ['tenants', 'rename', copy, renamed],
+      `Renamed tenant ${copy} to ${renamed}: 0 files (0 bytes), 1 key. Keys work for the new tenant within AUTH_CACHE_SECONDS.\n`,
+    );
+    await done(
+      ['tenants', 'suspend', renamed],
+      `Suspended tenant ${renamed}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+    );
+    await same('tenants', 'list', '--prefix', tenant);
+    await same('tenants', 'list', '--prefix', tenant, '--json', '--sort', 'activity');
+    await same('tenants', 'list', '--prefix', tenant.toUpperCase(), '--suspended');
+    await same('tenants', 'show', renamed, '--json');
+    await done(
+      ['tenants', 'resume', renamed],
+      `Resumed tenant ${renamed}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+    );
+    expect((await remotely('tenants', 'delete', renamed)).stderr).toBe(
+      `memory-service: Permanently delete tenant ${renamed} with 0 files (0 bytes)? Add --yes to confirm. Nothing was deleted.\n`,
+    );
+    expect((await remotely('tenants', 'delete', renamed, '--yes')).stdout).toMatch(
+      /^Deleted tenant .*: 1 row of tenants, 0 rows of entries, .* 1 rows of api_keys\.\n$/,
+    );
+    await same('tenants', 'delete', renamed, '--yes');
+  });
+
+  it('says that settings a tenant does not have are those of the service', async () => {
+    const { tenant } = await twoTenants();
+    const { stdout, stderr } = await remotely('tenants', 'show', tenant);
+    expect(stdout).toMatch(/^max_files +10000 +service$/m);
+    expect(stderr).toBe('');
+  });
+
+  it('creates, shows, changes, rotates, lists, and revokes keys', async () => {
+    const { tenant } = await twoTenants();
+    const created = await remotely('keys', 'create', '--tenant', tenant, '--label', 'worker', '--json');
+    const { id } = JSON.parse(created.stdout);
+    expect((await remotely('keys', 'update', id, '--label', 'batch')).stdout).toBe(
+      `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+    );
+    expect((await remotely('keys', 'rotate', id, '--overlap', '1h')).stdout).toMatch(
+      /^msk_[A-Za-z0-9_-]{49}\n$/,
+    );
+    await same('keys', 'show', id);
+    await same('keys', 'list', '--tenant', tenant, '--json');
+    expect(await remotely('keys', 'revoke', id)).toStrictEqual({
+      code: 0,
+      stdout: `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.\n`,
+      stderr: '',
+    });
+    await same('keys', 'revoke', id);
+    expect((await remotely('keys', 'generate')).stdout).toMatch(/^msk_/);
+    const invalid = await remotely('keys', 'create', '--admin', '--only-tenants', freshTenant('nobody'));
+    expect([invalid.code, invalid.stderr]).toStrictEqual([
+      1,
+      expect.stringContaining('See: memory-service tenants list'),
+    ]);
+  });
+
+  it('reads all pages of a listing', async () => {
+    const { tenant } = await twoTenants();
+    await service().query(
+      `INSERT INTO api_keys (hash, id, tenant_id, access, label)
+       SELECT $1 || i, $1 || i, $1, 'read_write', '' FROM generate_series(1, 450) AS i`,
+      [tenant],
+    );
+    const { stdout } = await remotely('keys', 'list', '--tenant', tenant, '--json');
+    expect(new Set(JSON.parse(stdout).map(({ id }: { id: string }) => id)).size).toBe(450);
+  });
+
+  it('shows usage and the audit trail', async () => {
+    const { tenant } = await twoTenants();
+    await same('usage', tenant);
+    await same('usage', tenant, '--json');
+    await same('usage', tenant, '--days', '30');
+    await same('usage', '--days', '30', '--json');
+    expect((await remotely('usage')).stdout).toMatch(/^TENANTS {2}FILES {2}SIZE /);
+    await remotely('tenants', 'suspend', tenant);
+    await same('audit', '--tenant', tenant);
+    await same('audit', '--tenant', tenant, '--limit', '1', '--json', '--since', '1h');
+    const [last] = (await remotely('audit', '--tenant', tenant, '--json')).stdout.split('\n');
+    expect(JSON.parse(String(last))).toMatchObject({
+      action: 'suspendTenant',
+      channel: 'admin_api',
+      actor: { type: 'admin_key', id: admin().key.id },
+    });
+  });
+
   it('prints the message and the hint of an error', async () => {
     const { tenant } = await twoTenants();
     for (const args of [
