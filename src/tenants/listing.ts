@@ -15,7 +15,6 @@ export interface ListedTenant extends TenantRow {
 /** Null selects all. */
 export type Filter = {
   search: string | null;
-  prefix: string | null;
   suspended: boolean | null;
   nearLimit: number | null;
   /** The limits of tenants without limits of their own. */
@@ -40,7 +39,6 @@ const FULLNESS = fullnessColumn('$maxFiles', '$maxBytes');
 
 const MATCHES = `
   draft_of IS NULL AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
-  AND ($prefix::text IS NULL OR starts_with(id, $prefix::text))
   AND ($suspended::boolean IS NULL OR (suspended_at IS NOT NULL) = $suspended::boolean)
   AND ($nearLimit::float8 IS NULL OR ${FULLNESS} >= $nearLimit::float8)
   AND ($scope::text[] IS NULL OR id = ANY ($scope::text[]))`;
@@ -81,8 +79,6 @@ export type TenantOrder = 'id' | 'files' | 'bytes' | 'used' | 'changed';
 export interface TenantFilter {
   /** A part of the id, in upper or lower case. */
   search?: string | undefined;
-  /** What the id starts with. */
-  prefix?: string | undefined;
   status?: 'active' | 'suspended' | undefined;
   /** The least percentage of a limit on files or bytes that is used. */
   nearLimit?: number | undefined;
@@ -126,33 +122,10 @@ export async function listTenants(
   );
 }
 
-const PAGE = 5000;
-
-/** All tenants that match, read a page at a time as they are consumed. Throws `DatabaseError`. */
-export async function* readTenants(
-  database: Database,
-  config: Config,
-  selection: TenantFilter & { order: TenantOrder },
-): AsyncGenerator<ListedTenant> {
-  let after: TenantPosition | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof listTenants>> = await listTenants(database, config, selection, {
-      after,
-      limit: PAGE,
-    });
-    yield* page.tenants;
-    after = page.next;
-  } while (after !== null);
-}
-
-function filterParams(
-  { search, prefix, status, nearLimit, scope = null }: TenantFilter,
-  config: Config,
-): Filter {
+function filterParams({ search, status, nearLimit, scope = null }: TenantFilter, config: Config): Filter {
   const { maxFiles, maxBytes } = tenantDefaults(config);
   return {
     search: search ?? null,
-    prefix: prefix ?? null,
     suspended: status === undefined ? null : status === 'suspended',
     nearLimit: nearLimit ?? null,
     maxFiles,
