@@ -8,8 +8,8 @@ import {
   type QueryResult,
   type Scalar,
   type StatementTracer,
+  servingCalls,
   type TracedRequest,
-  tracedRequests,
   type Value,
 } from './query.ts';
 
@@ -19,8 +19,8 @@ const MAX_CHARACTERS = 32 * 1024;
 /** A waiting call of any query. Only the caller knows the type of its row. */
 interface Call {
   readonly params: Record<string, Value>;
-  /** The traced request that makes the call. */
-  readonly request: TracedRequest | undefined;
+  /** The traced requests that make the call. */
+  readonly requests: readonly TracedRequest[];
   /** Resolves the call with its row. */
   resolve(row: unknown): void;
   reject(error: unknown): void;
@@ -68,20 +68,23 @@ export class BatchQueue {
   readonly query: QueryExecutor = <Params extends Record<string, Value>, Row>(
     statement: Query<Params, Row>,
     params: Params,
-    requests?: readonly TracedRequest[],
   ) => {
     const { batch } = statement;
     if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
-      return this.#single(statement, params, requests);
-    const request = this.#tracer?.current();
+      return this.#single(statement, params);
+    const requests = this.#tracer?.current() ?? [];
     const kind = this.#kindOf(batch);
     return new Promise<QueryResult<Row>>((resolve, reject) => {
       kind.waiting.push({
         params,
-        request,
+        requests,
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
         reject,
-        fallBack: () => this.#single(statement, params, tracedRequests([{ request }])).then(resolve, reject),
+        fallBack: () =>
+          servingCalls(this.#tracer, [{ requests }], () => this.#single(statement, params)).then(
+            resolve,
+            reject,
+          ),
       });
       if (kind.isBusy) return;
       kind.isBusy = true;
@@ -107,7 +110,7 @@ export class BatchQueue {
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     let settle: () => void;
     try {
-      const { rows } = await this.#batched(batch, params, this.#tracer && tracedRequests(calls));
+      const { rows } = await servingCalls(this.#tracer, calls, () => this.#batched(batch, params));
       settle = () => this.#settleWith(calls, rows);
     } catch (error) {
       settle = () => fail(calls, error);

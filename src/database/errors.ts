@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors/errors.ts';
-import type { Query, QueryExecutor, TracedRequest, Value } from './query.ts';
+import type { Query, QueryExecutor, Value } from './query.ts';
 import { describeUnavailability, type Layer } from './unavailability.ts';
 
 export const FOREIGN_KEY_VIOLATION = '23503';
@@ -185,14 +185,10 @@ export async function failingWithFirstFault<T>(
 ): Promise<T> {
   let fault: unknown;
   const result = await work(
-    async <Params extends Record<string, Value>, Row>(
-      statement: Query<Params, Row>,
-      params: Params,
-      requests?: readonly TracedRequest[],
-    ) => {
+    async <Params extends Record<string, Value>, Row>(statement: Query<Params, Row>, params: Params) => {
       if (fault !== undefined) throw fault;
       try {
-        return await query(statement, params, requests);
+        return await query(statement, params);
       } catch (error) {
         fault ??= error;
         throw fault;

@@ -42,13 +42,11 @@ export type TracedRequest = Context;
 /**
  * Executes a query.
  *
- * @param requests the traced requests that a statement serves; by default the current one
  * @throws DatabaseError
  */
 export type QueryExecutor = <Params extends Record<string, Value>, Row>(
   statement: Query<Params, Row>,
   params: Params,
-  requests?: readonly TracedRequest[],
 ) => Promise<QueryResult<Row>>;
 
 /** A query whatever its parameters and rows. */
@@ -140,22 +138,31 @@ export function defineBatchQuery(
 
 /** Traces statements. There is none while tracing is off. */
 export interface StatementTracer {
-  /** The traced request that is being served, if there is one. A call that waits in a queue keeps it, since it is sent outside of it. */
-  current(): TracedRequest | undefined;
-  /** Executes a statement, which throws a `DatabaseError`, for the traced requests that it serves. */
-  trace<T>(statement: string, requests: readonly TracedRequest[], execute: () => Promise<T>): Promise<T>;
+  /** The traced requests that are being served: the caller's own, or the requests of `serve`. */
+  current(): readonly TracedRequest[];
+  /** Runs work for traced requests: a queue sends calls outside of the requests that made them. */
+  serve<T>(requests: readonly TracedRequest[], work: () => T): T;
+  /** Executes a statement, which throws a `DatabaseError`, with a span in each request that is being served. */
+  trace<T>(statement: string, execute: () => Promise<T>): Promise<T>;
 }
 
 /** An executor whose statements are traced; the same one when there is no tracer. */
 export function traced(execute: QueryExecutor, tracer: StatementTracer | undefined): QueryExecutor {
   if (tracer === undefined) return execute;
-  return (statement, params, requests = tracedRequests([{ request: tracer.current() }])) =>
-    tracer.trace(statement.name, requests, () => execute(statement, params));
+  return (statement, params) => tracer.trace(statement.name, () => execute(statement, params));
 }
 
-/** The traced requests of calls that share a statement. */
-export function tracedRequests(calls: readonly { request: TracedRequest | undefined }[]): TracedRequest[] {
-  return calls.flatMap(({ request }) => request ?? []);
+/** Runs work for the traced requests of calls that waited in a queue. */
+export function servingCalls<T>(
+  tracer: StatementTracer | undefined,
+  calls: readonly { requests: readonly TracedRequest[] }[],
+  work: () => T,
+): T {
+  if (tracer === undefined) return work();
+  return tracer.serve(
+    calls.flatMap(({ requests }) => requests),
+    work,
+  );
 }
 
 /** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */

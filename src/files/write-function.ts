@@ -1,11 +1,4 @@
-import {
-  defineQuery,
-  type Query,
-  type QueryExecutor,
-  type Scalar,
-  type TracedRequest,
-  type Value,
-} from '../database/query.ts';
+import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } from '../database/query.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
 /*
@@ -63,18 +56,17 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
  * Calls a write function once or many times in one statement.
  *
  * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
- * @param options.requests the traced requests that make the calls
  * @returns the outcomes in the order of the calls
  */
 export async function callAll(
   query: QueryExecutor,
   fn: WriteFunction,
   calls: readonly Record<string, Value>[],
-  { wait, requests }: { wait: boolean; requests?: readonly TracedRequest[] | undefined },
+  { wait }: { wait: boolean },
 ): Promise<{ kind: string }[]> {
   const { rows } = await (calls.length === 1
-    ? query(fn.single, { ...calls[0], wait }, requests)
-    : query(fn.batch, { ...asArrays(fn, calls), wait }, requests));
+    ? query(fn.single, { ...calls[0], wait })
+    : query(fn.batch, { ...asArrays(fn, calls), wait }));
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;

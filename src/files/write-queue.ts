@@ -5,8 +5,8 @@ import {
   countCharacters,
   type QueryExecutor,
   type StatementTracer,
+  servingCalls,
   type TracedRequest,
-  tracedRequests,
   type Value,
 } from '../database/query.ts';
 import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-function.ts';
@@ -23,8 +23,8 @@ interface QueuedWrite {
   /** Writes of one lane may share a statement. A lane has one statement at a time. */
   lane: string;
   readonly characters: number;
-  /** The traced request that writes. */
-  readonly request: TracedRequest | undefined;
+  /** The traced requests that write. */
+  readonly requests: readonly TracedRequest[];
   readonly work: FunctionCall | (() => Promise<unknown>);
   resolve(outcome: unknown): void;
   reject(error: unknown): void;
@@ -86,8 +86,8 @@ export class WriteQueue {
 
   #enqueue<T>(write: Pick<QueuedWrite, 'tenant' | 'lane' | 'characters' | 'work'>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const request = this.#tracer?.current();
-      this.#waiting.push({ ...write, request, resolve: resolve as QueuedWrite['resolve'], reject });
+      const requests = this.#tracer?.current() ?? [];
+      this.#waiting.push({ ...write, requests, resolve: resolve as QueuedWrite['resolve'], reject });
       this.#schedule();
     });
   }
@@ -174,10 +174,8 @@ export class WriteQueue {
       const { fn } = first.work;
       const calls = writes.map(({ work }) => (work as FunctionCall).params);
       const query = isShared(lane, fn) ? this.#batched : this.#single;
-      const outcomes = await callAll(query, fn, calls, {
-        wait: !isShared(lane, fn),
-        requests: this.#tracer && tracedRequests(writes),
-      });
+      const wait = !isShared(lane, fn);
+      const outcomes = await servingCalls(this.#tracer, writes, () => callAll(query, fn, calls, { wait }));
       const again = writes.filter((_, i) => isSkipped(outcomes[i]));
       for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
       const settle = () => {

@@ -5,6 +5,7 @@ import {
   type Attributes,
   type Context,
   type ContextManager,
+  createContextKey,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -206,6 +207,9 @@ function exemplarOf(span: Span): CommandTrace['exemplar'] {
   return traceFlags & TraceFlags.SAMPLED ? { trace_id: traceId, span_id: spanId } : undefined;
 }
 
+/** In the context of work for several requests: their contexts. */
+const SERVED = createContextKey('served requests');
+
 /**
  * Gives each traced request a span for each statement that serves it (database conventions). When a statement serves several requests,
  * each has a span of its own with the same times, linked to the other requests: so every trace is complete, whatever is sampled.
@@ -218,12 +222,16 @@ export function traceStatements({
   database,
 }: SpanSource & { database: string | undefined }): StatementTracer {
   const target = describeTarget(database);
+  const current = () => {
+    const context = contexts.active();
+    const served = context.getValue(SERVED) as readonly Context[] | undefined;
+    return served ?? (trace.getSpan(context)?.isRecording() ? [context] : []);
+  };
   return {
-    current: () => {
-      const context = contexts.active();
-      return trace.getSpan(context)?.isRecording() ? context : undefined;
-    },
-    trace: async (statement, requests, execute) => {
+    current,
+    serve: (requests, work) => contexts.with(ROOT_CONTEXT.setValue(SERVED, requests), work),
+    trace: async (statement, execute) => {
+      const requests = current();
       const attributes = {
         ...target,
         'db.query.summary': statement,
