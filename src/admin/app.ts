@@ -24,23 +24,23 @@ import { exportRoutes, importRoutes } from './archives.ts';
 import { audit } from './audit.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
-import { changeRoutes } from './changes.ts';
+import { restore, revert } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
-import { diffRoutes } from './diffs.ts';
+import { diffTimes, diffVersion } from './diffs.ts';
 import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
 import { compareTenantDraft, diffDraft } from './draft-review.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
-import { directoryRoutes } from './files.ts';
+import { listDirectory, sumSizes } from './files.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
-import { memoryRoutes, moveRoutes, writeFileRoutes } from './memory.ts';
+import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { ERROR_HEADER } from './operation.ts';
 import { requiredTenant } from './required-tenant.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
 import { operationRoutes } from './routes.ts';
-import { searchRoutes } from './search.ts';
+import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
 import {
   copyTenant,
@@ -53,10 +53,10 @@ import {
   suspendTenant,
   updateTenant,
 } from './tenants.ts';
-import { timelineRoutes } from './timeline.ts';
+import { countChanges, findAdjacentChanges } from './timeline.ts';
 import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
 import { validatorCompiler } from './validation.ts';
-import { redactRoutes, versionRoutes } from './versions.ts';
+import { getVersion, listVersions, redactDirectories, redactVersion } from './versions.ts';
 
 export const ADMIN_API: ApiDescription = {
   title: 'Memory service administration',
@@ -110,18 +110,20 @@ const ROUTES = [
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
   operationRoutes([getUsage, listUsageDays, listMounts, setTenantMount, removeTenantMount]),
-  directoryRoutes,
-  memoryRoutes,
-  moveRoutes,
-  writeFileRoutes,
-  searchRoutes,
+  operationRoutes([
+    listDirectory,
+    sumSizes,
+    listTree,
+    readFile,
+    deleteFile,
+    moveFile,
+    writeFile,
+    searchFiles,
+  ]),
   exportRoutes,
   importRoutes,
-  versionRoutes,
-  timelineRoutes,
-  diffRoutes,
-  redactRoutes,
-  changeRoutes,
+  operationRoutes([listVersions, getVersion, countChanges, findAdjacentChanges, diffVersion, diffTimes]),
+  operationRoutes([redactVersion, redactDirectories, restore, revert]),
   operationRoutes([
     listDrafts,
     createTenantDraft,

@@ -1,18 +1,16 @@
 import { z } from 'zod';
+import type { Config } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
 import { type Changes, countsOf, summary } from '../history/log.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
-import { type Conflict, conflictText, revert } from '../history/revert.ts';
-import { departureOf } from '../http/access-log.ts';
+import { type Conflict, conflictText, revert as revertActor } from '../history/revert.ts';
+import type { Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
-import { noteAudit } from './audit.ts';
-import { originOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
+import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import { actor, givenTime, memoryPath, readTimes, tenantParams, text, time, versionId } from './fields.ts';
-import { incomplete } from './files.ts';
-import { archived, errorResponses, json, noSuchTenant, overQuota } from './responses.ts';
+import { defineOperation } from './operation.ts';
 import { id } from './versions.ts';
 
 const path = z.string();
@@ -102,106 +100,80 @@ const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes
 
 const planOvertaken = new ServiceError('plan_overtaken');
 
-/** Restore and revert. */
-export const changeRoutes = adminRoutes((app, { config, database, heavyWork }) => {
-  const optionsOf = (
-    request: Parameters<typeof originOf>[0],
-    { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
-  ): ChangeOptions => ({
-    origin: originOf(request),
-    defaults: tenantDefaults(config),
+export const restore = defineOperation({
+  id: 'restore',
+  method: 'POST',
+  url: '/tenants/:tenant/restore',
+  summary: 'Restore a file, a directory or the whole memory',
+  description:
+    'All or nothing: if anything blocks it, nothing changes. The changes are recorded as yours, so another restore undoes them.',
+  tag: 'history',
+  params: tenantParams,
+  body: restoreBody,
+  response: { description: 'What changed, or would change.', schema: restoredSchema },
+  errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, planOvertaken],
+  async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
+    const { path: where, version, dry_run } = body;
+    const options = changeOptions(call, body);
+    const { at, now } = await readTimes(database, { at: body.at });
+    const changes = await inSlot(() =>
+      version === undefined
+        ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
+        : restoreVersion(database, tenant, { version, path: where }, options),
+    );
+    note({ details: countsOf(changes) });
+    return changesRecord(changes, dry_run);
+  },
+});
+
+export const revert = defineOperation({
+  id: 'revert',
+  method: 'POST',
+  url: '/tenants/:tenant/revert',
+  summary: 'Undo what one actor has done since a time, and nothing else',
+  description:
+    'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
+  tag: 'history',
+  params: tenantParams,
+  body: z.strictObject({
+    by: text(255).min(1).meta({
+      description:
+        "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
+    }),
+    since: givenTime,
+    until: givenTime.optional().meta({
+      description:
+        'Default: now. Later changes by the actor are treated like those of others. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+    }),
+    dry_run: dryRun,
+    plan: expectedPlan,
+  }),
+  response: { description: 'What changed, or would change.', schema: revertedSchema },
+  errors: [noSuchTenant, incomplete, overQuota('revert'), archived, planOvertaken],
+  async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
+    const { by, dry_run } = body;
+    const { since, until, now } = await readTimes(database, { since: body.since, until: body.until });
+    const options = changeOptions(call, body);
+    const reverted = await inSlot(() =>
+      revertActor(database, tenant, { by, since: since ?? now, until }, options),
+    );
+    note({ details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
+    return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
+  },
+});
+
+function changeOptions(
+  call: { config: Config; origin: Origin; onProgress?: ((count: number) => void) | undefined },
+  { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
+): ChangeOptions {
+  return {
+    origin: call.origin,
+    defaults: tenantDefaults(call.config),
     dryRun: dry_run,
     expectedPlan: plan,
-  });
-
-  app.post(
-    '/tenants/:tenant/restore',
-    {
-      schema: {
-        operationId: 'restore',
-        summary: 'Restore a file, a directory or the whole memory',
-        description:
-          'All or nothing: if anything blocks it, nothing changes. The changes are recorded as yours, so another restore undoes them.',
-        tags: ['history'],
-        params: tenantParams,
-        body: restoreBody,
-        response: {
-          200: json('What changed, or would change.', restoredSchema),
-          ...errorResponses('takes JSON', [
-            noSuchTenant,
-            incomplete,
-            cannot,
-            overQuota('restore'),
-            archived,
-            planOvertaken,
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { path: where, version, dry_run } = request.body;
-      const options = optionsOf(request, request.body);
-      const { at, now } = await readTimes(database, { at: request.body.at });
-      const changes = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        version === undefined
-          ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
-          : restoreVersion(database, tenant, { version, path: where }, options),
-      );
-      noteAudit(request, { details: countsOf(changes) });
-      return changesRecord(changes, dry_run);
-    },
-  );
-
-  app.post(
-    '/tenants/:tenant/revert',
-    {
-      schema: {
-        operationId: 'revert',
-        summary: 'Undo what one actor has done since a time, and nothing else',
-        description:
-          'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
-        tags: ['history'],
-        params: tenantParams,
-        body: z.strictObject({
-          by: text(255).min(1).meta({
-            description:
-              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-          }),
-          since: givenTime,
-          until: givenTime.optional().meta({
-            description:
-              'Default: now. Later changes by the actor are treated like those of others. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
-          }),
-          dry_run: dryRun,
-          plan: expectedPlan,
-        }),
-        response: {
-          200: json('What changed, or would change.', revertedSchema),
-          ...errorResponses('takes JSON', [
-            noSuchTenant,
-            incomplete,
-            overQuota('revert'),
-            archived,
-            planOvertaken,
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { by, dry_run } = request.body;
-      const { since: from, until: to } = request.body;
-      const { since, until, now } = await readTimes(database, { since: from, until: to });
-      const options = optionsOf(request, request.body);
-      const reverted = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        revert(database, tenant, { by, since: since ?? now, until }, options),
-      );
-      noteAudit(request, { details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
-      return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
-    },
-  );
-});
+    ...(call.onProgress && { onProgress: call.onProgress }),
+  };
+}
 
 function changesRecord(changes: Changes, isDryRun: boolean) {
   return {

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { type ChildRow, listDirectory, type Place, type Position, sumSizes } from '../files/directory.ts';
+import {
+  type ChildRow,
+  listDirectory as listChildren,
+  type Position,
+  sumSizes as sumPart,
+} from '../files/directory.ts';
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
-import { departureOf } from '../http/access-log.ts';
 import { ROOT } from '../memory/path.ts';
-import { adminRoutes } from './context.ts';
-import { incomplete } from './errors.ts';
+import { incomplete, noSuchTenant } from './errors.ts';
 import {
   count,
   givenTime,
@@ -21,7 +24,7 @@ import {
   time,
   writeCursor,
 } from './fields.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 export const entrySchema = z
   .object({
@@ -41,8 +44,6 @@ export const changedSchema = z
     message: z.string().meta({ description: 'The message that an agent would read.' }),
   })
   .meta({ id: 'Changed' });
-
-export { incomplete } from './errors.ts';
 
 export const nothingThere = new ServiceError('nothing_at', 'acme', '/memories/notes.md');
 export const isDirectory = new ServiceError('is_directory', 'acme', '/memories/projects');
@@ -89,111 +90,80 @@ const sizesSchema = z
   })
   .meta({ id: 'DirectorySizes' });
 
-/** One directory of a tenant's memory: fast, however much there is in the others. */
-export const directoryRoutes = adminRoutes((app, { database, heavyWork }) => {
-  const history = new History(database);
-  const placeOf = async (tenant: string, path: Place['path'], given: string | undefined): Promise<Place> => ({
-    tenant,
-    path,
-    at: (await readTimes(database, { at: given })).at,
-  });
+export const listDirectory = defineOperation({
+  id: 'listDirectory',
+  method: 'GET',
+  url: '/tenants/:tenant/directory',
+  summary: 'List the contents of a directory, now or at a past time, a page at a time',
+  description:
+    'Directories come first, then files, each in byte order of their paths. A page examines `limit` paths, so it may have fewer entries, or none, while `next` is not null.',
+  tag: 'memory',
+  params: tenantParams,
+  query: z.strictObject({
+    path: pathOrRoot,
+    at: givenTime.optional(),
+    from: memoryPath.optional().meta({
+      description: 'Start with the files, at this path. By default, the listing starts with the directories.',
+    }),
+    from_directory: memoryPath.optional().meta({
+      description: 'Start with the directories, at this path.',
+    }),
+    ...pageFields(1000, 500),
+    // A cursor holds a path.
+    after: text(2 * MAX_PATH)
+      .optional()
+      .meta({ description: 'The `next` of the previous page.' }),
+  }),
+  response: { description: 'A page.', schema: listingSchema },
+  errors: [noSuchTenant, nothingThere, incomplete],
+  async run({ database, params: { tenant }, query: { path, from, from_directory, limit, ...query } }) {
+    const { at } = await readTimes(database, { at: query.at });
+    const begin = readCursor(position, query.after) ?? startOf(from, from_directory);
+    const page = await listChildren(database, { tenant, path, at }, begin, limit);
+    return { path, at: at ?? null, entries: page.entries.map(entryRecord), next: writeCursor(page.next) };
+  },
+});
 
-  app.get(
-    '/tenants/:tenant/directory',
-    {
-      schema: {
-        operationId: 'listDirectory',
-        summary: 'List the contents of a directory, now or at a past time, a page at a time',
-        description:
-          'Directories come first, then files, each in byte order of their paths. A page examines `limit` paths, so it may have fewer entries, or none, while `next` is not null.',
-        tags: ['memory'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          path: pathOrRoot,
-          at: givenTime.optional(),
-          from: memoryPath.optional().meta({
-            description:
-              'Start with the files, at this path. By default, the listing starts with the directories.',
-          }),
-          from_directory: memoryPath.optional().meta({
-            description: 'Start with the directories, at this path.',
-          }),
-          ...pageFields(1000, 500),
-          // A cursor holds a path.
-          after: text(2 * MAX_PATH)
-            .optional()
-            .meta({ description: 'The `next` of the previous page.' }),
-        }),
-        response: {
-          200: json('A page.', listingSchema),
-          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
-        },
-      },
-    },
-    async ({ params: { tenant }, query: { path, at, from, from_directory, limit, after } }) => {
-      const place = await placeOf(tenant, path, at);
-      const begin = readCursor(position, after) ?? startOf(from, from_directory);
-      const page = await listDirectory(database, place, begin, limit);
-      return {
-        path,
-        at: place.at ?? null,
-        entries: page.entries.map(entryRecord),
-        next: writeCursor(page.next),
-      };
-    },
-  );
-
-  app.get(
-    '/tenants/:tenant/directory/sizes',
-    {
-      schema: {
-        operationId: 'sumSizes',
-        summary:
-          'Count the files below a directory, now or at a past time, and those below each directory in it',
-        description:
-          'Each response covers a part of the files, so that no request takes long. Add up the parts.',
-        tags: ['memory'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          path: pathOrRoot,
-          at: givenTime.optional(),
-          limit: count(1, 20_000).default(20_000).meta({
-            description: 'How many files, directories and versions each part examines.',
-          }),
-          after: text(2 * MAX_PATH)
-            .optional()
-            .meta({ description: 'The `next` of the previous part.' }),
-        }),
-        response: {
-          200: json('A part.', sizesSchema),
-          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { path, at, limit, after } = request.query;
-      const place = await placeOf(tenant, path, at);
-      const begin = readCursor(text(MAX_PATH), after);
-      const sizes = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        sumSizes(database, place, { after: begin, rows: limit }),
-      );
-      const isFirstOfPast = place.at !== undefined && path === ROOT && begin === null;
-      return {
-        path,
-        at: place.at ?? null,
-        files: sizes.files,
-        size_bytes: sizes.bytes,
-        directories: sizes.directories.map((each) => ({
-          path: each.path,
-          files: each.files,
-          size_bytes: each.bytes,
-        })),
-        next: writeCursor(sizes.next),
-        redacted: isFirstOfPast ? (await redactedAt(history, tenant, place.at ?? '')).length : null,
-      };
-    },
-  );
+export const sumSizes = defineOperation({
+  id: 'sumSizes',
+  method: 'GET',
+  url: '/tenants/:tenant/directory/sizes',
+  summary: 'Count the files below a directory, now or at a past time, and those below each directory in it',
+  description: 'Each response covers a part of the files, so that no request takes long. Add up the parts.',
+  tag: 'memory',
+  params: tenantParams,
+  query: z.strictObject({
+    path: pathOrRoot,
+    at: givenTime.optional(),
+    limit: count(1, 20_000).default(20_000).meta({
+      description: 'How many files, directories and versions each part examines.',
+    }),
+    after: text(2 * MAX_PATH)
+      .optional()
+      .meta({ description: 'The `next` of the previous part.' }),
+  }),
+  response: { description: 'A part.', schema: sizesSchema },
+  errors: [noSuchTenant, nothingThere, incomplete],
+  isHeavy: true,
+  async run({ database, params: { tenant }, query: { path, limit, ...query } }) {
+    const { at } = await readTimes(database, { at: query.at });
+    const after = readCursor(text(MAX_PATH), query.after);
+    const sizes = await sumPart(database, { tenant, path, at }, { after, rows: limit });
+    const isFirstOfPast = at !== undefined && path === ROOT && after === null;
+    return {
+      path,
+      at: at ?? null,
+      files: sizes.files,
+      size_bytes: sizes.bytes,
+      directories: sizes.directories.map((each) => ({
+        path: each.path,
+        files: each.files,
+        size_bytes: each.bytes,
+      })),
+      next: writeCursor(sizes.next),
+      redacted: isFirstOfPast ? (await redactedAt(new History(database), tenant, at)).length : null,
+    };
+  },
 });
 
 function startOf(file: string | undefined, directory: string | undefined): Position | null {
@@ -204,7 +174,7 @@ function startOf(file: string | undefined, directory: string | undefined): Posit
 function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ChildRow) {
   return {
     path,
-    kind: kind === 'dir' ? 'directory' : kind,
+    kind: kind === 'dir' ? ('directory' as const) : kind,
     size_bytes: bytes,
     modified_at: modified,
     version: versionId,

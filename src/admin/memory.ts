@@ -1,15 +1,20 @@
-import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { contentHash, createAt, deleteAt, type Expected, moveAt, replaceAt } from '../files/changes.ts';
+import {
+  contentHash,
+  createAt,
+  deleteAt,
+  type Expected,
+  type FileSession,
+  moveAt,
+  replaceAt,
+  type Written,
+} from '../files/changes.ts';
 import { contentAt, contentOf, type ListedEntry, listPage } from '../files/listing.ts';
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
-import { utf8Problem } from '../http/json-body.ts';
-import { noteAudit } from './audit.ts';
-import { originOf } from './authentication.ts';
-import { reserveResponse } from './concurrency-limit.ts';
-import { adminRoutes } from './context.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import {
   flag,
   givenTime,
@@ -31,12 +36,10 @@ import {
   etagHeader,
   ifMatch,
   ifNoneMatch,
-  incomplete,
   isDirectory,
   nothingThere,
 } from './files.ts';
-import { tenantOf } from './required-tenant.ts';
-import { archived, errorResponses, json, noSuchTenant, overQuota } from './responses.ts';
+import { defineOperation, type OperationCall } from './operation.ts';
 
 const ETAG = /^"([0-9a-f]{64})"$/;
 
@@ -86,6 +89,13 @@ function entityTags(header: string): string[] {
   return header.split(',').flatMap((tag) => ETAG.exec(tag.trim())?.[1] ?? []);
 }
 
+type Call = Pick<OperationCall<unknown, unknown, unknown>, 'services' | 'tenant' | 'origin'>;
+
+/** Where a call changes files. */
+async function sessionOf({ services, tenant, origin }: Call): Promise<FileSession> {
+  return { services: await services(), tenant, origin };
+}
+
 const treeSchema = z
   .object({
     path: z.string(),
@@ -98,136 +108,101 @@ const treeSchema = z
   })
   .meta({ id: 'TreePage' });
 
-/** The files of a tenant. */
-export const memoryRoutes = adminRoutes((app, { database, services }) => {
-  const history = new History(database);
-
-  app.get(
-    '/tenants/:tenant/tree',
-    {
-      schema: {
-        operationId: 'listTree',
-        summary: 'List the entries at and below a path, now or at a past time, a page at a time',
-        description: 'In byte order of the paths: `/memories/a-b` comes before `/memories/a/b`.',
-        tags: ['memory'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          path: pathOrRoot,
-          at: givenTime.optional(),
-          ...pageFields(1000, 500),
-        }),
-        response: {
-          200: json('A page.', treeSchema),
-          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
-        },
-      },
-    },
-    async ({ params: { tenant }, query: { path, limit, ...query } }) => {
-      const position = readCursor(text(5000), query.after) ?? '';
-      const { at } = await readTimes(database, { at: query.at });
-      const page = { after: position, limit: limit + 1 };
-      const entries = await listPage({ database, history }, tenant, { path, at }, page);
-      const shown = entries.slice(0, limit);
-      return {
-        path,
-        at: at ?? null,
-        entries: shown.map(entryRecord),
-        next: entries.length > limit ? writeCursor(shown.at(-1)?.path ?? null) : null,
-        redacted: at === undefined ? null : (await redactedAt(history, tenant, at)).length,
-      };
-    },
-  );
-
-  app.get(
-    '/tenants/:tenant/file',
-    {
-      schema: {
-        operationId: 'readFile',
-        summary: 'Read a file, now or at a past time, byte for byte',
-        description: 'A byte order mark is part of the content: keep it when you decode.',
-        tags: ['memory'],
-        params: tenantParams,
-        headers: z.object({ 'if-none-match': ifNoneMatch }),
-        querystring: z.strictObject({ path: memoryPath, at: givenTime.optional() }),
-        response: {
-          200: {
-            description: 'The content.',
-            headers: etagHeader,
-            content: { 'text/plain': { schema: z.string() } },
-          },
-          304: z.null().meta({ description: 'The client has this content already (`If-None-Match`).' }),
-          ...errorResponses('reads', [noSuchTenant, nothingThere, isDirectory, incomplete]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { params, query, headers } = request;
-      const { tenant } = params;
-      const { path, at: given } = query;
-      const { at } = await readTimes(database, { at: given });
-      const content =
-        at === undefined
-          ? await contentOf(database, tenant, path)
-          : await contentAt(history, tenant, path, at);
-      const sha256 = contentHash(content);
-      reply.header('ETag', entityTag(sha256));
-      if (isNotModified(sha256, headers)) return reply.code(304).send(null);
-      await reserveResponse(request, Buffer.byteLength(content));
-      return reply.type('text/plain; charset=utf-8').send(content);
-    },
-  );
-
-  app.delete(
-    '/tenants/:tenant/file',
-    {
-      schema: {
-        operationId: 'deleteFile',
-        summary: 'Delete a file, or a directory and everything below it',
-        description:
-          'Requires `If-Match`; without it, the response is 428. A directory has no `ETag`: send `If-Match: *`.',
-        tags: ['memory'],
-        params: tenantParams,
-        headers: z.object({ 'if-match': ifMatch }),
-        querystring: z.strictObject({
-          path: memoryPath,
-          recursive: flag
-            .default(false)
-            .meta({ description: 'Whether to delete a directory and everything below it.' }),
-        }),
-        response: {
-          200: json('Deleted.', changedSchema),
-          ...errorResponses('changes', [
-            noSuchTenant,
-            nothingThere,
-            isDirectory,
-            changedSince,
-            new ServiceError('precondition_required'),
-          ]),
-        },
-      },
-    },
-    async (request) => {
-      const { path, recursive } = request.query;
-      const expected = readPrecondition({ 'if-match': request.headers['if-match'] });
-      if (expected === 'absent') throw new ServiceError('precondition_required');
-      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
-      const message = await deleteAt(session, path, { recursive, expected });
-      noteAudit(request, { details: { recursive } });
-      return { path, action: 'deleted', message };
-    },
-  );
+export const listTree = defineOperation({
+  id: 'listTree',
+  method: 'GET',
+  url: '/tenants/:tenant/tree',
+  summary: 'List the entries at and below a path, now or at a past time, a page at a time',
+  description: 'In byte order of the paths: `/memories/a-b` comes before `/memories/a/b`.',
+  tag: 'memory',
+  params: tenantParams,
+  query: z.strictObject({ path: pathOrRoot, at: givenTime.optional(), ...pageFields(1000, 500) }),
+  response: { description: 'A page.', schema: treeSchema },
+  errors: [noSuchTenant, nothingThere, incomplete],
+  async run({ database, params: { tenant }, query: { path, limit, ...query } }) {
+    const history = new History(database);
+    const position = readCursor(text(5000), query.after) ?? '';
+    const { at } = await readTimes(database, { at: query.at });
+    const page = { after: position, limit: limit + 1 };
+    const entries = await listPage({ database, history }, tenant, { path, at }, page);
+    const shown = entries.slice(0, limit);
+    return {
+      path,
+      at: at ?? null,
+      entries: shown.map(entryRecord),
+      next: entries.length > limit ? writeCursor(shown.at(-1)?.path ?? null) : null,
+      redacted: at === undefined ? null : (await redactedAt(history, tenant, at)).length,
+    };
+  },
 });
 
-function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ListedEntry) {
-  return {
-    path,
-    kind: kind === 'dir' ? 'directory' : kind,
-    size_bytes: bytes,
-    modified_at: new Date(modified * 1000).toISOString(),
-    version: versionId,
-    memory_id: memoryId,
-  };
-}
+export const readFile = defineOperation({
+  id: 'readFile',
+  method: 'GET',
+  url: '/tenants/:tenant/file',
+  summary: 'Read a file, now or at a past time, byte for byte',
+  description: 'A byte order mark is part of the content: keep it when you decode.',
+  tag: 'memory',
+  params: tenantParams,
+  headers: z.object({ 'if-none-match': ifNoneMatch }),
+  query: z.strictObject({ path: memoryPath, at: givenTime.optional() }),
+  response: {
+    description: 'The content.',
+    schema: z.string(),
+    mediaType: 'text/plain',
+    headers: etagHeader,
+  },
+  otherResponses: {
+    304: { description: 'The client has this content already (`If-None-Match`).', schema: z.null() },
+  },
+  errors: [noSuchTenant, nothingThere, isDirectory, incomplete],
+  async run({ database, params: { tenant }, query: { path, ...query } }) {
+    const { at } = await readTimes(database, { at: query.at });
+    const content =
+      at === undefined
+        ? await contentOf(database, tenant, path)
+        : await contentAt(new History(database), tenant, path, at);
+    return { content };
+  },
+  encode({ content }, conditions) {
+    const sha256 = contentHash(content);
+    const headers = { ETag: entityTag(sha256) };
+    return isNotModified(sha256, conditions)
+      ? { status: 304, headers, body: null }
+      : { headers, body: content };
+  },
+  async decode(response) {
+    // A byte order mark is part of the content.
+    return { content: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer()) };
+  },
+});
+
+export const deleteFile = defineOperation({
+  id: 'deleteFile',
+  method: 'DELETE',
+  url: '/tenants/:tenant/file',
+  summary: 'Delete a file, or a directory and everything below it',
+  description:
+    'Requires `If-Match`; without it, the response is 428. A directory has no `ETag`: send `If-Match: *`.',
+  tag: 'memory',
+  params: tenantParams,
+  headers: z.object({ 'if-match': ifMatch }),
+  query: z.strictObject({
+    path: memoryPath,
+    recursive: flag
+      .default(false)
+      .meta({ description: 'Whether to delete a directory and everything below it.' }),
+  }),
+  response: { description: 'Deleted.', schema: changedSchema },
+  errors: [noSuchTenant, nothingThere, isDirectory, changedSince, new ServiceError('precondition_required')],
+  async run({ query: { path, recursive }, headers, note, ...call }) {
+    const expected = readPrecondition({ 'if-match': headers['if-match'] });
+    if (expected === 'absent') throw new ServiceError('precondition_required');
+    const message = await deleteAt(await sessionOf(call), path, { recursive, expected });
+    note({ details: { recursive } });
+    return { path, action: 'deleted' as const, message };
+  },
+});
 
 const movedSchema = z
   .object({
@@ -237,97 +212,81 @@ const movedSchema = z
   })
   .meta({ id: 'Moved' });
 
-/** `POST …/move`: a file or a directory to another path. */
-export const moveRoutes = adminRoutes((app, { services }) => {
-  app.post(
-    '/tenants/:tenant/move',
-    {
-      schema: {
-        operationId: 'move',
-        summary: 'Move or rename a file, or a directory and everything below it',
-        description:
-          'Nothing is overwritten, and the history follows each file. Missing directories above the new path are made. Moving it back undoes it.',
-        tags: ['memory'],
-        params: tenantParams,
-        body: z.strictObject({ from: memoryPath, to: memoryPath }),
-        response: {
-          200: json('It is moved.', movedSchema),
-          ...errorResponses('takes JSON', [
-            noSuchTenant,
-            nothingThere,
-            new ServiceError('destination_exists', '/memories/notes.md'),
-            overQuota('change'),
-          ]),
-        },
-      },
-    },
-    async (request) => {
-      const { from, to } = request.body;
-      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
-      const message = await moveAt(session, from, to);
-      return { from, path: to, message };
-    },
-  );
-});
-
-/** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
-const textBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
-      const problem = utf8Problem(request.headers, body as Buffer);
-      if (problem !== undefined) done(problem);
-      else done(null, body.toString('utf8'));
-    });
+export const moveFile = defineOperation({
+  id: 'move',
+  method: 'POST',
+  url: '/tenants/:tenant/move',
+  summary: 'Move or rename a file, or a directory and everything below it',
+  description:
+    'Nothing is overwritten, and the history follows each file. Missing directories above the new path are made. Moving it back undoes it.',
+  tag: 'memory',
+  params: tenantParams,
+  body: z.strictObject({ from: memoryPath, to: memoryPath }),
+  response: { description: 'It is moved.', schema: movedSchema },
+  errors: [
+    noSuchTenant,
+    nothingThere,
+    new ServiceError('destination_exists', '/memories/notes.md'),
+    overQuota('change'),
+  ],
+  async run({ body: { from, to }, ...call }) {
+    return { from, path: to, message: await moveAt(await sessionOf(call), from, to) };
   },
-  { name: 'text-body' },
-);
-
-/** `PUT …/file`: its body is the content. */
-export const writeFileRoutes = adminRoutes((app, { services }) => {
-  app.register(textBody);
-
-  app.put(
-    '/tenants/:tenant/file',
-    {
-      config: { bodyType: 'text/plain' },
-      schema: {
-        operationId: 'writeFile',
-        summary: 'Create or replace a file',
-        description:
-          'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response is that of the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
-        tags: ['memory'],
-        consumes: ['text/plain'],
-        params: tenantParams,
-        headers: z.object({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }),
-        querystring: z.strictObject({ path: memoryPath }),
-        body: z.string().meta({ description: 'The whole content, in UTF-8.' }),
-        response: {
-          200: { ...json('The file was replaced.', changedSchema), headers: etagHeader },
-          201: { ...json('The file was created.', changedSchema), headers: etagHeader },
-          ...errorResponses('takes text', [
-            noSuchTenant,
-            changedSince,
-            new ServiceError('precondition_required'),
-            new ServiceError('file_too_large', '/memories/notes.md', 1048576),
-            overQuota('change'),
-            archived,
-          ]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { path } = request.query;
-      const expected = readPrecondition(request.headers);
-      const session = { services, tenant: tenantOf(request), origin: originOf(request) };
-      const isNew = expected === 'absent';
-      const written = isNew
-        ? await createAt(session, path, request.body)
-        : await replaceAt(session, path, request.body, expected);
-      if (written === undefined) throw new ServiceError('no_file_to_replace', path);
-      noteAudit(request, { details: { file: written.action } });
-      reply.code(isNew ? 201 : 200).header('ETag', entityTag(written.sha256));
-      return { path, action: written.action, message: written.message };
-    },
-  );
 });
+
+export const writeFile = defineOperation({
+  id: 'writeFile',
+  method: 'PUT',
+  url: '/tenants/:tenant/file',
+  summary: 'Create or replace a file',
+  description:
+    'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response is that of the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
+  tag: 'memory',
+  params: tenantParams,
+  headers: z.object({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }),
+  query: z.strictObject({ path: memoryPath }),
+  body: z.string().meta({ description: 'The whole content, in UTF-8.' }),
+  bodyType: 'text/plain',
+  response: { description: 'The file was replaced.', schema: changedSchema, headers: etagHeader },
+  otherResponses: {
+    201: { description: 'The file was created.', schema: changedSchema, headers: etagHeader },
+  },
+  errors: [
+    noSuchTenant,
+    changedSince,
+    new ServiceError('precondition_required'),
+    new ServiceError('file_too_large', '/memories/notes.md', 1048576),
+    overQuota('change'),
+    archived,
+  ],
+  async run({ query: { path }, body, headers, note, ...call }) {
+    const session = await sessionOf(call);
+    const expected = readPrecondition(headers);
+    const written =
+      expected === 'absent'
+        ? await createAt(session, path, body)
+        : await replaceAt(session, path, body, expected);
+    if (written === undefined) throw new ServiceError('no_file_to_replace', path);
+    note({ details: { file: written.action } });
+    return { path, ...written };
+  },
+  encode({ path, action, message, sha256 }) {
+    const status = action === 'created' ? 201 : 200;
+    return { status, headers: { ETag: entityTag(sha256) }, body: { path, action, message } };
+  },
+  async decode(response) {
+    const sha256 = response.headers.get('etag')?.replaceAll('"', '') ?? '';
+    return { ...((await response.json()) as { path: MemoryPath } & Written), sha256 };
+  },
+});
+
+function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ListedEntry) {
+  return {
+    path,
+    kind: kind === 'dir' ? ('directory' as const) : kind,
+    size_bytes: bytes,
+    modified_at: new Date(modified * 1000).toISOString(),
+    version: versionId,
+    memory_id: memoryId,
+  };
+}

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import type { MergeThreads } from '../drafts/line-merge.ts';
 import type { ServiceError } from '../errors/errors.ts';
-import type { MemorySearch } from '../files/search/search.ts';
+import type { Services } from '../files/services.ts';
 import type { Compare } from '../history/patch.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { AuditSubject } from '../tenants/audit.ts';
@@ -23,7 +23,8 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   headers: Headers;
   config: Config;
   database: Database;
-  search(): Promise<MemorySearch>;
+  /** Reads and changes files as requests do. The command line opens it on demand. */
+  services(): Promise<Services>;
   /** Compares texts. In the service, another thread does. */
   compare: Compare;
   merges: MergeThreads;
@@ -34,6 +35,8 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   tenant: TenantRow;
   /** Aborts when the caller has left. */
   signal: AbortSignal;
+  /** Runs heavy work that begins later than the operation, in a slot as `isHeavy` does. */
+  inSlot<T>(work: () => Promise<T>): Promise<T>;
   /** Adds the subject and details of the change to the audit trail and the log. */
   note(subject: AuditSubject): void;
   /** Shows how much has been read. Absent over HTTP. */

@@ -113,7 +113,7 @@ const textBody = fp(
 
 async function callOf(
   request: FastifyRequest,
-  { config, database, services, merges, patches }: AdminContext,
+  { config, database, services, merges, patches, heavyWork }: AdminContext,
   url: string,
   signal: AbortSignal,
 ) {
@@ -127,7 +127,8 @@ async function callOf(
     headers: request.headers,
     config,
     database,
-    search: async () => services.search,
+    services: async () => services,
+    inSlot: <T>(work: () => Promise<T>) => heavyWork.run(turnOf(request), signal, work),
     compare: (before: LoadedState, after: LoadedState) => patches.compare(before, after, signal),
     merges,
     administrator: administratorOf(request),

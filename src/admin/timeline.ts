@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { historyStart } from '../history/past.ts';
 import { activity, adjacentChanges } from '../history/timeline.ts';
-import { departureOf } from '../http/access-log.ts';
-import { adminRoutes } from './context.ts';
+import { noSuchTenant } from './errors.ts';
 import { actor, count, givenTime, readTimes, tenantParams, time } from './fields.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 const counted = z.int().min(0);
 const activitySchema = z
@@ -36,68 +35,49 @@ const adjacentSchema = z
   })
   .meta({ id: 'AdjacentChanges' });
 
-/** How a tenant's changes are spread over time, and the way from one to the next. */
-export const timelineRoutes = adminRoutes((app, { database, heavyWork }) => {
-  app.get(
-    '/tenants/:tenant/activity',
-    {
-      schema: {
-        operationId: 'countChanges',
-        summary: 'Count the changes over time, by actor',
-        tags: ['history'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          since: givenTime
-            .optional()
-            .meta({ description: 'Default: the beginning of the history (`history_since`).' }),
-          until: givenTime.optional().meta({ description: 'Default: now.' }),
-          buckets: count(1, 500).default(60),
-        }),
-        response: {
-          200: json('The counts.', activitySchema),
-          ...errorResponses('reads', [noSuchTenant]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { buckets, ...query } = request.query;
-      const times = await readTimes(database, { since: query.since, until: query.until });
-      const { since = await historyStart(database.query, tenant), until = times.now } = times;
-      if (since >= until) throw new ServiceError('since_after_until');
-      const { actors, buckets: parts } = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        activity(database, tenant, { since, until }, buckets),
-      );
-      const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
-      return { since, until, bucket_seconds: seconds, actors, buckets: parts };
-    },
-  );
+export const countChanges = defineOperation({
+  id: 'countChanges',
+  method: 'GET',
+  url: '/tenants/:tenant/activity',
+  summary: 'Count the changes over time, by actor',
+  tag: 'history',
+  params: tenantParams,
+  query: z.strictObject({
+    since: givenTime
+      .optional()
+      .meta({ description: 'Default: the beginning of the history (`history_since`).' }),
+    until: givenTime.optional().meta({ description: 'Default: now.' }),
+    buckets: count(1, 500).default(60),
+  }),
+  response: { description: 'The counts.', schema: activitySchema },
+  errors: [noSuchTenant],
+  isHeavy: true,
+  async run({ database, params: { tenant }, query: { buckets, ...query } }) {
+    const times = await readTimes(database, { since: query.since, until: query.until });
+    const { since = await historyStart(database.query, tenant), until = times.now } = times;
+    if (since >= until) throw new ServiceError('since_after_until');
+    const { actors, buckets: parts } = await activity(database, tenant, { since, until }, buckets);
+    const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
+    return { since, until, bucket_seconds: seconds, actors, buckets: parts };
+  },
+});
 
-  app.get(
-    '/tenants/:tenant/adjacent-changes',
-    {
-      schema: {
-        operationId: 'findAdjacentChanges',
-        summary: 'The moments one change before and one change after a moment',
-        description:
-          'For stepping through the history: at `previous` or `next`, the memory differs by one change. No moment is earlier than the beginning of the complete history.',
-        tags: ['history'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          at: givenTime.optional().meta({ description: 'Default: now.' }),
-        }),
-        response: {
-          200: json('The moments.', adjacentSchema),
-          ...errorResponses('reads', [noSuchTenant]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const times = await readTimes(database, { at: request.query.at });
-      const { at = times.now } = times;
-      const find = () => adjacentChanges(database, tenant, at);
-      return { at, ...(await heavyWork.run(tenant, departureOf(request, reply), find)) };
-    },
-  );
+export const findAdjacentChanges = defineOperation({
+  id: 'findAdjacentChanges',
+  method: 'GET',
+  url: '/tenants/:tenant/adjacent-changes',
+  summary: 'The moments one change before and one change after a moment',
+  description:
+    'For stepping through the history: at `previous` or `next`, the memory differs by one change. No moment is earlier than the beginning of the complete history.',
+  tag: 'history',
+  params: tenantParams,
+  query: z.strictObject({ at: givenTime.optional().meta({ description: 'Default: now.' }) }),
+  response: { description: 'The moments.', schema: adjacentSchema },
+  errors: [noSuchTenant],
+  isHeavy: true,
+  async run({ database, params: { tenant }, query }) {
+    const times = await readTimes(database, { at: query.at });
+    const { at = times.now } = times;
+    return { at, ...(await adjacentChanges(database, tenant, at)) };
+  },
 });

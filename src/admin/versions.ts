@@ -4,10 +4,7 @@ import { History } from '../history/history.ts';
 import { type LogEntry, logPage, withChanges } from '../history/log.ts';
 import { eraseDirectories, eraseVersion } from '../history/redact.ts';
 import { versionRecord } from '../history/version.ts';
-import { departureOf } from '../http/access-log.ts';
-import { noteAudit } from './audit.ts';
-import { originOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
+import { noSuchTenant } from './errors.ts';
 import {
   actor,
   givenTime,
@@ -22,7 +19,7 @@ import {
   versionId,
   writeCursor,
 } from './fields.ts';
-import { errorResponses, json, noSuchTenant } from './responses.ts';
+import { defineOperation } from './operation.ts';
 
 export const id = z.guid();
 
@@ -75,95 +72,77 @@ export const noSuchVersion = new ServiceError(
 
 const versionPosition = z.strictObject({ id });
 
-/** The versions of a tenant's files. */
-export const versionRoutes = adminRoutes((app, { database, heavyWork }) => {
-  const history = new History(database);
-
-  app.get(
-    '/tenants/:tenant/versions',
-    {
-      schema: {
-        operationId: 'listVersions',
-        summary: 'List the versions of files, newest first, a page at a time',
-        tags: ['history'],
-        params: tenantParams,
-        querystring: z.strictObject({
-          path: memoryPath.optional().meta({
-            description:
-              'For a file, its versions at any path; for a directory, those of everything below it.',
-          }),
-          path_contains: text(1000).optional().meta({
-            description:
-              'A part of the path, in upper or lower case. A version that moved a file is found by the old path, too.',
-          }),
-          since: givenTime.optional(),
-          until: givenTime.optional(),
-          by: text(255).optional().meta({
-            description:
-              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-          }),
-          by_contains: text(255).optional().meta({
-            description:
-              "A part of the actor's type, label, subject, name, job, or id, in upper or lower case.",
-          }),
-          operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
-          ...pageFields(200, 50),
-        }),
-        response: {
-          200: json('A page.', z.object({ versions: z.array(versionSchema), next })),
-          ...errorResponses('reads', [noSuchTenant]),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.params;
-      const { path, by, operation, limit, ...query } = request.query;
-      const before = readCursor(versionPosition, query.after);
-      const { since, until } = await readTimes(database, { since: query.since, until: query.until });
-      const filter = {
-        ...(path !== undefined && { path }),
-        ...(since !== undefined && { since }),
-        ...(until !== undefined && { until }),
-        ...(query.path_contains !== undefined && { pathContains: query.path_contains }),
-        ...(by !== undefined && { by }),
-        ...(query.by_contains !== undefined && { byContains: query.by_contains }),
-        ...(operation !== undefined && { operation }),
-      };
-      const entries = await heavyWork.run(tenant, departureOf(request, reply), () =>
-        logPage(history, tenant, filter, before?.id ?? null, limit + 1),
-      );
-      const shown = entries.slice(0, limit);
-      const last = shown.at(-1)?.version;
-      const more = entries.length > limit && last !== undefined;
-      return {
-        versions: shown.map(entryRecord),
-        next: more ? writeCursor({ id: last.id }) : null,
-      };
-    },
-  );
-
-  app.get(
-    '/tenants/:tenant/versions/:version',
-    {
-      schema: {
-        operationId: 'getVersion',
-        summary: 'Get a version with its content',
-        tags: ['history'],
-        params: versionParams,
-        response: {
-          200: json('The version.', versionWithContentSchema),
-          ...errorResponses('reads', [noSuchTenant, noSuchVersion]),
-        },
-      },
-    },
-    async ({ params: { tenant, version: given } }) => {
-      const { version, content } = await history.existing(tenant, given);
-      const [entry] = await withChanges(history, tenant, [version]);
-      if (entry === undefined) throw new Error('A version has no change.');
-      return { ...entryRecord(entry), content };
-    },
-  );
+export const listVersions = defineOperation({
+  id: 'listVersions',
+  method: 'GET',
+  url: '/tenants/:tenant/versions',
+  summary: 'List the versions of files, newest first, a page at a time',
+  tag: 'history',
+  params: tenantParams,
+  query: z.strictObject({
+    path: memoryPath.optional().meta({
+      description: 'For a file, its versions at any path; for a directory, those of everything below it.',
+    }),
+    path_contains: text(1000).optional().meta({
+      description:
+        'A part of the path, in upper or lower case. A version that moved a file is found by the old path, too.',
+    }),
+    since: givenTime.optional(),
+    until: givenTime.optional(),
+    by: text(255).optional().meta({
+      description:
+        "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
+    }),
+    by_contains: text(255).optional().meta({
+      description: "A part of the actor's type, label, subject, name, job, or id, in upper or lower case.",
+    }),
+    operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
+    ...pageFields(200, 50),
+  }),
+  response: { description: 'A page.', schema: z.object({ versions: z.array(versionSchema), next }) },
+  errors: [noSuchTenant],
+  isHeavy: true,
+  async run({ database, params: { tenant }, query: { path, by, operation, limit, ...query } }) {
+    const before = readCursor(versionPosition, query.after);
+    const { since, until } = await readTimes(database, { since: query.since, until: query.until });
+    const filter = {
+      ...(path !== undefined && { path }),
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      ...(query.path_contains !== undefined && { pathContains: query.path_contains }),
+      ...(by !== undefined && { by }),
+      ...(query.by_contains !== undefined && { byContains: query.by_contains }),
+      ...(operation !== undefined && { operation }),
+    };
+    const history = new History(database);
+    const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);
+    const shown = entries.slice(0, limit);
+    const last = shown.at(-1)?.version;
+    const more = entries.length > limit && last !== undefined;
+    return { versions: shown.map(entryRecord), next: more ? writeCursor({ id: last.id }) : null };
+  },
 });
+
+export const getVersion = defineOperation({
+  id: 'getVersion',
+  method: 'GET',
+  url: '/tenants/:tenant/versions/:version',
+  summary: 'Get a version with its content',
+  tag: 'history',
+  params: versionParams,
+  response: { description: 'The version.', schema: versionWithContentSchema },
+  errors: [noSuchTenant, noSuchVersion],
+  async run({ database, params: { tenant, version: given } }) {
+    const history = new History(database);
+    const { version, content } = await history.existing(tenant, given);
+    const [entry] = await withChanges(history, tenant, [version]);
+    if (entry === undefined) throw new Error('A version has no change.');
+    return { ...entryRecord(entry), content };
+  },
+});
+
+/** A version as this API returns it, without its content. */
+export type VersionEntry = ReturnType<typeof entryRecord>;
 
 function entryRecord({ version, replaced, before }: LogEntry) {
   return {
@@ -191,67 +170,48 @@ const redactedDirectoriesSchema = z.object({
 
 const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
 
-/** `POST …/redact`: a version without its path and content, and directories without their names. */
-export const redactRoutes = adminRoutes((app, { database }) => {
-  app.post(
-    '/tenants/:tenant/versions/:version/redact',
-    {
-      schema: {
-        operationId: 'redactVersion',
-        summary: 'Permanently remove the path and content of a superseded version',
-        description:
-          'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
-        tags: ['history'],
-        params: versionParams,
-        response: {
-          200: json('What was redacted.', redactedSchema),
-          ...errorResponses('changes', [
-            noSuchTenant,
-            noSuchVersion,
-            new ServiceError('version_is_live', LIVE, LIVE),
-          ]),
-        },
-      },
-    },
-    async (request) => {
-      const { tenant, version } = request.params;
-      const redacted = await eraseVersion(database, tenant, version, originOf(request));
-      noteAudit(request, { details: { version, versions: redacted.versions } });
-      return {
-        versions: redacted.versions,
-        same_path: redacted.samePath,
-        stored_results: redacted.storedResults,
-        drafts: redacted.drafts,
-      };
-    },
-  );
+export const redactVersion = defineOperation({
+  id: 'redactVersion',
+  method: 'POST',
+  url: '/tenants/:tenant/versions/:version/redact',
+  summary: 'Permanently remove the path and content of a superseded version',
+  description:
+    'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
+  tag: 'history',
+  params: versionParams,
+  response: { description: 'What was redacted.', schema: redactedSchema },
+  errors: [noSuchTenant, noSuchVersion, new ServiceError('version_is_live', LIVE, LIVE)],
+  async run({ database, params: { tenant, version }, origin, note }) {
+    const redacted = await eraseVersion(database, tenant, version, origin);
+    note({ details: { version, versions: redacted.versions } });
+    return {
+      versions: redacted.versions,
+      same_path: redacted.samePath,
+      stored_results: redacted.storedResults,
+      drafts: redacted.drafts,
+    };
+  },
+});
 
-  app.post(
-    '/tenants/:tenant/directories/redact',
-    {
-      schema: {
-        operationId: 'redactDirectories',
-        summary: 'Permanently remove the names of deleted directories',
-        description:
-          'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
-        tags: ['history'],
-        params: tenantParams,
-        body: z.strictObject({ path: memoryPath }),
-        response: {
-          200: json('What was redacted.', redactedDirectoriesSchema),
-          ...errorResponses('takes JSON', [
-            noSuchTenant,
-            new ServiceError('no_such_directory', 'acme', '/memories/old'),
-            new ServiceError('directory_exists', '/memories/old'),
-          ]),
-        },
-      },
-    },
-    async (request) => {
-      const { tenant } = request.params;
-      const { directories, storedResults } = await eraseDirectories(database, tenant, request.body.path);
-      noteAudit(request, { details: { directories } });
-      return { directories, stored_results: storedResults };
-    },
-  );
+export const redactDirectories = defineOperation({
+  id: 'redactDirectories',
+  method: 'POST',
+  url: '/tenants/:tenant/directories/redact',
+  summary: 'Permanently remove the names of deleted directories',
+  description:
+    'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
+  tag: 'history',
+  params: tenantParams,
+  body: z.strictObject({ path: memoryPath }),
+  response: { description: 'What was redacted.', schema: redactedDirectoriesSchema },
+  errors: [
+    noSuchTenant,
+    new ServiceError('no_such_directory', 'acme', '/memories/old'),
+    new ServiceError('directory_exists', '/memories/old'),
+  ],
+  async run({ database, params: { tenant }, body: { path }, note }) {
+    const { directories, storedResults } = await eraseDirectories(database, tenant, path);
+    note({ details: { directories } });
+    return { directories, stored_results: storedResults };
+  },
 });

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { searchCall } from '../files/mounts/search.ts';
-import { SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
+import { foundSchema, SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
 import type { SearchResult } from '../files/search/tool.ts';
 import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
@@ -15,18 +15,6 @@ import { resultBytes } from './result-bounds.ts';
 import { observe, sendJson, sendText, wantsText } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
-
-export const foundSchema = z
-  .object({
-    path: z.string(),
-    line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
-    text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
-    score: z.number().nullable().meta({
-      description:
-        'The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path.',
-    }),
-  })
-  .meta({ id: 'SearchMatch' });
 
 const resultSchema = z
   .object({ ...resultFields, matches: z.array(foundSchema) })

@@ -11,8 +11,9 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
-import type { MemorySearch } from '../files/search/search.ts';
+import { Services } from '../files/services.ts';
 import { compare } from '../history/patch.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { request } from './http-client.ts';
@@ -51,6 +52,18 @@ export interface Cli {
   connect: Connect;
   open: Open;
   io: Io;
+}
+
+/** Reads the pages of a listing, one after the other. */
+export async function* pagesOf<Page extends { next: string | null }>(
+  read: (after: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page> {
+  for (let after: string | undefined; ; ) {
+    const page = await read(after);
+    yield page;
+    if (page.next === null) return;
+    after = page.next;
+  }
 }
 
 /** Runs a command's work with a caller and always closes it. */
@@ -94,15 +107,14 @@ export function localCaller(open: Open, io: Io): Connect {
   return async () => {
     const { config, database } = await open();
     const merges = new MergeThreads();
-    let opened: Promise<MemorySearch> | undefined;
-    // Imported on demand: few commands search.
-    const load = async () => new (await import('../files/search/search.ts')).MemorySearch();
-    const search = () => {
+    let opened: Promise<Services> | undefined;
+    const load = async () => new Services(config, database, await loadSecretScanner());
+    const services = () => {
       opened ??= load();
       return opened;
     };
     return {
-      call: (operation, input) => callOn({ config, database, search, merges }, io, operation, input),
+      call: (operation, input) => callOn({ config, database, services, merges }, io, operation, input),
       database,
       async close() {
         await Promise.all([merges.close(), (await opened)?.close()]);
@@ -113,7 +125,7 @@ export function localCaller(open: Open, io: Io): Connect {
 }
 
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(
-  session: { config: Config; database: Database; search(): Promise<MemorySearch>; merges: MergeThreads },
+  session: { config: Config; database: Database; services(): Promise<Services>; merges: MergeThreads },
   io: Io,
   operation: Operation<Params, Query, Body, Output, Headers>,
   given: CallInput<Params, Query, Body, Headers>,
@@ -141,6 +153,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
         return row;
       },
       compare,
+      inSlot: (work) => work(),
       onProgress: given.onProgress,
       signal: new AbortController().signal,
       note,

@@ -1,19 +1,18 @@
 import { type Command, Option } from 'commander';
-import type { Database } from '../database/database.ts';
+import { diffVersion } from '../admin/diffs.ts';
+import { findAdjacentChanges } from '../admin/timeline.ts';
+import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { findEntry } from '../files/listing.ts';
-import type { History } from '../history/history.ts';
-import { type LogEntry, type LogOptions, log, withContents } from '../history/log.ts';
-import { compare, reasonOf } from '../history/patch.ts';
-import { shownTime } from '../history/time-text.ts';
-import { SOURCE, versionRecord } from '../history/version.ts';
-import { formatBytes } from '../lib/units.ts';
+import { parseTime, shownTime } from '../history/time-text.ts';
+import { SOURCE } from '../history/version.ts';
+import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
+import { kindOf } from './memory.ts';
 import { patchText, shown, styled } from './output.ts';
-import { type Open, withTenant } from './session.ts';
 
 /*
  * Called when a command has found nothing, to tell a typo from an empty result.
@@ -33,31 +32,44 @@ export function bySource(source: string): string {
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 
 /** @throws OperatorError when an actor has no version in the history */
-export async function checkActor(history: History, tenant: string, by: string): Promise<void> {
-  if (KINDS.has(by) || (await hasVersion(history, tenant, { by }))) return;
+export async function checkActor(caller: Caller, tenant: string, by: string): Promise<void> {
+  if (KINDS.has(by) || (await hasVersion(caller, tenant, { by }))) return;
   throw new OperatorError(
     `${JSON.stringify(by)} has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
   );
 }
 
 /** @throws OperatorError when nothing is at a path, and no version was there or below it */
-export async function checkPath(
-  { history, database }: { history: History; database: Database },
-  tenant: string,
-  path: MemoryPath,
-): Promise<void> {
-  if (path === ROOT || (await hasVersion(history, tenant, { path }))) return;
-  if ((await findEntry(database, tenant, path)) !== undefined) return;
+async function checkPath(caller: Caller, tenant: string, path: MemoryPath): Promise<void> {
+  if (path === ROOT || (await hasVersion(caller, tenant, { path }))) return;
+  if ((await kindOf(caller, tenant, path)) !== undefined) return;
   throw new OperatorError(
     `${tenant} has no version at ${path} or below it. See: memory-service log ${tenant}`,
   );
 }
 
-async function hasVersion(history: History, tenant: string, filter: { by: string } | { path: MemoryPath }) {
-  return (await history.versionsPage(tenant, filter, null, 1)).length > 0;
+async function hasVersion(caller: Caller, tenant: string, filter: { by: string } | { path: MemoryPath }) {
+  const { versions } = await caller.call(listVersions, {
+    params: { tenant },
+    query: { ...filter, limit: 1 },
+  });
+  return versions.length > 0;
 }
 
-interface Options extends Omit<LogOptions, 'path'> {
+/** Returns the time that an argument names. A duration goes back from the database's time, by which changes are recorded. */
+export async function resolvedTime(caller: Caller, tenant: string, given: string): Promise<string> {
+  if (parseDuration(given) === undefined) return parseTime(given, new Date());
+  return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;
+}
+
+interface Options {
+  pathContains?: string;
+  since?: string;
+  until?: string;
+  by?: string;
+  byContains?: string;
+  operation?: VersionEntry['operation'];
+  limit?: number;
   patch?: boolean;
   json?: boolean;
   content?: boolean;
@@ -72,7 +84,7 @@ Examples:
   memory-service log acme --json --limit 100 | jq -r .path`;
 
 /** `log`: what changed, when, and by whom. */
-export function registerLogCommand(program: Command, open: Open, io: Io): void {
+export function registerLogCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('log')
     .description(
@@ -107,72 +119,122 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.content && !options.json) command.error('error: --content works only with --json');
-      return withTenant(open, tenant, async ({ database, history }) => {
-        const { patch, json, content, since, until, source, ...others } = options;
-        if (source !== undefined) others.by = bySource(source);
-        const filter = { ...others, ...(await timesOf(database, { since, until })) };
-        const entries = withNotice(log(history, tenant, path === undefined ? filter : { ...filter, path }));
-        const output = { patch: patch ?? false, content: content ?? false };
+      return withCaller(connect, async (caller) => {
+        const { patch = false, json, content = false, source } = options;
+        const by = source === undefined ? options.by : bySource(source);
+        const versions = withNotice(versionsOf(caller, tenant, path, { ...options, by }));
+        const output = { patch, content };
         await print(
           io.stdout,
-          json ? jsonLines(history, tenant, entries, output) : lines(history, tenant, entries, output, io),
+          json ? jsonLines(caller, tenant, versions, output) : lines(caller, tenant, versions, output, io),
         );
 
-        /** Says so when there are no entries, since a typo looks the same. */
-        async function* withNotice(entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
+        /** Reports that there are no versions, since a typo looks the same. */
+        async function* withNotice(all: AsyncIterable<VersionEntry>): AsyncGenerator<VersionEntry> {
           let isEmpty = true;
-          for await (const entry of entries) {
+          for await (const version of all) {
             isEmpty = false;
-            yield entry;
+            yield version;
           }
           if (!isEmpty) return;
-          if (path !== undefined) await checkPath({ history, database }, tenant, path);
-          if (others.by !== undefined && others.by !== null) await checkActor(history, tenant, others.by);
+          if (path !== undefined) await checkPath(caller, tenant, path);
+          if (by !== undefined) await checkActor(caller, tenant, by);
           io.stderr.write('No version matches.\n');
         }
       });
     });
 }
 
-async function* jsonLines(
-  history: History,
+const PAGE = 200;
+
+async function* versionsOf(
+  caller: Caller,
   tenant: string,
-  entries: AsyncIterable<LogEntry>,
+  path: MemoryPath | undefined,
+  {
+    limit = Number.POSITIVE_INFINITY,
+    since,
+    until,
+    ...options
+  }: Omit<Options, 'by'> & { by: string | undefined },
+): AsyncGenerator<VersionEntry> {
+  const query = {
+    path,
+    path_contains: options.pathContains,
+    // The same times for all pages.
+    since: since && (await resolvedTime(caller, tenant, since)),
+    until: until && (await resolvedTime(caller, tenant, until)),
+    by: options.by,
+    by_contains: options.byContains,
+    operation: options.operation,
+  };
+  let left = limit;
+  const pages = pagesOf((after) =>
+    caller.call(listVersions, {
+      params: { tenant },
+      query: { ...query, limit: Math.min(PAGE, left), after },
+    }),
+  );
+  for await (const { versions } of pages) {
+    yield* versions;
+    left -= versions.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Returns a version in JSON: the fields and names of docs/history.md. */
+export function versionJson<Version extends VersionEntry>({
+  previous_version: _,
+  previous_path: __,
+  ...version
+}: Version) {
+  return version;
+}
+
+async function* jsonLines(
+  caller: Caller,
+  tenant: string,
+  versions: AsyncIterable<VersionEntry>,
   { patch, content }: { patch: boolean; content: boolean },
 ): AsyncGenerator<string> {
-  if (!patch && !content) {
-    for await (const { version } of entries) yield `${JSON.stringify(versionRecord(version))}\n`;
-    return;
-  }
-  for await (const { change, before, after } of withContents(history, tenant, entries)) {
+  for await (const version of versions) {
+    const params = { tenant, version: version.id };
     const record = {
-      ...versionRecord(change.version),
-      ...(content && { content: after.kind === 'file' ? after.content : null }),
-      ...(patch && { patch: compare(before, after).patch ?? null }),
+      ...versionJson(version),
+      ...(content && { content: (await caller.call(getVersion, { params })).content }),
+      ...(patch && { patch: (await patchOf(caller, tenant, version)).patch }),
     };
     yield `${JSON.stringify(record)}\n`;
   }
 }
 
-async function* lines(
-  history: History,
+/** Returns what a version changed; an empty patch when the file is as it was. */
+async function patchOf(
+  caller: Caller,
   tenant: string,
-  entries: AsyncIterable<LogEntry>,
+  { id: version }: VersionEntry,
+): Promise<{ patch: string | null; no_patch_reason: string | null }> {
+  const { changes } = await caller.call(diffVersion, { params: { tenant, version } });
+  return changes[0] ?? { patch: '', no_patch_reason: null };
+}
+
+async function* lines(
+  caller: Caller,
+  tenant: string,
+  versions: AsyncIterable<VersionEntry>,
   { patch }: { patch: boolean },
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  if (!patch) {
-    let head = HEAD;
-    for await (const entry of entries) {
-      yield `${head}${shown(stdout, line(entry))}\n`;
+  let head = HEAD;
+  for await (const version of versions) {
+    if (!patch) {
+      yield `${head}${shown(stdout, line(version))}\n`;
       head = '';
+      continue;
     }
-    return;
-  }
-  for await (const { change, before, after } of withContents(history, tenant, entries)) {
-    yield `${styled(stdout, 'yellow', shown(stdout, line(change)))}\n`;
-    const text = compare(before, after).patch;
-    yield text === undefined ? `(no diff: ${reasonOf(before, after)})\n\n` : `${patchText(stdout, text)}\n`;
+    yield `${styled(stdout, 'yellow', shown(stdout, line(version)))}\n`;
+    const { patch: text, no_patch_reason: reason } = await patchOf(caller, tenant, version);
+    yield text === null ? `(no diff: ${reason})\n\n` : `${patchText(stdout, text)}\n`;
   }
 }
 
@@ -203,15 +265,23 @@ function shorten(text: string, width: number): string {
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-function line({ version, before, after }: LogEntry): string {
-  const { createdAt, id, operation, contentSizeBytes, actor, viaTenant } = version;
-  const size = contentSizeBytes === null ? '-' : formatBytes(contentSizeBytes);
-  const isMoved = before.kind === 'file' && after.kind === 'file' && before.path !== after.path;
-  const path = isMoved ? `${before.path} -> ${after.path}` : (version.path ?? redacted(version));
-  return row(shownTime(createdAt), id, operation, size, actorTextVia(actor, viaTenant), path);
+function line(version: VersionEntry): string {
+  const {
+    created_at: createdAt,
+    id,
+    operation,
+    content_size_bytes: bytes,
+    path,
+    previous_path: before,
+  } = version;
+  const size = bytes === null ? '-' : formatBytes(bytes);
+  const isMoved = operation !== 'deleted' && before !== null && path !== null && before !== path;
+  const actor = actorTextVia(version.actor, version.via_tenant);
+  const paths = isMoved ? `${before} -> ${path}` : (path ?? redacted(version));
+  return row(shownTime(createdAt), id, operation, size, actor, paths);
 }
 
-function redacted({ redactedAt, redactedBy }: LogEntry['version']): string {
-  const by = redactedBy === null ? '' : ` by ${actorText(redactedBy)}`;
-  return `(redacted ${redactedAt === null ? '' : shownTime(redactedAt)}${by})`;
+function redacted({ redacted_at: at, redacted_by: actor }: VersionEntry): string {
+  const by = actor === null ? '' : ` by ${actorText(actor)}`;
+  return `(redacted ${at === null ? '' : shownTime(at)}${by})`;
 }

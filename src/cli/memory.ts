@@ -2,35 +2,26 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { deleteFile, listTree, readFile as readMemoryFile, writeFile } from '../admin/memory.ts';
+import { searchFiles } from '../admin/search.ts';
 import { hasReason, OperatorError } from '../errors/errors.ts';
-import { createAt, deleteAt, replaceAt } from '../files/changes.ts';
-import { contentAt, contentOf, findEntry, type ListedRow, listed, listedAt } from '../files/listing.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
-import type { Services } from '../files/services.ts';
-import type { History } from '../history/history.ts';
-import { redactedAt } from '../history/past.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { registerExportCommand, registerImportCommand } from './archives.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { type Caller, type Cli, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, jsonArray, print } from './io.ts';
-import { formatJson, printJson, printLine, shown, time } from './output.ts';
-import {
-  audited,
-  type Open,
-  operatorOrigin,
-  type TenantSession,
-  withServices,
-  withTenant,
-} from './session.ts';
+import { printJson, printLine, shown, time } from './output.ts';
+import { withTenant } from './session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
-export function registerChangeCommands(program: Command, open: Open, io: Io): void {
-  registerPut(program, open, io);
-  registerRm(program, open, io);
+export function registerChangeCommands(program: Command, connect: Connect, io: Io): void {
+  registerPut(program, connect, io);
+  registerRm(program, connect, io);
 }
 
-function registerPut(program: Command, open: Open, io: Io): void {
+function registerPut(program: Command, connect: Connect, io: Io): void {
   program
     .command('put')
     .description(
@@ -56,43 +47,46 @@ Examples:
         { force = false, json }: { force?: boolean; json?: boolean },
       ) => {
         const text = await readText(source, io);
-        await withTenant(open, tenant, async (opened) => {
-          const put = async (services: Services) => {
-            const session = { services, tenant: opened.tenant, origin: operatorOrigin() };
-            const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
-            return (
-              replaced ??
-              (await createAt(session, path, text).catch((error) => explainExisting(error, opened, path)))
-            );
-          };
-          const { message, action } = await audited(
-            { ...opened, io },
-            'writeFile',
-            { tenant },
-            async (note) => {
-              const written = await withServices(opened, put);
-              note({ details: { file: written.action } });
-              return written;
-            },
-          );
+        await withCaller(connect, async (caller) => {
+          const isFile = force && (await kindOf(caller, tenant, path)) === 'file';
+          const headers = isFile ? { 'if-match': '*' } : { 'if-none-match': '*' };
+          const { message, action } = await caller
+            .call(writeFile, { params: { tenant }, query: { path }, headers, body: text })
+            .catch((error) => explainExisting(error, caller, tenant, path));
           report(message, { path, action }, json ?? false, io);
         });
       },
     );
 }
 
-/** Says how to replace what is at the path, if that is a file. */
+/** Returns the kind of the entry at a path; undefined when there is none. */
+export async function kindOf(
+  caller: Caller,
+  tenant: string,
+  path: MemoryPath,
+): Promise<'file' | 'directory' | undefined> {
+  try {
+    const { entries } = await caller.call(listTree, { params: { tenant }, query: { path, limit: 1 } });
+    return entries[0]?.path === path ? entries[0].kind : undefined;
+  } catch (error) {
+    if (hasReason(error, 'nothing_at')) return undefined;
+    throw error;
+  }
+}
+
+/** Explains how to replace the file at a path. */
 async function explainExisting(
   error: unknown,
-  { database, tenant }: TenantSession,
+  caller: Caller,
+  tenant: string,
   path: MemoryPath,
 ): Promise<never> {
   if (!hasReason(error, 'path_exists')) throw error;
-  if ((await findEntry(database, tenant.id, path))?.kind !== 'file') throw error;
+  if ((await kindOf(caller, tenant, path)) !== 'file') throw error;
   throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 
-function registerRm(program: Command, open: Open, io: Io): void {
+function registerRm(program: Command, connect: Connect, io: Io): void {
   program
     .command('rm')
     .description('Delete a file, or with --recursive a directory and everything below it.')
@@ -113,17 +107,10 @@ Examples:
         path: MemoryPath,
         { recursive = false, json }: { recursive?: boolean; json?: boolean },
       ) =>
-        withTenant(open, tenant, async (opened) => {
-          const message = await audited(
-            { ...opened, io },
-            'deleteFile',
-            { tenant, details: { recursive } },
-            () =>
-              withServices(opened, (services) => {
-                const session = { services, tenant: opened.tenant, origin: operatorOrigin() };
-                return deleteAt(session, path, { recursive, expected: 'anything' });
-              }),
-          );
+        withCaller(connect, async (caller) => {
+          const query = { path, recursive };
+          const headers = { 'if-match': '*' };
+          const { message } = await caller.call(deleteFile, { params: { tenant }, query, headers });
           report(message, { path, action: 'deleted' }, json ?? false, io);
         }),
     );
@@ -152,7 +139,7 @@ async function readText(source: string, { stdin }: Io): Promise<string> {
 }
 
 interface SearchOptions {
-  mode: string;
+  mode: (typeof modes)[number];
   path: MemoryPath;
   limit: number;
   at?: string;
@@ -160,7 +147,7 @@ interface SearchOptions {
 }
 
 /** `search`: finds files by their contents and paths, as the tool `memory_search` does. */
-export function registerSearchCommand(program: Command, open: Open, io: Io): void {
+export function registerSearchCommand(program: Command, { connect, open, io }: Cli): void {
   program
     .command('search')
     .description('Find files by words, a literal text, or a regular expression.')
@@ -184,8 +171,15 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d`,
     )
-    .action((tenant: string, query: string, { json, path, mode, limit, ...options }: SearchOptions) =>
-      withTenant(open, tenant, async ({ database, tenant: row }) => {
+    .action((tenant: string, query: string, { json, path, mode, limit, ...options }: SearchOptions) => {
+      if (json) {
+        return withCaller(connect, async (caller) => {
+          const given = { query, mode, path, limit, at: options.at };
+          printJson(io.stdout, await caller.call(searchFiles, { params: { tenant }, query: given }));
+        });
+      }
+      // The admin API returns the matches without the text that the model reads.
+      return withTenant(open, tenant, async ({ database, tenant: row }) => {
         // Imported on demand: no other command searches.
         const { MemorySearch } = await import('../files/search/search.ts');
         const { searchForOperator } = await import('../files/search/operator-search.ts');
@@ -193,17 +187,13 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
         try {
           const { at } = await timesOf(database, options);
           const input = { query, mode, path, max_results: limit };
-          const { content, matches, more } = await searchForOperator(search, database, {
-            tenant: row,
-            input,
-            at,
-          });
-          await print(io.stdout, [json ? formatJson({ matches, more }) : `${shown(io.stdout, content)}\n`]);
+          const { content } = await searchForOperator(search, database, { tenant: row, input, at });
+          await print(io.stdout, [`${shown(io.stdout, content)}\n`]);
         } finally {
           await search.close();
         }
-      }),
-    );
+      });
+    });
 }
 
 function limitArgument(value: string): number {
@@ -212,16 +202,17 @@ function limitArgument(value: string): number {
 }
 
 /** `ls`, `cat`, `search`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
-export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {
-  registerLs(program, open, io);
-  registerCat(program, open, io);
-  registerSearchCommand(program, open, io);
-  registerChangeCommands(program, open, io);
+export function registerMemoryCommands(program: Command, cli: Cli): void {
+  const { connect, open, io } = cli;
+  registerLs(program, connect, io);
+  registerCat(program, connect, io);
+  registerSearchCommand(program, cli);
+  registerChangeCommands(program, connect, io);
   registerExportCommand(program, open, io);
   registerImportCommand(program, open, io);
 }
 
-function registerLs(program: Command, open: Open, io: Io): void {
+function registerLs(program: Command, connect: Connect, io: Io): void {
   program
     .command('ls')
     .description(
@@ -235,17 +226,28 @@ function registerLs(program: Command, open: Open, io: Io): void {
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service ls acme /memories/projects\n  memory-service ls acme --at 2d`,
     )
-    .action((tenant: string, path: MemoryPath, { json, ...options }: { at?: string; json?: boolean }) =>
-      withTenant(open, tenant, async ({ database, history }) => {
-        const { at } = await timesOf(database, options);
-        const rows = at === undefined ? listed(database, tenant, path) : listedAt(history, tenant, path, at);
-        await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
-        if (at !== undefined) await tellRedacted(history, tenant, at, io);
+    .action((tenant: string, path: MemoryPath, { json, at }: { at?: string; json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        let redacted = 0;
+        async function* entries() {
+          // The next pages are of the same time.
+          let time = at;
+          const pages = pagesOf((after) =>
+            caller.call(listTree, { params: { tenant }, query: { path, at: time, limit: PAGE, after } }),
+          );
+          for await (const page of pages) {
+            time = page.at ?? undefined;
+            redacted = page.redacted ?? 0;
+            yield* page.entries;
+          }
+        }
+        await print(io.stdout, json ? jsonArray(records(entries())) : lines(entries()));
+        if (redacted > 0) io.stderr.write(`Omitted because redacted since: ${amount(redacted, 'file')}.\n`);
       }),
     );
 }
 
-function registerCat(program: Command, open: Open, io: Io): void {
+function registerCat(program: Command, connect: Connect, io: Io): void {
   program
     .command('cat')
     .description(
@@ -259,42 +261,33 @@ function registerCat(program: Command, open: Open, io: Io): void {
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
     )
-    .action((tenant: string, path: MemoryPath, { raw, ...options }: { at?: string; raw?: boolean }) =>
-      withTenant(open, tenant, async ({ database, history }) => {
-        const { at } = await timesOf(database, options);
-        const content =
-          at === undefined
-            ? await contentOf(database, tenant, path)
-            : await contentAt(history, tenant, path, at);
+    .action((tenant: string, path: MemoryPath, { raw, at }: { at?: string; raw?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const { content } = await caller.call(readMemoryFile, { params: { tenant }, query: { path, at } });
         await print(io.stdout, [raw ? content : shown(io.stdout, content)]);
       }),
     );
 }
 
-/** Says how many files of that time are left out, because they have no path any more. */
-async function tellRedacted(history: History, tenant: string, at: string, io: Io): Promise<void> {
-  const redacted = (await redactedAt(history, tenant, at)).length;
-  if (redacted > 0) io.stderr.write(`Omitted because redacted since: ${amount(redacted, 'file')}.\n`);
-}
+const PAGE = 1000;
 
-const modifiedAt = ({ modified }: ListedRow) => time(new Date(modified * 1000));
+type Entry = Awaited<ReturnType<typeof listTree.run>>['entries'][number];
 
-async function* records(rows: AsyncIterable<ListedRow>) {
-  for await (const row of rows) {
-    yield { path: row.path, kind: row.kind, bytes: row.bytes, modifiedAt: modifiedAt(row) };
+async function* records(entries: AsyncIterable<Entry>) {
+  for await (const { path, kind, size_bytes: bytes, modified_at: modified } of entries) {
+    yield { path, kind: kind === 'directory' ? 'dir' : kind, bytes, modified_at: time(modified) };
   }
 }
 
 const SIZE_WIDTH = 8;
 const HEAD = `${'SIZE'.padStart(SIZE_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
 
-async function* lines(rows: AsyncIterable<ListedRow>): AsyncGenerator<string> {
-  // With the first row, because an error may come instead of it.
+async function* lines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
+  // With the first entry, because an error may come instead of it.
   let head = HEAD;
-  for await (const row of rows) {
-    const isDirectory = row.kind === 'dir';
-    const size = row.bytes === null ? '-' : formatBytes(row.bytes);
-    yield `${head}${size.padStart(SIZE_WIDTH)}  ${modifiedAt(row)}  ${row.path}${isDirectory ? '/' : ''}\n`;
+  for await (const { path, kind, size_bytes: bytes, modified_at: modified } of entries) {
+    const size = bytes === null ? '-' : formatBytes(bytes);
+    yield `${head}${size.padStart(SIZE_WIDTH)}  ${time(modified)}  ${path}${kind === 'directory' ? '/' : ''}\n`;
     head = '';
   }
   yield head;

@@ -2,10 +2,8 @@ import { hostname, userInfo } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { Services } from '../files/services.ts';
 import { History } from '../history/history.ts';
 import type { Origin } from '../memory/origin.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited as recordAudited } from '../tenants/audit.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
@@ -92,17 +90,4 @@ export function withTenant<T>(
       history: new History(database),
     });
   });
-}
-
-/** Runs a command's work that reads or changes files as requests do. */
-export async function withServices<T>(
-  { config, database }: Pick<TenantSession, 'config' | 'database'>,
-  work: (services: Services) => Promise<T>,
-): Promise<T> {
-  const services = new Services(config, database, await loadSecretScanner());
-  try {
-    return await work(services);
-  } finally {
-    await services.close();
-  }
 }

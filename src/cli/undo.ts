@@ -1,38 +1,25 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Config } from '../config.ts';
+import { restore, revert } from '../admin/changes.ts';
+import { redactDirectories, redactVersion } from '../admin/versions.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
-import type { ChangeOptions } from '../history/apply.ts';
 import { History } from '../history/history.ts';
-import { type Changes, countsOf, type FileChange, summary } from '../history/log.ts';
 import {
   countErasableDirectories,
   type ErasurePreview,
-  eraseDirectories,
-  eraseVersion,
   previewErasure,
   type RemainingVersion,
 } from '../history/redact.ts';
-import { restoreAt, restoreVersion } from '../history/restore.ts';
-import { conflictText, revert } from '../history/revert.ts';
 import { shownTime } from '../history/time-text.ts';
-import { fullVersionId, type Version } from '../history/version.ts';
+import type { Version } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { tenantDefaults } from '../tenants/effective-settings.ts';
-import {
-  memoryPath,
-  TIME_HELP,
-  tenantId,
-  timeArgument,
-  timeOf,
-  VERSION_HELP,
-  versionArgument,
-} from './arguments.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
+import { type Caller, type Cli, type Connect, localCaller, withCaller } from './caller.ts';
 import { confirm, type Io, Progress, print } from './io.ts';
-import { bySource, checkActor, sourceOption } from './log.ts';
+import { bySource, checkActor, resolvedTime, sourceOption } from './log.ts';
 import { formatJson, printJson, printLine } from './output.ts';
-import { audited, type Open, operatorOrigin, withDatabase, withTenant } from './session.ts';
+import { fullVersionId } from './versions.ts';
 
 interface RestoreOptions {
   at?: string;
@@ -43,7 +30,7 @@ interface RestoreOptions {
 }
 
 /** `restore`: a tenant's memory, or a part of it, as it was. */
-export function registerRestoreCommand(program: Command, open: Open, io: Io = process): void {
+export function registerRestoreCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('restore')
     .description(
@@ -75,32 +62,19 @@ Examples:
       if (options.at === undefined && options.version === undefined) {
         command.error('error: requires --at <time> or --version <id>');
       }
-      return withDatabase(open, async ({ config, database }) => {
-        const { dryRun = false, json = false } = options;
-        const changes = await audited({ database, io }, 'restore', { tenant, dryRun }, async (note) => {
-          const made = await restore(database, tenant, path, options, changeOptions(config, options));
-          note({ details: countsOf(made) });
-          return made;
-        });
-        if (json) return print(io.stdout, [formatJson({ tenant, dryRun, ...changes })]);
+      return withCaller(connect, async (caller) => {
+        const { at, version, dryRun = false, plan, json = false } = options;
+        const target =
+          at !== undefined
+            ? { path: path ?? ROOT, at }
+            : { path, version: await fullVersionId(caller, tenant, version ?? '') };
+        const body = { ...target, dry_run: dryRun, plan };
+        const changes = await caller.call(restore, { params: { tenant }, body });
+        if (json) return print(io.stdout, [formatJson({ tenant, ...changes })]);
         await print(io.stdout, changeLines(changes.files));
-        io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${summary(changes)}.\n`);
+        io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${changes.summary}.\n`);
       });
     });
-}
-
-async function restore(
-  database: Database,
-  tenant: string,
-  path: MemoryPath | undefined,
-  { at, version }: RestoreOptions,
-  options: ChangeOptions,
-): Promise<Changes> {
-  if (at !== undefined) {
-    return restoreAt(database, tenant, { path: path ?? ROOT, at: await timeOf(database, at) }, options);
-  }
-  const id = await fullVersionId(database, tenant, version ?? '');
-  return restoreVersion(database, tenant, { version: id, path }, options);
 }
 
 const CONFLICTS = 3;
@@ -116,7 +90,7 @@ interface RevertOptions {
 }
 
 /** `revert`: what one actor did is undone. */
-export function registerRevertCommand(program: Command, open: Open, io: Io = process): void {
+export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('revert')
     .description(
@@ -152,35 +126,30 @@ Examples:
     .action((tenant: string, options: RevertOptions, command: Command) => {
       const { source, by = source === undefined ? undefined : bySource(source) } = options;
       if (by === undefined) command.error('error: requires --by <actor> or --source <source>');
-      return withDatabase(open, async ({ config, database }) => {
-        const { dryRun = false, json = false } = options;
-        const since = await timeOf(database, options.since);
-        const until = options.until === undefined ? undefined : await timeOf(database, options.until);
+      return withCaller(connect, async (caller) => {
+        const { dryRun = false, plan, json = false } = options;
+        const since = await resolvedTime(caller, tenant, options.since);
+        const until = options.until && (await resolvedTime(caller, tenant, options.until));
         const progress = new Progress(io.stderr, 'Read', 'version');
         const onProgress = (versions: number) => progress.update(versions);
-        const change = { ...changeOptions(config, options), onProgress };
-        const reverted = await audited({ database, io }, 'revert', { tenant, dryRun }, async (note) => {
-          const made = await revert(database, tenant, { by, since, until }, change).finally(() =>
-            progress.end(),
-          );
-          note({ details: { ...countsOf(made), conflicts: made.conflicts.length } });
-          return made;
-        });
+        const body = { by, since, until, dry_run: dryRun, plan };
+        const reverted = await caller
+          .call(revert, { params: { tenant }, body, onProgress })
+          .finally(() => progress.end());
         const { conflicts } = reverted;
-        if (reverted.files.length + conflicts.length === 0)
-          await checkActor(new History(database), tenant, by);
+        if (reverted.files.length + conflicts.length === 0) await checkActor(caller, tenant, by);
         if (json) {
-          await print(io.stdout, [formatJson({ tenant, dryRun, ...reverted })]);
+          await print(io.stdout, [formatJson({ tenant, ...reverted })]);
         } else {
           await print(io.stdout, changeLines(reverted.files));
           const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
           const verb = dryRun ? 'Would revert' : 'Reverted';
           io.stderr.write(
-            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}${end}: ${summary(reverted)}.\n`,
+            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
           );
         }
         if (conflicts.length === 0) return;
-        const list = conflicts.map((conflict) => `\n  ${conflictText(conflict)}`).join('');
+        const list = conflicts.map(({ message }) => `\n  ${message}`).join('');
         throw new OperatorError(`${amount(conflicts.length, 'conflict')}; not fully reverted:${list}`, {
           exitCode: CONFLICTS,
         });
@@ -188,24 +157,13 @@ Examples:
     });
 }
 
-/** The options of a command that changes many files: as the operator, within the configured limits. */
-export function changeOptions(
-  config: Config,
-  { dryRun = false, plan }: { dryRun?: boolean; plan?: string },
-): ChangeOptions {
-  return {
-    origin: operatorOrigin(),
-    defaults: tenantDefaults(config),
-    dryRun,
-    expectedPlan: plan,
-  };
-}
+type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];
 
 /** A line for each file. */
-export function* changeLines(files: Iterable<FileChange>): Generator<string> {
+function* changeLines(files: Iterable<FileChange>): Generator<string> {
   for (const file of files) {
     if (file.change === 'renamed') {
-      yield `${file.contentChanged ? 'RM' : 'R'} ${file.from} -> ${file.path}\n`;
+      yield `${file.content_changed ? 'RM' : 'R'} ${file.from} -> ${file.path}\n`;
     } else {
       yield `${LETTERS[file.change]} ${file.path}\n`;
     }
@@ -214,16 +172,13 @@ export function* changeLines(files: Iterable<FileChange>): Generator<string> {
 
 const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 
-/** What the help of a command that prints `changeLines` says of them. */
-export const CHANGE_LINES =
+/** Help of a command that prints `changeLines`. */
+const CHANGE_LINES =
   'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
 
-export const DRY_RUN = [
-  '--dry-run',
-  'run all checks and show what would change, and change nothing',
-] as const;
+const DRY_RUN = ['--dry-run', 'run all checks and show what would change, and change nothing'] as const;
 
-export const PLAN = [
+const PLAN = [
   '--plan <plan>',
   'change nothing unless the changes are still those that --dry-run --json showed with this plan',
   planArgument,
@@ -243,7 +198,7 @@ interface Options {
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
 
 /** `redact`: removes a secret from the history. */
-export function registerRedactCommand(program: Command, open: Open, io: Io): void {
+export function registerRedactCommand(program: Command, { connect, open, io }: Cli): void {
   program
     .command('redact')
     .description('Permanently remove the path and content of a version that is no longer live.')
@@ -274,33 +229,34 @@ Examples:
   memory-service redact acme 01a20877-6010
   memory-service redact acme /memories/old-name`,
     )
-    .action((tenant: string, subject: Subject, options: Options) =>
-      withTenant(open, tenant, async ({ database }) => {
-        const { dryRun, yes, json = false } = options;
-        if (subject.kind === 'path') return redactPath(database, tenant, subject.path, options, io);
-        const id = await fullVersionId(database, tenant, subject.version);
-        const preview = () => previewErasure(new History(database), tenant, id);
-        if (dryRun) return showPreview(await preview(), json, io);
+    .action((tenant: string, subject: Subject, options: Options) => {
+      const { dryRun, yes, json = false } = options;
+      // The admin API has no dry run of a redaction.
+      const chosen = dryRun ? localCaller(open, io) : connect;
+      return withCaller(chosen, async (caller) => {
+        const { database } = caller;
+        if (subject.kind === 'path') {
+          if (dryRun && database) return showDirectories(database, tenant, subject.path, json, io);
+          return redactPath(caller, tenant, subject.path, options, io);
+        }
+        const id = await fullVersionId(caller, tenant, subject.version);
+        const preview = database && (() => previewErasure(new History(database), tenant, id));
+        if (dryRun && preview) return showPreview(await preview(), json, io);
         if (!yes) {
-          if (io.stdin.isTTY) await print(io.stderr, previewLines(await preview()));
+          if (io.stdin.isTTY && preview) await print(io.stderr, previewLines(await preview()));
           const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
           await confirm(io, question, 'Nothing was redacted.');
         }
-        const redacted = await audited(
-          { database, io },
-          'redactVersion',
-          { tenant, details: { version: id } },
-          () => eraseVersion(database, tenant, id, operatorOrigin()),
-        );
+        const redacted = await caller.call(redactVersion, { params: { tenant, version: id } });
         if (json) return printJson(io.stdout, redacted);
         printLine(
           io.stdout,
-          `Redacted versions: ${redacted.versions}, stored results: ${redacted.storedResults}.`,
+          `Redacted versions: ${redacted.versions}, stored results: ${redacted.stored_results}.`,
         );
-        if (redacted.samePath > 0) {
+        if (redacted.same_path > 0) {
           printLine(
             io.stdout,
-            `Other versions that still have a redacted path: ${redacted.samePath}. Redact them too if it is a secret.`,
+            `Other versions that still have a redacted path: ${redacted.same_path}. Redact them too if it is a secret.`,
           );
         }
         if (redacted.drafts.length > 0) {
@@ -309,8 +265,8 @@ Examples:
             `Open drafts that still have the file: ${redacted.drafts.join(', ')}. Close them, or delete and redact it there.`,
           );
         }
-      }),
-    );
+      });
+    });
 }
 
 function subjectArgument(value: string): Subject {
@@ -320,30 +276,32 @@ function subjectArgument(value: string): Subject {
 }
 
 async function redactPath(
-  database: Database,
+  caller: Caller,
   tenant: string,
   path: MemoryPath,
-  { dryRun, yes, json }: Options,
+  { yes, json }: Options,
   io: Io,
 ): Promise<void> {
-  if (dryRun) {
-    const directories = await countErasableDirectories(database, tenant, path);
-    if (json) return printJson(io.stdout, { dryRun, directories });
-    return printLine(
-      io.stdout,
-      `Would redact directories: ${directories}, and all stored results of ${tenant}.`,
-    );
-  }
   if (!yes) {
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');
   }
-  const redacted = await audited({ database, io }, 'redactDirectories', { tenant }, () =>
-    eraseDirectories(database, tenant, path),
-  );
+  const redacted = await caller.call(redactDirectories, { params: { tenant }, body: { path } });
   if (json) return printJson(io.stdout, redacted);
-  const { directories, storedResults } = redacted;
+  const { directories, stored_results: storedResults } = redacted;
   printLine(io.stdout, `Redacted directories: ${directories}, stored results: ${storedResults}.`);
+}
+
+async function showDirectories(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+  json: boolean,
+  io: Io,
+): Promise<void> {
+  const directories = await countErasableDirectories(database, tenant, path);
+  if (json) return printJson(io.stdout, { dryRun: true, directories });
+  printLine(io.stdout, `Would redact directories: ${directories}, and all stored results of ${tenant}.`);
 }
 
 async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Promise<void> {

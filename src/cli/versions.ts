@@ -1,29 +1,58 @@
 import type { Command } from 'commander';
-import type { Database } from '../database/database.ts';
-import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
-import type { History } from '../history/history.ts';
-import { withContents } from '../history/log.ts';
-import { compare, differenceOf, type LoadedDiff } from '../history/patch.ts';
+import { diffTimes, diffVersion } from '../admin/diffs.ts';
+import { getVersion, listVersions } from '../admin/versions.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { shownTime } from '../history/time-text.ts';
-import { fullVersionId, isVersionId, type Version, versionRecord } from '../history/version.ts';
+import { isVersionId } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import {
-  memoryPath,
-  TIME_HELP,
-  tenantId,
-  timeArgument,
-  timeOf,
-  timesOf,
-  VERSION_HELP,
-  versionArgument,
-} from './arguments.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
+import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
+import { versionJson } from './log.ts';
 import { formatJson, patchText, shown, styled } from './output.ts';
-import { type Open, withTenant } from './session.ts';
+
+/** How many IDs an error lists. */
+const LISTED = 5;
+/** The last millisecond that a time can have. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * Finds the ID of a version by its start, as an operator may give it (`versionArgument`). IDs begin with the milliseconds of the version.
+ *
+ * @returns a full ID as it is, in lower case, whether there is such a version or not
+ * @throws ServiceError when no version or several have an ID that starts so
+ */
+export async function fullVersionId(caller: Caller, tenant: string, start: string): Promise<string> {
+  const digits = start.toLowerCase().replaceAll('-', '');
+  if (digits.length === 32) return start.toLowerCase();
+  const time = (fill: string, add: number) => {
+    const ms = Number.parseInt(digits.slice(0, 12).padEnd(12, fill), 16) + add;
+    return new Date(Math.max(0, Math.min(ms, LAST_MS))).toISOString();
+  };
+  const query = { since: time('0', -1), until: time('f', 1), limit: 200 };
+  const pages = pagesOf((after) =>
+    caller.call(listVersions, { params: { tenant }, query: { ...query, after } }),
+  );
+  const found: string[] = [];
+  for await (const { versions } of pages) {
+    found.push(...versions.flatMap(({ id }) => (id.replaceAll('-', '').startsWith(digits) ? [id] : [])));
+    if (found.length > LISTED) break;
+  }
+  const [only] = found;
+  if (only === undefined) throw new ServiceError('no_such_version', tenant, start);
+  if (found.length === 1) return only;
+  throw new ServiceError(
+    'ambiguous_version',
+    tenant,
+    start,
+    found.slice(0, LISTED).sort(),
+    found.length > LISTED,
+  );
+}
 
 /** `show`: one version with its content. */
-export function registerShowCommand(program: Command, open: Open, io: Io): void {
+export function registerShowCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('show')
     .description('Show a version with its metadata and content.')
@@ -32,31 +61,28 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service show acme 01a20877-6010')
     .action((tenant: string, id: string, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ database, history }) => {
-        const { version, content } = await history.existing(
-          tenant,
-          await fullVersionId(database, tenant, id),
-        );
-        const record = { ...versionRecord(version), content };
-        await print(io.stdout, json ? [formatJson(record)] : text(version, content, io.stdout));
+      withCaller(connect, async (caller) => {
+        const params = { tenant, version: await fullVersionId(caller, tenant, id) };
+        const version = await caller.call(getVersion, { params });
+        await print(io.stdout, json ? [formatJson(versionJson(version))] : text(version, io.stdout));
       }),
     );
 }
 
-function* text(version: Version, content: string | null, stdout: Io['stdout']): Generator<string> {
-  const { actor, redactedAt, redactedBy } = version;
+function* text(version: Awaited<ReturnType<typeof getVersion.run>>, stdout: Io['stdout']): Generator<string> {
+  const { actor, content, redacted_at: redactedAt, redacted_by: redactedBy } = version;
   const fields: [string, string | number | null][] = [
     ['version', version.id],
-    ['memory', version.memoryId],
+    ['memory', version.memory_id],
     ['operation', version.operation],
     ['path', version.path],
-    ['time', shownTime(version.createdAt)],
+    ['time', shownTime(version.created_at)],
     ['by', 'id' in actor ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
-    ['request', version.requestId],
-    ['tool use', version.toolUseId],
-    ['via', version.viaTenant],
-    ['bytes', version.contentSizeBytes],
-    ['sha256', version.contentSha256],
+    ['request', version.request_id],
+    ['tool use', version.tool_use_id],
+    ['via', version.via_tenant],
+    ['bytes', version.content_size_bytes],
+    ['sha256', version.content_sha256],
     [
       'redacted',
       redactedAt && `${shownTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
@@ -86,7 +112,7 @@ Examples:
   memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
 
 /** `diff`: what a version changed, or what differs between two versions or times. */
-export function registerDiffCommand(program: Command, open: Open, io: Io): void {
+export function registerDiffCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('diff')
     .description(
@@ -102,10 +128,9 @@ export function registerDiffCommand(program: Command, open: Open, io: Io): void 
     .action(
       (tenant: string, subject: Subject, second: string | undefined, options: Options, command: Command) => {
         const changesIn = changesOf(tenant, subject, second, options, command);
-        return withTenant(open, tenant, async ({ database, history }) => {
-          const changes = withContents(history, tenant, await changesIn(history, database));
-          await print(io.stdout, output(changes, options.json ?? false, io));
-        });
+        return withCaller(connect, (caller) =>
+          print(io.stdout, output(changesIn(caller), options.json ?? false, io)),
+        );
       },
     );
 }
@@ -116,6 +141,8 @@ function subjectArgument(value: string): Subject {
     : { kind: 'path', path: memoryPath(value) };
 }
 
+type Difference = Awaited<ReturnType<typeof diffVersion.run>>['changes'][number];
+
 /** @throws CommanderError when the arguments do not go together */
 function changesOf(
   tenant: string,
@@ -123,42 +150,38 @@ function changesOf(
   second: string | undefined,
   { at, to }: Options,
   command: Command,
-): (history: History, database: Database) => Promise<AsyncGenerator<FileDiff>> {
+): (caller: Caller) => AsyncGenerator<Difference> {
   if (subject.kind === 'version') {
     if (at !== undefined || to !== undefined) {
       command.error('error: --at and --to work only with a path, not with a version');
     }
-    return async (history, database) => {
-      const [from, to] = await Promise.all([
-        fullVersionId(database, tenant, subject.id),
-        second === undefined ? undefined : fullVersionId(database, tenant, second),
-      ]);
-      return betweenVersions(history, tenant, from, to);
+    return async function* (caller) {
+      const first = await fullVersionId(caller, tenant, subject.id);
+      const version = second === undefined ? first : await fullVersionId(caller, tenant, second);
+      const query = second === undefined ? {} : { against: first };
+      yield* (await caller.call(diffVersion, { params: { tenant, version }, query })).changes;
     };
   }
   if (second !== undefined) command.error('error: give two versions, or a path with --at');
   if (at === undefined) command.error('error: to compare a path, give --at <time>');
-  return async (history, database) => {
-    const from = await timeOf(database, at);
-    return changesBetween(history, tenant, subject.path, { from, ...(await timesOf(database, { to })) });
+  return async function* (caller) {
+    const query = { path: subject.path, at, to, limit: 100 };
+    const pages = pagesOf((after) =>
+      caller.call(diffTimes, { params: { tenant }, query: { ...query, after } }),
+    );
+    for await (const { changes } of pages) yield* changes;
   };
 }
 
 async function* output(
-  changes: AsyncIterable<LoadedDiff>,
+  changes: AsyncIterable<Difference>,
   json: boolean,
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  for await (const change of changes) {
-    const difference = await differenceOf(change, compare);
-    const { oldPath, path, oldVersion, version, patch, noPatchReason } = difference;
-    if (patch === '') continue;
-    if (json) {
-      yield `${JSON.stringify({ old_path: oldPath, path, old_version: oldVersion, version, patch })}\n`;
-    } else if (patch === null) {
-      yield `(${path ?? oldPath ?? version}: no diff: ${noPatchReason})\n`;
-    } else {
-      yield patchText(stdout, patch);
-    }
+  for await (const { no_patch_reason: reason, ...change } of changes) {
+    const { old_path: oldPath, path, version, patch } = change;
+    if (json) yield `${JSON.stringify(change)}\n`;
+    else if (patch === null) yield `(${path ?? oldPath ?? version}: no diff: ${reason})\n`;
+    else yield patchText(stdout, patch);
   }
 }

@@ -1,6 +1,4 @@
-import type { Database } from '../database/database.ts';
-import { defineQuery, time } from '../database/query.ts';
-import { ServiceError } from '../errors/errors.ts';
+import { time } from '../database/query.ts';
 import { type Actor, actorOf, type Origin, sourceOf } from '../memory/origin.ts';
 
 /** `renamed`: only the path changed. */
@@ -118,24 +116,10 @@ export function versionRecord(version: Version) {
   };
 }
 
-/** How many IDs an error lists. */
-const LISTED = 5;
-
 const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A full ID, or at least its first four digits. */
 const ID_OR_START =
   /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
-
-const listVersionIdsQuery = defineQuery<
-  { tenant: string; first: string; last: string; limit: number },
-  { id: string }
->(
-  'list_version_ids',
-  `
-SELECT v.id FROM memory_versions AS v
-WHERE v.tenant_id = $tenant AND v.id BETWEEN $first::text::uuid AND $last::text::uuid ORDER BY v.id LIMIT $limit::integer
-`,
-);
 
 /** Whether a text can be the full ID of a version. */
 export function isFullVersionId(text: string): boolean {
@@ -145,22 +129,4 @@ export function isFullVersionId(text: string): boolean {
 /** Whether a text can be the ID of a version, or the start of one. */
 export function isVersionId(text: string): boolean {
   return ID_OR_START.test(text);
-}
-
-/**
- * Finds the ID of a version by its start, as an operator may give it (`isVersionId`).
- *
- * @returns a full ID as it is, in lower case, whether there is such a version or not
- * @throws ServiceError when no version or several have an ID that starts so
- */
-export async function fullVersionId(database: Database, tenant: string, start: string): Promise<string> {
-  const digits = start.toLowerCase().replaceAll('-', '');
-  if (digits.length === 32) return start.toLowerCase();
-  const [first, last] = [digits.padEnd(32, '0'), digits.padEnd(32, 'f')];
-  const { rows } = await database.query(listVersionIdsQuery, { tenant, first, last, limit: LISTED + 1 });
-  const [only] = rows;
-  if (only === undefined) throw new ServiceError('no_such_version', tenant, start);
-  if (rows.length === 1) return only.id;
-  const listed = rows.slice(0, LISTED).map(({ id }) => id);
-  throw new ServiceError('ambiguous_version', tenant, start, listed, rows.length > LISTED);
 }

@@ -41,8 +41,6 @@ const VALUES: Readonly<Record<string, string>> = {
   'copy_versions.after': ID,
   'list_past_files.after': ID,
   rows: '[]',
-  'list_version_ids.first': ID,
-  'list_version_ids.last': ID,
   'list_since.after': ID,
   firsts: `{${ID}}`,
   others: `{${ID}}`,

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { localCaller } from '../../src/cli/caller.ts';
 import { explain } from '../../src/cli/hints.ts';
 import { registerLogCommand } from '../../src/cli/log.ts';
 import { registerMemoryCommands } from '../../src/cli/memory.ts';
@@ -33,12 +34,13 @@ export async function runCli(
   program.configureOutput({ writeErr: (text) => stderr.write(text), writeOut: (text) => stdout.write(text) });
   const open = async () => ({ config, database });
   const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
-  registerMemoryCommands(program, open, io);
-  registerLogCommand(program, open, io);
-  registerShowCommand(program, open, io);
-  registerDiffCommand(program, open, io);
-  registerRestoreCommand(program, open, io);
-  registerRevertCommand(program, open, io);
+  const connect = localCaller(open, io);
+  registerMemoryCommands(program, { connect, open, io });
+  registerLogCommand(program, connect, io);
+  registerShowCommand(program, connect, io);
+  registerDiffCommand(program, connect, io);
+  registerRestoreCommand(program, connect, io);
+  registerRevertCommand(program, connect, io);
   try {
     await program.parseAsync(args, { from: 'user' });
     return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.text };

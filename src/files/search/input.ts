@@ -62,6 +62,19 @@ export const tooMuchWork =
 /** The name of the tool, whose calls come as `tool_use` blocks. */
 export const SEARCH_TOOL = 'memory_search';
 
+/** A match as data. */
+export const foundSchema = z
+  .object({
+    path: z.string(),
+    line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
+    text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
+    score: z.number().nullable().meta({
+      description:
+        'The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path.',
+    }),
+  })
+  .meta({ id: 'SearchMatch' });
+
 /** The input of `memory_search`. OpenAPI shows it too. */
 export const searchSchema = z.object({
   query: textField('What to look for.', 'staging database password'),

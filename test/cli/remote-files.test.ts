@@ -1,0 +1,168 @@
+/** Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the database. */
+import { beforeAll, expect, it } from 'vitest';
+import { useAdmin } from '../support/admin.ts';
+import { runOn } from '../support/program.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+const NEEDS_DATABASE =
+  'memory-service: This command works on the database. Leave out --url and MEMORY_ADMIN_URL, and set DATABASE_URL or DATA_DIR.\n';
+
+describeService('commands on a memory through the admin API', (service) => {
+  const admin = useAdmin(service);
+  let url: string;
+  beforeAll(async () => {
+    url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
+  });
+  const onDatabase = (...args: string[]) => runOn(service(), args);
+  const remotely = (args: string[], stdin?: string) =>
+    runOn(service(), args, { admin: { url, key: admin().key.key }, ...(stdin !== undefined && { stdin }) });
+
+  /** Runs a command that changes nothing in both ways, and returns its result. */
+  const bothWays = async (...args: string[]) => {
+    const result = await remotely(args);
+    expect(result).toStrictEqual(await onDatabase(...args));
+    return result;
+  };
+
+  async function made(): Promise<string> {
+    const tenant = freshTenant();
+    await onDatabase('tenants', 'create', tenant);
+    return tenant;
+  }
+
+  const put = (tenant: string, path: string, text: string, ...args: string[]) =>
+    remotely(['put', tenant, path, ...args], text);
+
+  it('writes, reads, and deletes files byte for byte', async () => {
+    const tenant = await made();
+    const text = '\uFEFFno line break, and \u0000-free: ÿ🦊'.replace('\u0000', '');
+    expect(await put(tenant, '/memories/a', text)).toStrictEqual({
+      code: 0,
+      stdout: 'File created successfully at: /memories/a\n',
+      stderr: '',
+    });
+    expect((await bothWays('cat', tenant, '/memories/a')).stdout).toBe(text);
+    expect((await put(tenant, '/memories/a', 'other')).stderr).toBe(
+      'memory-service: /memories/a already exists. Add --force to replace it.\n',
+    );
+    expect((await put(tenant, '/memories/a', '', '--force', '--json')).stdout).toContain(
+      '"action": "replaced"',
+    );
+    expect((await bothWays('cat', tenant, '/memories/a')).stdout).toBe('');
+    expect((await put(tenant, '/memories/b/c', 'new', '--force')).stdout).toBe(
+      'File created successfully at: /memories/b/c\n',
+    );
+    await bothWays('cat', tenant, '/memories/b');
+    expect((await remotely(['rm', tenant, '/memories/b'])).stderr).toContain('Add --recursive.');
+    expect(await remotely(['rm', tenant, '/memories/b', '--recursive'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect((await bothWays('cat', tenant, '/memories/b/c')).stderr).toBe(
+      `memory-service: /memories/b/c does not exist. See: memory-service ls ${tenant}\n`,
+    );
+  });
+
+  it('lists, searches, and compares files now and at a past time', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/d/a', 'one\ntwo\n');
+    await put(tenant, '/memories/b', 'x');
+    const { stdout } = await bothWays('log', tenant, '--json');
+    const [, first] = stdout.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)));
+    await put(tenant, '/memories/d/a', 'one\nthree\n', '--force');
+    for (const args of [
+      ['ls', tenant],
+      ['ls', tenant, '--json'],
+      ['ls', tenant, '/memories/d', '--at', first.created_at],
+      ['ls', tenant, '/memories/none'],
+      ['cat', tenant, '/memories/d/a', '--at', first.created_at],
+      ['search', tenant, 'three', '--json'],
+      ['log', tenant],
+      ['log', tenant, '--since', '1h', '--limit', '2', '-p'],
+      ['log', tenant, '/memories/d/a', '--json', '--content', '-p'],
+      ['log', tenant, '/memories/none'],
+      ['log', tenant, '--by', 'nobody'],
+      ['log', 'no-such-tenant'],
+      ['show', tenant, first.id],
+      ['show', tenant, first.id.slice(0, 20), '--json'],
+      ['show', tenant, '00000000-0'],
+      ['diff', tenant, first.id],
+      ['diff', tenant, '/memories', '--at', first.created_at],
+      ['diff', tenant, '/memories', '--at', first.created_at, '--json'],
+    ]) {
+      await bothWays(...args);
+    }
+    expect((await remotely(['diff', tenant, '/memories/d', '--at', first.created_at])).stdout).toBe(
+      'diff --git a/memories/d/a b/memories/d/a\n--- a/memories/d/a\n+++ b/memories/d/a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n',
+    );
+  });
+
+  it('reads listings of several pages', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/d/a', 'x');
+    await service().query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       SELECT $1::text, '/memories/d/f' || n, '/memories/d', 'file', 'text ' || n, id, id, 'created', now()
+       FROM generate_series(1, 1200) AS n,
+         LATERAL (SELECT memory_version_id(memory_id_prefix(now()), md5(n::text)::uuid) AS id) AS made`,
+      [tenant],
+    );
+    expect((await bothWays('ls', tenant)).stdout.split('\n')).toHaveLength(1 + 1202 + 1);
+    expect((await bothWays('log', tenant)).stdout.split('\n')).toHaveLength(1 + 1201 + 1);
+    expect((await bothWays('log', tenant, '--limit', '450')).stdout.split('\n')).toHaveLength(1 + 450 + 1);
+  });
+
+  it('restores and reverts as the admin key, after a dry run', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/a', 'one');
+    const [first] = JSON.parse(`[${(await onDatabase('log', tenant, '--json')).stdout.trim()}]`);
+    await put(tenant, '/memories/a', 'two', '--force');
+    const args = ['restore', tenant, '--at', first.created_at];
+    expect((await bothWays(...args, '--dry-run')).stderr).toBe(`Would restore ${tenant}: 1 file modified.\n`);
+    const { plan } = JSON.parse((await bothWays(...args, '--dry-run', '--json')).stdout);
+    expect(await remotely([...args, '--plan', plan])).toStrictEqual({
+      code: 0,
+      stdout: 'M /memories/a\n',
+      stderr: `Restored ${tenant}: 1 file modified.\n`,
+    });
+    const reverted = await remotely(['revert', tenant, '--by', 'control plane', '--since', '1h']);
+    expect(reverted).toMatchObject({ code: 0, stdout: 'D /memories/a\n' });
+    expect(reverted.stderr).toMatch(
+      /^Reverted what control plane did in \S+ since \d{4}-\S+Z: 1 file deleted\.\n$/,
+    );
+    expect(await remotely(['restore', tenant, '--version', first.id.slice(0, 30)])).toMatchObject({
+      code: 0,
+      stdout: 'A /memories/a\n',
+    });
+    await bothWays('revert', tenant, '--by', 'nobody', '--since', '2020-01-01');
+  });
+
+  it('redacts, and asks for the database where the admin API has no dry run', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/a', 'secret');
+    const [{ id }] = JSON.parse(`[${(await onDatabase('log', tenant, '--json')).stdout.trim()}]`);
+    expect((await remotely(['redact', tenant, id, '--yes'])).stderr).toContain('is live');
+    await remotely(['rm', tenant, '/memories/a']);
+    expect(await remotely(['redact', tenant, id, '--dry-run'])).toStrictEqual({
+      code: 1,
+      stdout: '',
+      stderr: NEEDS_DATABASE,
+    });
+    expect(await remotely(['redact', tenant, id, '--yes'])).toStrictEqual({
+      code: 0,
+      stdout:
+        'Redacted versions: 1, stored results: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
+      stderr: '',
+    });
+    expect((await bothWays('show', tenant, id)).stdout).toContain('redacted   ');
+  });
+
+  it('asks for the database where the admin API has no text for the model', async () => {
+    const tenant = await made();
+    expect(await remotely(['search', tenant, 'x'])).toStrictEqual({
+      code: 1,
+      stdout: '',
+      stderr: NEEDS_DATABASE,
+    });
+  });
+});
