@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compareDraft, loadedSide } from '../drafts/compare.ts';
+import { currentComparison, loadedSide } from '../drafts/compare.ts';
 import { NO_TEXTS, readTexts, type SideTexts } from '../drafts/contents.ts';
 import { allInConflict, type MergeThreads, type Region } from '../drafts/line-merge.ts';
 import { needsLines } from '../drafts/merge-file.ts';
@@ -66,7 +66,7 @@ export const compareTenantDraft = defineOperation({
   async run({ config, database, merges, params: { tenant, draft }, query }) {
     const { changed_in: changedIn, only_conflicts: onlyConflicts, limit, after } = query;
     const skip = readCursor(position, after)?.skip ?? 0;
-    const compared = await compareDraft(database, merges, { tenant, draft });
+    const compared = await currentComparison(database, merges, { tenant, draft });
     const all = await changeRecords(compared);
     const isIn = (side: string) => all.filter((each) => each.changed_in === side).length;
     const chosen = all.filter(
@@ -127,7 +127,7 @@ export const diffDraft = defineOperation({
   isHeavy: true,
   async run({ database, merges, compare, params: { tenant, draft }, query: { memory_id: memoryId } }) {
     const ids = { tenant, draft };
-    const compared = await compareDraft(database, merges, ids);
+    const compared = await currentComparison(database, merges, ids);
     const change = (await changeRecords(compared)).find((each) => each.memory_id === memoryId);
     const file = compared.files.find(({ id }) => id === memoryId);
     if (change === undefined || file === undefined)

@@ -10,7 +10,7 @@ import type { MergeThreads } from './line-merge.ts';
 import type { MergedTexts } from './merge-file.ts';
 import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './plan.ts';
 import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
-import { readSides, type Sides } from './trees.ts';
+import { lastChangeOf, readSides, type Sides } from './trees.ts';
 
 /** A draft beside the memory that it came from, at one moment. */
 export interface Comparison {
@@ -49,6 +49,38 @@ export async function compareDraft(
   const texts = await mergeTexts(database.query, threads, ids, files.filter(isTouched), same);
   const plan = await planMerge({ sides, files, same, texts, resolutions: new Map() });
   return { draft, sides, files, same, texts, plan, review: await reviewOf(sides, files, plan) };
+}
+
+/** How long a comparison is kept for the next request of its review. */
+const KEPT_MS = 60_000;
+
+/** The latest comparison of each user of merge threads: a review asks for it again for every file. */
+const latest = new WeakMap<MergeThreads, { comparison: Comparison; tenant: string; timer: NodeJS.Timeout }>();
+
+/**
+ * Returns the comparison of a draft that the threads made last, while neither side has changed since, or makes it.
+ *
+ * @throws ServiceError when there is no such draft, or it is closed
+ */
+export async function currentComparison(
+  database: Database,
+  threads: MergeThreads,
+  { tenant, draft: id }: DraftIds,
+): Promise<Comparison> {
+  const kept = latest.get(threads);
+  if (kept?.tenant === tenant && kept.comparison.draft.id === id) {
+    const draft = await findOpenDraft(database.query, tenant, id);
+    const { draftAt, originalAt } = kept.comparison.sides;
+    const isCurrent =
+      (await lastChangeOf(database.query, id)) === draftAt &&
+      (await lastChangeOf(database.query, tenant)) === originalAt;
+    if (isCurrent) return { ...kept.comparison, draft };
+  }
+  const comparison = await compareDraft(database, threads, { tenant, draft: id });
+  clearTimeout(kept?.timer);
+  const timer = setTimeout(() => latest.delete(threads), KEPT_MS).unref();
+  latest.set(threads, { comparison, tenant, timer });
+  return comparison;
 }
 
 /** Reads the three sides, and finds each file on them. */

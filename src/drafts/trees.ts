@@ -76,7 +76,7 @@ export async function readSides(query: QueryExecutor, tenant: string, draft: str
   };
 }
 
-async function lastChangeOf(query: QueryExecutor, tenant: string): Promise<string> {
+export async function lastChangeOf(query: QueryExecutor, tenant: string): Promise<string> {
   return (await query(lastChangeOrCreationQuery, { tenant })).rows[0]?.at ?? '';
 }
 

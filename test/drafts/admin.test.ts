@@ -3,7 +3,7 @@
  *
  * @module-tag long-on-pglite
  */
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { problem, useAdmin } from '../support/admin.ts';
 import { run } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
@@ -202,6 +202,28 @@ describeService('drafts by the admin API', (service) => {
         approved_by: { type: 'admin_key', id: admin().key.id },
       })),
     );
+  });
+
+  it('compares the sides once for all files of a review, until one of them changes', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
+    await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, '2', 'two'));
+    const review = `/tenants/${tenant}/drafts/${draft.id}`;
+    const comparisons = vi.spyOn(service().database, 'transaction');
+    const { changes } = (await admin().call('GET', `${review}/changes`)).body as { changes: Change[] };
+    const readAll = async () => {
+      for (const { memory_id } of changes) {
+        expect((await admin().call('GET', `${review}/diff?memory_id=${memory_id}`)).status).toBe(200);
+      }
+      return comparisons.mock.calls.length;
+    };
+    expect(changes.length).toBe(2);
+    expect(await readAll()).toBe(1);
+    await run(service(), tenant, cmd.create('/memories/c', '3\n'));
+    const before = comparisons.mock.calls.length;
+    expect((await readAll()) - before).toBe(1);
+    comparisons.mockRestore();
+    await admin().call('POST', `${review}/close`);
+    expect((await admin().call('GET', `${review}/changes`)).status).toBe(409);
   });
 
   it('refuses to merge what nobody saw', async () => {
