@@ -226,8 +226,8 @@ async function send(
     },
     body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
   });
-  if (response.ok && decode) return decode(response);
-  const text = await textOf(response, base);
+  if (response.ok && decode) return received(() => decode(response), base);
+  const text = await received(() => response.text(), base);
   if (response.ok) return text === '' ? null : JSON.parse(text);
   throw errorOf(response, text, base);
 }
@@ -245,9 +245,10 @@ function errorOf(response: Response, text: string, base: URL): Error {
   return new OperatorError(`${base.origin} responded with ${status}: it may not be an admin API.`);
 }
 
-async function textOf(response: Response, base: URL): Promise<string> {
+/** @throws OperatorError when the connection was lost during the response */
+async function received<T>(read: () => Promise<T>, base: URL): Promise<T> {
   try {
-    return await response.text();
+    return await read();
   } catch {
     throw new OperatorError(
       `The connection to the admin API at ${base.origin} was lost during the response.`,

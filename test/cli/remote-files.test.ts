@@ -5,7 +5,7 @@ import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const NEEDS_DATABASE =
-  'memory-service: This command works on the database. Leave out --url and MEMORY_ADMIN_URL, and set DATABASE_URL or DATA_DIR.\n';
+  'memory-service: This command works on the database. Leave out --url, --profile, MEMORY_ADMIN_URL and MEMORY_PROFILE, and set DATABASE_URL or DATA_DIR.\n';
 
 describeService('commands on a memory through the admin API', (service) => {
   const admin = useAdmin(service);
