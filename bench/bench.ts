@@ -1,4 +1,7 @@
-/** `npm run bench -- NAME`: runs the bench of that name with the remaining arguments. Without a name, it lists the benches. */
+/**
+ * `npm run bench -- NAME`: runs the bench of that name with the remaining arguments. Without a name, it lists the
+ * benches.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';

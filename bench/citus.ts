@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- citus`: view, create, edit and a mix on plain Postgres and on a Citus cluster of this machine, side by side. Prints requests a
- * second, and each variant's ratio to plain Postgres, medians over alternating rounds.
+ * `npm run bench -- citus`: view, create, edit and a mix on plain Postgres and on a Citus cluster of this machine,
+ * side by side. Prints requests a second, and each variant's ratio to plain Postgres, medians over alternating
+ * rounds.
  *
- * The nodes share this machine's processors with the service, so a ratio says what a request costs, not how a cluster scales. ROUNDS (3),
- * SECONDS (3), CONNECTIONS (16) and TENANTS (48) size it.
+ * The nodes share this machine's processors with the service, so a ratio says what a request costs, not how a cluster
+ * scales. ROUNDS (3), SECONDS (3), CONNECTIONS (16) and TENANTS (48) size it.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,11 +1,11 @@
 /**
- * `npm run bench -- compare OTHER`: compares this checkout with another one, which must be built, on one Postgres in alternating
- * processes. Each has a database of its own, which its own code fills. Prints requests per second and the CPU time per request of the service and of Postgres, as medians over the processes,
- * and the ratios.
+ * `npm run bench -- compare OTHER`: compares this checkout with another one, which must be built, on one Postgres in
+ * alternating processes. Each has a database of its own, which its own code fills. Prints requests per second and the
+ * CPU time per request of the service and of Postgres, as medians over the processes, and the ratios.
  *
- * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (comma-separated names of
- * `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only; TEST_DATABASE_URL and TEST_POSTGRES as for
- * the tests.
+ * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY
+ * (comma-separated names of `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only;
+ * TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- compression`: what the compression of Postgres (pglz) costs and saves for contents of 1, 10 and 100 KB: CPU time of an
- * edit and of a read in Postgres, and the bytes stored. Prints Markdown. docs/decisions/0013-compression.md says what follows from it.
+ * `npm run bench -- compression`: what the compression of Postgres (pglz) costs and saves for contents of 1, 10 and
+ * 100 KB: CPU time of an edit and of a read in Postgres, and the bytes stored. Prints Markdown.
+ * docs/decisions/0013-compression.md says what follows from it.
  */
 import { readFileSync } from 'node:fs';
 import { withCleanup } from './support/cleanup.ts';

@@ -1,5 +1,6 @@
-// The console with 100,000 files: `npm run bench -- console`. Prints the size of the built page, and for now and for a past moment how long it
-// takes until a person can use the tree and a file in it, with how many requests, and how much heap the page uses.
+// The console with 100,000 files: `npm run bench -- console`. Prints the size of the built page, and for now and for
+// a past moment how long it takes until a person can use the tree and a file in it, with how many requests, and how
+// much heap the page uses.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,8 +90,8 @@ await database.close();
 await rm(dataDirectory, { recursive: true });
 
 /**
- * Milliseconds from the navigation until the tree shows the file and the file its lines. Measured in the page: an embedded database blocks
- * this process while it counts.
+ * Milliseconds from the navigation until the tree shows the file and the file its lines. Measured in the page: an
+ * embedded database blocks this process while it counts.
  */
 function usableAfter(): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- drafts`: times making a draft of a large memory, and merging some changes of it, while the same tenant and another one write. Prints
- * Markdown.
+ * `npm run bench -- drafts`: times making a draft of a large memory, and merging some changes of it, while the same
+ * tenant and another one write. Prints Markdown.
  *
- * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as
+ * for the tests.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- history`: measures what the history costs. Compares the service with itself and HISTORY_DAYS=0, in alternating processes
- * on two databases, and times a restore of many files and a rename of a directory. Prints Markdown.
+ * `npm run bench -- history`: measures what the history costs. Compares the service with itself and HISTORY_DAYS=0,
+ * in alternating processes on two databases, and times a restore of many files and a rename of a directory. Prints
+ * Markdown.
  *
- * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; RESTORED (files, 10000), RENAMED (files,
- * 20000); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; RESTORED (files,
+ * 10000), RENAMED (files, 20000); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { LOAD_SETTINGS, prepare } from './support/contestants.ts';

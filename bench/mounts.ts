@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- mounts`: what a view of `/memories` costs with eight mounts, next to one without, over HTTP. Each memory has 20 files in the
- * root; the views alternate in small batches, so that a noisy machine slows both. Prints Markdown. Environment: ROUNDS (batches of each, 60);
- * TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- mounts`: what a view of `/memories` costs with eight mounts, next to one without, over HTTP. Each
+ * memory has 20 files in the root; the views alternate in small batches, so that a noisy machine slows both. Prints
+ * Markdown. Environment: ROUNDS (batches of each, 60); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { startService } from './support/service.ts';

@@ -1,10 +1,11 @@
 /**
- * `npm run bench -- peers`: compares the service with its alternatives in one run on one machine. Prints a Markdown table,
- * or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has the
- * latest published run.
+ * `npm run bench -- peers`: compares the service with its alternatives in one run on one machine. Prints a Markdown
+ * table, or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has
+ * the latest published run.
  *
- * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas) leave out
- * the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas)
+ * leave out the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the
+ * tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
@@ -36,8 +37,8 @@ const only = list('ONLY', workloads);
 const chosen = list('CONTESTANTS', ['S', 'I', 'N', 'P', 'A', 'B', 'C1', 'C2']);
 const isLean = setting('LEAN', 1) === 1;
 /**
- * A turn is repeated when the hypervisor gave more than this share of its time to other machines. The number of attempts is limited,
- * because on some machines the share is always higher.
+ * A turn is repeated when the hypervisor gave more than this share of its time to other machines. The number of
+ * attempts is limited, because on some machines the share is always higher.
  */
 const MAX_STEAL = 0.05;
 const MAX_ATTEMPTS = 4;
@@ -100,7 +101,10 @@ async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> 
   };
 }
 
-/** Only one contestant is under load at a time. Rounds start with a different one and alternate direction, so none always follows the same. */
+/**
+ * Only one contestant is under load at a time. Rounds start with a different one and alternate direction, so none
+ * always follows the same.
+ */
 async function measureAll(
   contestants: readonly Contestant[],
   later: (undo: () => void) => void,

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand, and how fast directories are
- * moved and deleted. Measures single calls of the store, without HTTP. Writes to bench/results, which git ignores: scale.md,
- * scale.json (which --json prints), and the statements' plans to explain.txt and, for the thousand files, explain-small.txt.
- * bench/RESULTS.md has the latest published run.
+ * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand, and how fast
+ * directories are moved and deleted. Measures single calls of the store, without HTTP. Writes to bench/results, which
+ * git ignores: scale.md, scale.json (which --json prints), and the statements' plans to explain.txt and, for the
+ * thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
  *
  * Fixture: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- search`: how long searches take in a memory of 100 files and in one of 10,000, of 5 KB each, over HTTP, and the memory that
- * the service takes. Prints Markdown. Environment: SEARCHES (of each kind, 20); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- search`: how long searches take in a memory of 100 files and in one of 10,000, of 5 KB each, over
+ * HTTP, and the memory that the service takes. Prints Markdown. Environment: SEARCHES (of each kind, 20);
+ * TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { text } from './support/data.ts';

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- stores`: how long the lists of the Memory Stores API take with 10,000 memories, over HTTP: in 100 directories, and all
- * in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list, 50; 7 of the whole); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- stores`: how long the lists of the Memory Stores API take with 10,000 memories, over HTTP: in 100
+ * directories, and all in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list, 50; 7 of
+ * the whole); TEST_DATABASE_URL as for the tests.
  */
 import { loadavg } from 'node:os';
 import { setting, withCleanup } from './support/cleanup.ts';

@@ -1,5 +1,6 @@
--- Whether a row of `entries` is valid by itself. In a function, because Postgres reads the expression of a constraint from its text again in
--- each statement, while a session keeps the body of a function. A file has a content, and so a size.
+-- Whether a row of `entries` is valid by itself. In a function, because Postgres reads the expression of a constraint
+-- from its text again in each statement, while a session keeps the body of a function. A file has a content, and so a
+-- size.
 CREATE FUNCTION entry_is_valid(path text, parent_path text, kind text, size_bytes integer, version uuid, memory_id uuid)
 RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -227,8 +228,8 @@ CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","super
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");--> statement-breakpoint
 CREATE INDEX "versions_redacted" ON "versions" USING btree ("tenant_id","superseded_at") WHERE redacted_at IS NOT NULL;
 --> statement-breakpoint
--- LZ4 where the server is built with it, as the official images and most services are. Elsewhere contents are stored as they are: pglz would
--- take longer than the rest of an edit (docs/decisions/0013-compression.md).
+-- LZ4 where the server is built with it, as the official images and most services are. Elsewhere contents are stored
+-- as they are: pglz would take longer than the rest of an edit (docs/decisions/0013-compression.md).
 DO $$
 DECLARE
 	target text;
@@ -243,9 +244,9 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
--- Statistics for the planner, from a sample that is deleted again. Without any, it expects one row of each tenant, so all indexes that
--- begin with the tenant cost the same, and a look-up by path may read the whole tenant. Postgres' autovacuum replaces them once there is
--- data; the embedded database has no autovacuum.
+-- Statistics for the planner, from a sample that is deleted again. Without any, it expects one row of each tenant, so
+-- all indexes that begin with the tenant cost the same, and a look-up by path may read the whole tenant. Postgres'
+-- autovacuum replaces them once there is data; the embedded database has no autovacuum.
 DO $$
 BEGIN
 	INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
@@ -266,9 +267,10 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
--- The sample leaves tables that autovacuum would find empty a minute later. Plans made then read a whole tenant for each row, until there is
--- data and autovacuum comes again; an import, one transaction, would never see better ones. So autovacuum first comes after 5,000 changes:
--- the sample is up to 3,600. On Citus, the sample is not on the shards. See docs/decisions/0009-autovacuum-thresholds.md.
+-- The sample leaves tables that autovacuum would find empty a minute later. Plans made then read a whole tenant for
+-- each row, until there is data and autovacuum comes again; an import, one transaction, would never see better ones.
+-- So autovacuum first comes after 5,000 changes: the sample is up to 3,600. On Citus, the sample is not on the
+-- shards. See docs/decisions/0009-autovacuum-thresholds.md.
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN

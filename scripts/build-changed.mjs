@@ -1,6 +1,6 @@
 /**
- * `npm start` runs this first: builds the service and the console, each unless its sources and its output are as after its last build.
- * JavaScript, because it has to start fast on each version of Node.
+ * `npm start` runs this first: builds the service and the console, each unless its sources and its output are as
+ * after its last build. JavaScript, because it has to start fast on each version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

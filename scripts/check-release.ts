@@ -1,6 +1,7 @@
 /**
- * `node scripts/check-release.ts v1.2.3`: everything that a release publishes has the version of the tag, the changelog has an entry for it, no
- * document says that there is no release, and every image of others is pinned by its digest.
+ * `node scripts/check-release.ts v1.2.3`: everything that a release publishes has the version of the tag, the
+ * changelog has an entry for it, no document says that there is no release, and every image of others is pinned by
+ * its digest.
  */
 import { imageReferences, isPinned } from './images.ts';
 import { notesOfMissingRelease, releaseVersions } from './release-versions.ts';

@@ -1,9 +1,9 @@
 /**
- * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types, and the migration for changes of
- * `schema.ts`. A test fails while one of them is out of date.
+ * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types, and the migration for
+ * changes of `schema.ts`. A test fails while one of them is out of date.
  *
- * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions, and statements, for the
- * tests of later versions. The release workflow runs it.
+ * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions,
+ * and statements, for the tests of later versions. The release workflow runs it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Every container image of others that the repository names: in Dockerfile, Compose files, workflows, scripts, and tests. */
+/**
+ * Every container image of others that the repository names: in Dockerfile, Compose files, workflows, scripts, and
+ * tests.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -19,7 +22,10 @@ const FILES = [
 ];
 
 const REFERENCE = String.raw`['"]?([a-z0-9][\w./-]*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?)`;
-/** `FROM image`, `image: image` in YAML, `ARG NODE_IMAGE=image`, `${POSTGRES_IMAGE:-image}`, and the default in TypeScript. */
+/**
+ * `FROM image`, `image: image` in YAML, `ARG NODE_IMAGE=image`, `${POSTGRES_IMAGE:-image}`, and the default in
+ * TypeScript.
+ */
 const PLACES = [
   String.raw`^FROM (?:--platform=\S+ )?${REFERENCE}`,
   String.raw`^\s*(?:- )?image: ${REFERENCE}`,

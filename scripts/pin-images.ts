@@ -1,6 +1,7 @@
 /**
- * `node scripts/pin-images.ts`: asks the registries which image each tag names now, with `docker buildx imagetools inspect`, and writes the
- * digests behind the tags. With `--check`, changes nothing, and exits with 1 when a digest is missing or its tag names another image.
+ * `node scripts/pin-images.ts`: asks the registries which image each tag names now, with `docker buildx imagetools
+ * inspect`, and writes the digests behind the tags. With `--check`, changes nothing, and exits with 1 when a digest
+ * is missing or its tag names another image.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

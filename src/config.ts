@@ -15,7 +15,9 @@ export class ConfigError extends Error {
   }
 }
 
-/** A number from the environment, which only holds strings: digits, or with a unit of its own, such as `10MB` or `5s`. */
+/**
+ * A number from the environment, which only holds strings: digits, or with a unit of its own, such as `10MB` or `5s`.
+ */
 const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
@@ -41,7 +43,10 @@ const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
-/** Whether an address exists, or a name resolves, shows when the service listens. `%` begins the zone of an IPv6 address. */
+/**
+ * Whether an address exists, or a name resolves, shows when the service listens. `%` begins the zone of an IPv6
+ * address.
+ */
 const host = z
   .string()
   .regex(/^[\p{L}\p{N}_.:%-]{1,253}$/u, { error: 'must be an IP address or a host name' });
@@ -66,7 +71,8 @@ function describeDatabaseUrl(value: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(value)) {
     return 'must be a URL like postgres://user:password@host:5432/database';
   }
-  // A user or password with a character that ends the host early: messages would show parts of the password as the host.
+  // A user or password with a character that ends the host early: messages would show parts of the password as the
+  // host.
   if (!URL.canParse(value) || /#|[/?].*@/s.test(value.slice(value.indexOf('//') + 2))) {
     return 'must be a URL like postgres://user:password@host:5432/database; percent-encode the user and the password, such as @ as %40, / as %2F, ? as %3F, # as %23, : as %3A, and % as %25';
   }
@@ -257,7 +263,9 @@ function jwtProblems(values: Values): string[] {
   return problems;
 }
 
-/** `ALLOW_UNAUTHENTICATED` is for what agents call: nothing in front of that is known to authenticate administrators. */
+/**
+ * `ALLOW_UNAUTHENTICATED` is for what agents call: nothing in front of that is known to authenticate administrators.
+ */
 function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): string[] {
   const problems: string[] = [];
   if (AUTH === 'none' && !isLoopback(ADMIN_HOST)) {
@@ -285,8 +293,8 @@ function bodyLimitFor(maxFileBytes: number): number {
 }
 
 /**
- * Lists variables that are set and have no effect: settings of JSON Web Tokens without `AUTH=jwt`, and names that resemble a variable of
- * the service which is not set. Lines have no values.
+ * Lists variables that are set and have no effect: settings of JSON Web Tokens without `AUTH=jwt`, and names that
+ * resemble a variable of the service which is not set. Lines have no values.
  */
 export function configWarnings(
   env: Readonly<Record<string, string | undefined>>,
@@ -313,8 +321,9 @@ function isForTokens(variable: string): boolean {
 }
 
 /**
- * Whether a name is probably a misspelled variable: written in other case, with one typing error, or with two in a long name. In a name of
- * up to five letters, only two exchanged neighbors count, because `HOST` and `PORT` are close to many names.
+ * Whether a name is probably a misspelled variable: written in other case, with one typing error, or with two in a
+ * long name. In a name of up to five letters, only two exchanged neighbors count, because `HOST` and `PORT` are close
+ * to many names.
  */
 function resembles(name: string, variable: string): boolean {
   if (variable.length <= 3) return false;

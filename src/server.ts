@@ -33,8 +33,8 @@ import { pruneStoredResults } from './tenants/stored-results.ts';
 const CHECK_EVERY_MS = 500;
 
 /**
- * Calls `onEnd` once the `npx` that started this process has ended. npx does not pass signals on: it runs a shell that runs the command, and
- * ends without it. Other parents may end while the process goes on, as with `nohup`.
+ * Calls `onEnd` once the `npx` that started this process has ended. npx does not pass signals on: it runs a shell
+ * that runs the command, and ends without it. Other parents may end while the process goes on, as with `nohup`.
  *
  * @returns a function that stops the watch
  */

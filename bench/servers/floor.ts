@@ -1,6 +1,6 @@
 /**
- * B, the floor: a handler, a prepared query on a pool, and formatting. Without DATABASE_URL it is C1, the limit: the same handler with
- * rows that are already in memory.
+ * B, the floor: a handler, a prepared query on a pool, and formatting. Without DATABASE_URL it is C1, the limit: the
+ * same handler with rows that are already in memory.
  */
 import fastify from 'fastify';
 import pg from 'pg';

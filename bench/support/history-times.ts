@@ -29,7 +29,9 @@ export interface HistoryTimes {
   rename: number;
 }
 
-/** Times restores of a directory of `restored` files, and a rename of one of `renamed` files, in a migrated database. */
+/**
+ * Times restores of a directory of `restored` files, and a rename of one of `renamed` files, in a migrated database.
+ */
 export async function measureTimes(
   url: string,
   { restored, renamed }: { restored: number; renamed: number },
@@ -62,7 +64,10 @@ export async function measureTimes(
 /** Of 10,000 edits of 40 bytes in a file of 10 KB. */
 const EDITS = 10_000;
 
-/** What the history of many edits of one file takes on disk, with its indexes, and how long it takes to read its oldest version. */
+/**
+ * What the history of many edits of one file takes on disk, with its indexes, and how long it takes to read its
+ * oldest version.
+ */
 export async function measureEdits({
   url,
   query,

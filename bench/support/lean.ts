@@ -38,7 +38,9 @@ export function countDependencies(): { directDependencies: number; allDependenci
   };
 }
 
-/** Returns the size of an `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network. */
+/**
+ * Returns the size of an `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network.
+ */
 export function measureInstall(scratch: string): number | undefined {
   const folder = join(scratch, 'install');
   mkdirSync(folder);

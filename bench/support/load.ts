@@ -42,8 +42,9 @@ const MOST_PER_SECOND = 10_000;
 const REPEATED = 300;
 
 /**
- * Returns how many requests to build per connection before the load starts. Building them during the load would take CPU time from the
- * contestant. Connections cycle through their requests, so workloads that cannot repeat a call need as many as a turn can send.
+ * Returns how many requests to build per connection before the load starts. Building them during the load would take
+ * CPU time from the contestant. Connections cycle through their requests, so workloads that cannot repeat a call need
+ * as many as a turn can send.
  */
 function countOf({ workload, keyed, connections, warmUpSeconds, seconds }: Job): number {
   if (isRepeatable(workload) && !keyed) return REPEATED;

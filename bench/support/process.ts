@@ -38,8 +38,8 @@ process.on('exit', () => {
 });
 
 /**
- * Starts `command` with only the given `env`, and waits until GET `ready` answers 200. Its log goes to a file in `scratch`,
- * because a file is what it would write to in production.
+ * Starts `command` with only the given `env`, and waits until GET `ready` answers 200. Its log goes to a file in
+ * `scratch`, because a file is what it would write to in production.
  *
  * @param options.ready a path to poll; if undefined, any response will do
  * @param options.folder the working directory; by default this checkout
@@ -91,8 +91,8 @@ export function runCli(args: string[], env: Record<string, string>, folder = roo
 }
 
 /**
- * Returns the CPU time in microseconds that a server's connections to a database have used so far, or 0 if it is unknown, as for a server
- * on another machine.
+ * Returns the CPU time in microseconds that a server's connections to a database have used so far, or 0 if it is
+ * unknown, as for a server on another machine.
  */
 export function databaseProcessorTime(database: string): number {
   if (process.platform !== 'linux') return 0;
@@ -124,8 +124,8 @@ function processorMicroseconds(pid: number): number {
 }
 
 /**
- * Starts to measure steal time. The returned function gives the share (0 to 1) of CPU time since then that the hypervisor gave to other
- * machines, or 0 if it is unknown.
+ * Starts to measure steal time. The returned function gives the share (0 to 1) of CPU time since then that the
+ * hypervisor gave to other machines, or 0 if it is unknown.
  */
 export function watchSteal(): () => number {
   const before = processorTicks();
@@ -136,7 +136,10 @@ export function watchSteal(): () => number {
   };
 }
 
-/** The first eight numbers in /proc/stat are the times of all CPUs (proc_stat(5)). They already include the ones that follow. */
+/**
+ * The first eight numbers in /proc/stat are the times of all CPUs (proc_stat(5)). They already include the ones that
+ * follow.
+ */
 const STEAL = 7;
 
 function processorTicks(): number[] {

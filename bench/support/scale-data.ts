@@ -4,8 +4,8 @@ import type { BenchDatabase } from './postgres.ts';
 const PER_DIRECTORY = 100;
 
 /**
- * Fills an empty, migrated database: tenants t0, t1, … with one directory of 100 files of 1 KB, tenant `large` with a tenth of all files,
- * and tenant `moved` with directories `m<files>-<copy>` to move and delete.
+ * Fills an empty, migrated database: tenants t0, t1, … with one directory of 100 files of 1 KB, tenant `large` with a
+ * tenth of all files, and tenant `moved` with directories `m<files>-<copy>` to move and delete.
  */
 export async function seedLarge(
   { query }: BenchDatabase,

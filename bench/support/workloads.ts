@@ -68,8 +68,9 @@ const MIX = [
 const NEW_TEXT = text(SMALL_BYTES);
 
 /**
- * Returns an endless sequence of calls for one of `clients` connections. Each connection cycles through its own tenants. Every call
- * succeeds whatever was called before: names are new, and an edit keeps the text that the next edit replaces.
+ * Returns an endless sequence of calls for one of `clients` connections. Each connection cycles through its own
+ * tenants. Every call succeeds whatever was called before: names are new, and an edit keeps the text that the next
+ * edit replaces.
  *
  * @param run a unique name for the run, so that file names are new
  */

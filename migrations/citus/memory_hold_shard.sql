@@ -1,5 +1,5 @@
--- Keeps a tenant's shard where it is until the transaction ends. If the shard moved between the lock of the tenant and the end, the lock
--- would stay with the row that is left behind, and other writers would not wait for it.
+-- Keeps a tenant's shard where it is until the transaction ends. If the shard moved between the lock of the tenant
+-- and the end, the lock would stay with the row that is left behind, and other writers would not wait for it.
 CREATE OR REPLACE FUNCTION memory_hold_shard(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

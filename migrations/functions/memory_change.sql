@@ -1,7 +1,8 @@
--- Changes many files and directories of a memory at once, as planned by src/history/plan.ts, which has made sure that the result is a tree.
--- A transaction that has locked the tenant calls it once or more, always with the time of its change (memory_begin_change) and a new random
--- id p_change. The first call keeps, deletes, and makes what is listed; each call writes a part of the files, so that no call holds many
--- contents. The last call has p_max_history_bytes, and prunes the excess of the history.
+-- Changes many files and directories of a memory at once, as planned by src/history/plan.ts, which has made sure that
+-- the result is a tree. A transaction that has locked the tenant calls it once or more, always with the time of its
+-- change (memory_begin_change) and a new random id p_change. The first call keeps, deletes, and makes what is listed;
+-- each call writes a part of the files, so that no call holds many contents. The last call has p_max_history_bytes,
+-- and prunes the excess of the history.
 --
 -- p_edited    paths of live files that get another content
 -- p_moved     paths of live files that get another path only
@@ -9,8 +10,8 @@
 -- p_deleted   paths of files to delete, each by the origin in p_origins that p_deleted_by says
 -- p_removed   paths of directories to delete
 -- p_made      paths of directories to make
--- p_memories  ids of files to write, live and new, with a path in p_paths, an origin in p_origins that p_origin_of says, and a content: a text
---             in p_contents, that of a version in p_versions, or with neither their own
+-- p_memories  ids of files to write, live and new, with a path in p_paths, an origin in p_origins that p_origin_of
+-- says, and a content: a text in p_contents, that of a version in p_versions, or with neither their own
 --
 -- Statements get elements of arrays as variables: an element of an array in a statement can crash Citus.
 CREATE OR REPLACE FUNCTION memory_change(
@@ -46,7 +47,8 @@ BEGIN
     versions := versions + kept.versions;
     history_bytes := history_bytes + kept.bytes;
   END IF;
-  -- Files may swap paths, or leave a directory that a file replaces. So they all leave first, for paths that no caller can name.
+  -- Files may swap paths, or leave a directory that a file replaces. So they all leave first, for paths that no
+  -- caller can name.
   FOREACH entry IN ARRAY p_leaving LOOP
     UPDATE entries AS e SET path = '/memories/' || chr(1) || e.memory_id::text, parent_path = '/memories'
     WHERE e.tenant_id = p_tenant AND e.path = entry;

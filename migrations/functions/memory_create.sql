@@ -1,7 +1,8 @@
 -- Creates a file, and the directories above it that are missing. p_version is a random id: see memory_version_id.
 --
 -- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): exists,
--- not_a_directory {path}, over_quota {of, used, limit, needed}, created. With p_auto_create the tenant's first file makes the tenant.
+-- not_a_directory {path}, over_quota {of, used, limit, needed}, created. With p_auto_create the tenant's first file
+-- makes the tenant.
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,

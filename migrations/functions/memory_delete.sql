@@ -1,4 +1,5 @@
--- Deletes a file, or a directory with all below it. p_change is a new random id, which those of the recorded versions come from.
+-- Deletes a file, or a directory with all below it. p_change is a new random id, which those of the recorded versions
+-- come from.
 --
 -- Outcomes beside those of memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
@@ -35,8 +36,8 @@ BEGIN
 END
 $$;
 
--- Deletes the entries at p_paths, with a directory all below it, and records it as the change p_change at p_at. The caller has locked the
--- tenant. Returns how many files and bytes that were.
+-- Deletes the entries at p_paths, with a directory all below it, and records it as the change p_change at p_at. The
+-- caller has locked the tenant. Returns how many files and bytes that were.
 CREATE OR REPLACE FUNCTION memory_delete_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_id_prefix text, p_keeps_history boolean, p_change uuid, p_origin jsonb,
   p_max_history_bytes bigint, OUT files bigint, OUT bytes bigint

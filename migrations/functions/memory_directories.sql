@@ -9,8 +9,8 @@ BEGIN
 END
 $$;
 
--- The quota that so many more directories would exceed, or null, as memory_exceeded_quota has it. A tenant may have as many
--- directories, without the root, as files. They are counted when one is made, which is rare.
+-- The quota that so many more directories would exceed, or null, as memory_exceeded_quota has it. A tenant may have
+-- as many directories, without the root, as files. They are counted when one is made, which is rare.
 CREATE OR REPLACE FUNCTION memory_exceeded_directories(
   p_tenant text, p_more bigint, p_max_directories bigint
 ) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
@@ -27,8 +27,8 @@ BEGIN
 END
 $$;
 
--- Makes the directories above `p_path` that are missing, in a change at p_at, unless that exceeds a quota, which it then
--- returns.
+-- Makes the directories above `p_path` that are missing, in a change at p_at, unless that exceeds a quota, which it
+-- then returns.
 CREATE OR REPLACE FUNCTION memory_make_directories(
   p_tenant text, p_path text, p_max_directories bigint, p_at timestamptz
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

@@ -1,6 +1,7 @@
 -- What is recorded of each change (docs/design.md, History). The caller of a function has locked the tenant.
 
--- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it (src/database/schema.ts).
+-- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it
+-- (src/database/schema.ts).
 CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,
@@ -28,16 +29,16 @@ LANGUAGE sql VOLATILE AS $$
   SELECT GREATEST(clock_timestamp(), p_last + interval '1 microsecond')
 $$;
 
--- The first half of the ids of versions of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2, method 3). A second half of 16
--- hexadecimal digits makes it an id.
+-- The first half of the ids of versions of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2,
+-- method 3). A second half of 16 hexadecimal digits makes it an id.
 CREATE OR REPLACE FUNCTION memory_id_prefix(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT lpad(to_hex(trunc(extract(epoch FROM p_at) * 1000)::bigint), 12, '0')
     || to_hex(x'7000'::integer + extract(microseconds FROM p_at)::integer % 1000 * 4096 / 1000)
 $$;
 
--- The least id that a version of a time can have; null for null. Immutable, though functions in it are not: Citus sends only immutable
--- functions of a column to the shard, and no others in a condition.
+-- The least id that a version of a time can have; null for null. Immutable, though functions in it are not: Citus
+-- sends only immutable functions of a column to the shard, and no others in a condition.
 CREATE OR REPLACE FUNCTION memory_first_id(p_at timestamptz) RETURNS uuid
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -57,14 +58,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (p_id_prefix || '8' || right(md5(p_change::text || p_memory::text), 15))::uuid
 $$;
 
--- Whether a version that a splice could make from the next one is kept as a whole, so that no content takes many splices: about one in 256.
+-- Whether a version that a splice could make from the next one is kept as a whole, so that no content takes many
+-- splices: about one in 256.
 CREATE OR REPLACE FUNCTION memory_is_whole(p_version uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT right(p_version::text, 2) = '00'
 $$;
 
--- What a row of `versions` takes, with its entries in the four indexes that have all rows, whose pages are two thirds full; p_content is
--- what it stores of the content. Compression is not counted.
+-- What a row of `versions` takes, with its entries in the four indexes that have all rows, whose pages are two thirds
+-- full; p_content is what it stores of the content. Compression is not counted.
 CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 400 + 9 * octet_length(p_tenant) + 10 * COALESCE(octet_length(p_path), 0) / 3 + 11 * COALESCE(octet_length(p_origin::text), 0) / 10
@@ -77,11 +79,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 135 + 9 * octet_length(p_tenant) / 2 + 16 * octet_length(p_path) / 5
 $$;
 
--- Keeps the entries at p_paths, which a change at p_at is about to replace: the head versions of files, and where directories were until now.
--- With p_whole, the versions keep their contents; otherwise the change leaves those as they are. Returns how many versions and bytes the
--- history grew by.
--- Here and in other functions for many rows, each statement finds one by its key: no statistics can make that slow, while those for a list
--- may read all rows of a tenant for each of its items.
+-- Keeps the entries at p_paths, which a change at p_at is about to replace: the head versions of files, and where
+-- directories were until now. With p_whole, the versions keep their contents; otherwise the change leaves those as
+-- they are. Returns how many versions and bytes the history grew by. Here and in other functions for many rows, each
+-- statement finds one by its key: no statistics can make that slow, while those for a list may read all rows of a
+-- tenant for each of its items.
 CREATE OR REPLACE FUNCTION memory_keep_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -92,7 +94,8 @@ BEGIN
   versions := 0;
   bytes := 0;
   FOREACH kept_path IN ARRAY p_paths LOOP
-    -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
+    -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both
+    -- are on one shard.
     INSERT INTO versions AS v (
       tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, size_bytes, content_sha256,
       splice_start, splice_length, content, bytes
@@ -115,8 +118,8 @@ BEGIN
 END
 $$;
 
--- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not kept, so the history is
--- complete only from now on. With p_max_history_bytes null, the caller is not done yet.
+-- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not
+-- kept, so the history is complete only from now on. With p_max_history_bytes null, the caller is not done yet.
 CREATE OR REPLACE FUNCTION memory_count_change(
   p_tenant text, p_files bigint, p_bytes bigint, p_versions bigint, p_history_bytes bigint, p_at timestamptz, p_is_lost boolean,
   p_max_history_bytes bigint
@@ -136,7 +139,8 @@ BEGIN
 END
 $$;
 
--- Locks a tenant for a change that is several statements, and returns the time of the change; null when there is no such tenant.
+-- Locks a tenant for a change that is several statements, and returns the time of the change; null when there is no
+-- such tenant.
 CREATE OR REPLACE FUNCTION memory_begin_change(p_tenant text) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,16 +1,15 @@
 -- Opens every write: locks the tenant, then looks for an earlier result under the request's idempotency key.
 --
--- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
--- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the beginning of the ids of its versions,
--- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), and a null outcome when
--- the write is to go on. Otherwise it returns the write's outcome:
---   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
---   p_if_missing    the tenant does not exist; unknown_tenant by default
---   replaced        the tenant that was created at p_created_at does not exist: it was deleted, and another one may have its id. With
---                   -infinity: there is a tenant
---   replayed        the key has a stored result: {content, isError}
---   key_reused      the key has a stored result, to a different request
---   p_if_archived   the tenant is archived, so that its files may only be deleted; null where the write is allowed
+-- After the lock, each further statement of the write sees the latest committed state, and no other write of the
+-- tenant can come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the
+-- beginning of the ids of its versions, whether versions that are superseded are kept (p_history_days holds for
+-- tenants without a setting of their own), and a null outcome when the write is to go on. Otherwise it returns the
+-- write's outcome: skipped         p_wait is false, and another session holds the lock or the tenant does not exist
+-- p_if_missing    the tenant does not exist; unknown_tenant by default replaced        the tenant that was created at
+-- p_created_at does not exist: it was deleted, and another one may have its id. With -infinity: there is a tenant
+-- replayed        the key has a stored result: {content, isError} key_reused      the key has a stored result, to a
+-- different request p_if_archived   the tenant is archived, so that its files may only be deleted; null where the
+-- write is allowed
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   p_if_missing text DEFAULT 'unknown_tenant', p_if_archived text DEFAULT NULL,

@@ -6,7 +6,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT NULLIF(left(p_path, -strpos(reverse(p_path), '/')), '')
 $$;
 
--- Whether `p_path` is `p_top` or below it. '0' follows '/', so this is a range of the primary key and there is nothing to escape.
+-- Whether `p_path` is `p_top` or below it. '0' follows '/', so this is a range of the primary key and there is
+-- nothing to escape.
 CREATE OR REPLACE FUNCTION memory_in_subtree(p_path text, p_top text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_path >= p_top AND p_path < p_top || '0' AND (p_path = p_top OR p_path >= p_top || '/')

@@ -18,8 +18,8 @@ BEGIN
 END
 $$;
 
--- The quota that so many more files, directories, and bytes of a tenant would exceed, or null, as memory_exceeded_quota has it. p_max_files and
--- p_max_bytes hold for tenants without limits of their own.
+-- The quota that so many more files, directories, and bytes of a tenant would exceed, or null, as
+-- memory_exceeded_quota has it. p_max_files and p_max_bytes hold for tenants without limits of their own.
 CREATE OR REPLACE FUNCTION memory_exceeded(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Counts files and bytes as used by a tenant that the caller has locked, unless they or so many more directories exceed a quota, which
--- it then returns.
+-- Counts files and bytes as used by a tenant that the caller has locked, unless they or so many more directories
+-- exceed a quota, which it then returns.
 CREATE OR REPLACE FUNCTION memory_reserve(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

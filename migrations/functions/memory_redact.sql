@@ -1,6 +1,6 @@
--- Removes path and content of a superseded version for good, and of every other version of the file with that content. The versions before
--- them keep their contents. Past directories above their paths that no longer hold anything go as well, because their names are part of a
--- path. What is redacted already stays as it is.
+-- Removes path and content of a superseded version for good, and of every other version of the file with that
+-- content. The versions before them keep their contents. Past directories above their paths that no longer hold
+-- anything go as well, because their names are part of a path. What is redacted already stays as it is.
 --
 -- Returns how many versions that were, how many others still have one of the paths, and the outcome:
 --   missing   there is no such tenant or version
@@ -65,7 +65,8 @@ BEGIN
 END
 $$;
 
--- Keeps as a whole the content of each version of a file that comes before one of p_versions, so that those can be erased.
+-- Keeps as a whole the content of each version of a file that comes before one of p_versions, so that those can be
+-- erased.
 CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -86,8 +87,8 @@ BEGIN
 END
 $$;
 
--- Removes for good that there were directories at p_path and below it, where nothing is any more. With p_dry_run, it only says what it
--- would do.
+-- Removes for good that there were directories at p_path and below it, where nothing is any more. With p_dry_run, it
+-- only says what it would do.
 --
 -- Returns how many times of directories that were, and the outcome:
 --   missing   there was no such directory, or there is no such tenant

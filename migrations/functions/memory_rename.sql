@@ -1,9 +1,10 @@
 -- Moves a file, or a directory with all below it, and makes the directories above the destination that are missing.
 -- p_change is a new random id, which those of the files' new versions come from.
 --
--- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): destination_exists,
--- source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used, limit, needed}, renamed. too_long names the first path that would
--- exceed p_max_path_bytes, or be more than p_max_depth levels below the root.
+-- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2):
+-- destination_exists, source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used,
+-- limit, needed}, renamed. too_long names the first path that would exceed p_max_path_bytes, or be more than
+-- p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,

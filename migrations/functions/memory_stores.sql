@@ -1,9 +1,9 @@
--- The writes of the Memory Stores API (src/stores-api), which names a file by its memory_id and knows no directories: one that holds no
--- file is removed where it is in the way.
+-- The writes of the Memory Stores API (src/stores-api), which names a file by its memory_id and knows no directories:
+-- one that holds no file is removed where it is in the way.
 --
--- Outcomes that they have in common, beside those of memory_open_write: archived; precondition_failed (the content does not have the SHA-256
--- p_expected, in hexadecimal); conflict {path, memoryId} (the file that has the path, is above it, or is below it);
--- over_quota {of, used, limit, needed}. A success has the data of memory_store_item.
+-- Outcomes that they have in common, beside those of memory_open_write: archived; precondition_failed (the content
+-- does not have the SHA-256 p_expected, in hexadecimal); conflict {path, memoryId} (the file that has the path, is
+-- above it, or is below it); over_quota {of, used, limit, needed}. A success has the data of memory_store_item.
 
 -- Creates a file. p_version is a random id: see memory_version_id. Outcomes: conflict, over_quota, created.
 CREATE OR REPLACE FUNCTION memory_store_create(
@@ -24,7 +24,8 @@ BEGIN
     outcome := 'conflict';
     RETURN;
   END IF;
-  -- Before a directory is removed, after which memory_create can exceed no other quota: nothing above the path is missing.
+  -- Before a directory is removed, after which memory_create can exceed no other quota: nothing above the path is
+  -- missing.
   data := memory_exceeded_quota(
     opened.files, COALESCE(opened.max_files, p_max_files), 1, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), octet_length(p_content)
   );
@@ -43,8 +44,9 @@ BEGIN
 END
 $$;
 
--- Gives a file another path, another content, or both, in one version; null leaves one as it is. p_change is a random id: see memory_version_id.
--- p_max_file_bytes limits the content, unless it gets smaller. A file that is as requested already is left alone, whatever is expected of it.
+-- Gives a file another path, another content, or both, in one version; null leaves one as it is. p_change is a random
+-- id: see memory_version_id. p_max_file_bytes limits the content, unless it gets smaller. A file that is as requested
+-- already is left alone, whatever is expected of it.
 --
 -- Outcomes: missing, unchanged, precondition_failed, too_large, conflict, over_quota, updated.
 CREATE OR REPLACE FUNCTION memory_store_update(
@@ -97,7 +99,8 @@ BEGIN
   END IF;
   data := memory_exceeded_quota(0, 0, 0, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), more_bytes);
   IF data IS NULL AND is_moved THEN
-    -- Out of the way first, at a path that no caller can give: it may become a file of the directory that it was, or the other way around.
+    -- Out of the way first, at a path that no caller can give: it may become a file of the directory that it was, or
+    -- the other way around.
     UPDATE entries AS e SET path = '/memories/' || chr(1), parent_path = '/memories' WHERE e.tenant_id = p_tenant AND e.path = file.path;
     data := memory_make_directories(p_tenant, new_path, COALESCE(opened.max_files, p_max_files), opened.at);
     UPDATE entries AS e SET path = file.path, parent_path = memory_parent(file.path)
@@ -187,7 +190,8 @@ BEGIN
 END
 $$;
 
--- Keeps the head of a file that gets another content or path at p_at, as memory_write does. Returns by how many bytes the history grew.
+-- Keeps the head of a file that gets another content or path at p_at, as memory_write does. Returns by how many bytes
+-- the history grew.
 CREATE OR REPLACE FUNCTION memory_store_keep(p_tenant text, p_path text, p_file record, p_content text, p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -212,7 +216,8 @@ BEGIN
 END
 $$;
 
--- The shortest range of bytes of p_old, of whole characters, whose replacement makes p_new of it: p_added bytes of that.
+-- The shortest range of bytes of p_old, of whole characters, whose replacement makes p_new of it: p_added bytes of
+-- that.
 CREATE OR REPLACE FUNCTION memory_splice(p_old bytea, p_new bytea, OUT start integer, OUT removed integer, OUT added integer)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE

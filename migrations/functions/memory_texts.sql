@@ -1,5 +1,5 @@
--- The SHA-256 of a text. Immutable for a database in UTF-8, though the conversion is not: Citus sends only immutable functions of a column to
--- the shard.
+-- The SHA-256 of a text. Immutable for a database in UTF-8, though the conversion is not: Citus sends only immutable
+-- functions of a column to the shard.
 CREATE OR REPLACE FUNCTION memory_sha256(p_content text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -7,8 +7,8 @@ BEGIN
 END
 $$;
 
--- The content of a version as bytes, made from the next newer one that is kept as a whole, or from the live file. Null for a deletion, a
--- redacted version, and one that is not there.
+-- The content of a version as bytes, made from the next newer one that is kept as a whole, or from the live file.
+-- Null for a deletion, a redacted version, and one that is not there.
 CREATE OR REPLACE FUNCTION memory_content_bytes(p_tenant text, p_memory uuid, p_version uuid) RETURNS bytea
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -68,8 +68,9 @@ BEGIN
 END
 $$;
 
--- The superseded versions of a file before p_before that have a content, the newest first, until they have p_bytes together: whether each
--- has the size and the hash that its row says and, with p_with_contents, the contents of those that have.
+-- The superseded versions of a file before p_before that have a content, the newest first, until they have p_bytes
+-- together: whether each has the size and the hash that its row says and, with p_with_contents, the contents of those
+-- that have.
 CREATE OR REPLACE FUNCTION memory_past_contents(
   p_tenant text, p_memory uuid, p_before uuid, p_bytes bigint, p_with_contents boolean
 ) RETURNS TABLE (id uuid, is_right boolean, content text) LANGUAGE plpgsql STABLE AS $$

@@ -149,8 +149,8 @@ function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyR
 }
 
 /**
- * Builds the admin API over a database, not listening yet. Closing it lets running requests finish; the database stays open, since it is
- * the caller's.
+ * Builds the admin API over a database, not listening yet. Closing it lets running requests finish; the database
+ * stays open, since it is the caller's.
  */
 export async function buildAdminApp(options: {
   config: Config;

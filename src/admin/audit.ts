@@ -26,9 +26,9 @@ declare module 'fastify' {
 }
 
 /**
- * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome before the response
- * is sent. A handler that streams its response calls `finishAudit` itself. A request that its key does not permit is recorded as refused.
- * Also names the operation, the tenant and the key in the log.
+ * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome
+ * before the response is sent. A handler that streams its response calls `finishAudit` itself. A request that its key
+ * does not permit is recorded as refused. Also names the operation, the tenant and the key in the log.
  */
 export const audit = fp<{ database: Database }>(
   async (app, { database }) => {

@@ -13,8 +13,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the administrator of the routes that are registered after it, before the body is read, and refuses what the key does not
- * allow (permissions.ts).
+ * Identifies the administrator of the routes that are registered after it, before the body is read, and refuses what
+ * the key does not allow (permissions.ts).
  */
 export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
   async (app, { authenticator }) => {

@@ -26,7 +26,8 @@ declare module 'fastify' {
 }
 
 /**
- * Waits for room for a response before it is made. Only reads wait: a change is done, whether or not there is room for its result.
+ * Waits for room for a response before it is made. Only reads wait: a change is done, whether or not there is room
+ * for its result.
  *
  * @throws ServiceError 429 or 503 when there is no room in time
  */

@@ -131,8 +131,8 @@ function parseJson(json: string): unknown {
 }
 
 /**
- * Reads times as an operator gives them. What is left out stays out. A duration goes back from the database's time, by which changes are
- * recorded.
+ * Reads times as an operator gives them. What is left out stays out. A duration goes back from the database's time,
+ * by which changes are recorded.
  *
  * @throws ServiceError for a text that is not a time
  */

@@ -50,8 +50,8 @@ export interface Conditions {
 }
 
 /**
- * What a write expects at its path: `absent`, a file with one of several contents, or anything. A change has to say it, as agents change
- * the same files at the same time.
+ * What a write expects at its path: `absent`, a file with one of several contents, or anything. A change has to say
+ * it, as agents change the same files at the same time.
  *
  * @throws ServiceError 428 when it does not, 400 for a header that is not valid.
  */

@@ -11,8 +11,9 @@ import type { Administrator } from '../tenants/authenticator.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 
 /*
- * The operations of the admin API. The route, its documentation, permissions, audit, and limits follow from one definition, and the command
- * line calls the same `run`, in its own process or through the route. No operation knows Fastify.
+ * The operations of the admin API. The route, its documentation, permissions, audit, and limits follow from one
+ * definition, and the command line calls the same `run`, in its own process or through the route. No operation knows
+ * Fastify.
  */
 
 /** Input of one call, and everything that an operation works with. */
@@ -123,7 +124,7 @@ export function isDryRun({ body, query }: { body: unknown; query: unknown }): bo
 export type AnyOperation = Operation<unknown, unknown, unknown, object | null>;
 
 /**
- * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON, percent-encoded. The
- * command line makes the same message and hint from them as on the database.
+ * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON,
+ * percent-encoded. The command line makes the same message and hint from them as on the database.
  */
 export const ERROR_HEADER = 'memory-service-error';

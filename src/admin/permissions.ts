@@ -5,13 +5,14 @@ import type { Administrator } from '../tenants/authenticator.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * What an admin key needs for this route. By default `read_only` for what reads, `operate` for what changes a tenant (`:tenant` in the
-     * URL), and otherwise `read_write`.
+     * What an admin key needs for this route. By default `read_only` for what reads, `operate` for what changes a
+     * tenant (`:tenant` in the URL), and otherwise `read_write`.
      */
     access?: Administrator['access'];
     /**
-     * Which keys for certain tenants may use this route. `tenant`: those for the tenant in the URL. `fleet`: none. `handler`: all of them,
-     * and the handler shows and changes only what is of their tenants. By default `tenant` where the URL names one, and otherwise `fleet`.
+     * Which keys for certain tenants may use this route. `tenant`: those for the tenant in the URL. `fleet`: none.
+     * `handler`: all of them, and the handler shows and changes only what is of their tenants. By default `tenant`
+     * where the URL names one, and otherwise `fleet`.
      */
     scope?: 'tenant' | 'fleet' | 'handler';
   }

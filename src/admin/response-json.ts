@@ -4,8 +4,8 @@ import { timeSliced } from '../lib/time-slice.ts';
 import { scopeOf } from './authentication.ts';
 
 /**
- * Encodes responses in time slices: what an administrator reads or changes at once may have many files, and large contents. Register it after
- * other hooks that read the data of a response.
+ * Encodes responses in time slices: what an administrator reads or changes at once may have many files, and large
+ * contents. Register it after other hooks that read the data of a response.
  */
 export const responseJson = fp(
   async (app) => {

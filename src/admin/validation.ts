@@ -13,7 +13,9 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     }
   };
 
-/** Parses a part of a request. @throws ServiceError that names the first field that is wrong, in the words of the API */
+/**
+ * Parses a part of a request. @throws ServiceError that names the first field that is wrong, in the words of the API
+ */
 export function validate<T>(schema: z.ZodType<T>, part: string, data: unknown): T {
   const parsed = schema.safeParse(data, { reportInput: true });
   if (parsed.success) return parsed.data;

@@ -71,7 +71,10 @@ export function callsInTurn(
   };
 }
 
-/** Runs one call of several. A reused id fails only this call, because earlier ones may have been executed and none stops the others. */
+/**
+ * Runs one call of several. A reused id fails only this call, because earlier ones may have been executed and none
+ * stops the others.
+ */
 export async function executeInTurn(
   request: FastifyRequest,
   call: ToolCall,

@@ -7,8 +7,8 @@ import type { Mount } from '../memory/mount.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 
 /*
- * A propose-only key works in a draft of its own. This is the one place where its requests get there: reads once there is a draft, and until
- * then they are of the tenant, which they may not write; writes always.
+ * A propose-only key works in a draft of its own. This is the one place where its requests get there: reads once
+ * there is a draft, and until then they are of the tenant, which they may not write; writes always.
  */
 
 interface Redirection {
@@ -57,7 +57,8 @@ async function contextInDraft(request: FastifyRequest, context: RequestContext):
 }
 
 /**
- * The context for a write of a request. The first one of a propose-only key makes its draft, in which the request then goes on.
+ * The context for a write of a request. The first one of a propose-only key makes its draft, in which the request
+ * then goes on.
  *
  * @throws ServiceError when the tenant may not have one more draft
  */
@@ -86,8 +87,8 @@ function draftFor({ server }: FastifyRequest, { principal }: RequestContext): Pr
 }
 
 /**
- * Runs work in a request's context: once more when its tenant was deleted or renamed meanwhile, and another one has the id. Where a reviewer
- * closes the draft of a propose-only key, a write goes into its next draft.
+ * Runs work in a request's context: once more when its tenant was deleted or renamed meanwhile, and another one has
+ * the id. Where a reviewer closes the draft of a propose-only key, a write goes into its next draft.
  *
  * @throws ServiceError as `work`, and when the tenant may not have one more draft
  */

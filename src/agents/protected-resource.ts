@@ -35,7 +35,10 @@ const metadataSchema = z
 
 type Metadata = z.output<typeof metadataSchema>;
 
-/** Says where an MCP host signs its user in: at the organization's own identity provider, whose tokens the service verifies. */
+/**
+ * Says where an MCP host signs its user in: at the organization's own identity provider, whose tokens the service
+ * verifies.
+ */
 export async function protectedResourceRoutes(
   app: FastifyInstance,
   { config }: { config: Config },

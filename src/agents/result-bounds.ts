@@ -18,7 +18,10 @@ export function maxResultsChars({ maxViewChars }: MemoryLimits): number {
     : Math.min(MAX_RESULTS_CHARS, MAX_RESULT_VIEWS * maxViewChars);
 }
 
-/** Returns the most bytes that results of so many calls have in JSON. A higher `MAX_VIEW_CHARS` than 1 Mi counts as 1 Mi. */
+/**
+ * Returns the most bytes that results of so many calls have in JSON. A higher `MAX_VIEW_CHARS` than 1 Mi counts as 1
+ * Mi.
+ */
 export function resultBytes(calls: number, limits: MemoryLimits): number {
   const { maxViewChars } = limits;
   const one = maxViewChars === 0 ? MEBI : Math.min(MEBI, maxViewChars);

@@ -48,8 +48,8 @@ interface SecretPolicy {
 }
 
 /**
- * The history in an archive, whose entries come in any order. Each is checked by itself and kept in temporary files, since there may be
- * many. Whether they fit together, the database says.
+ * The history in an archive, whose entries come in any order. Each is checked by itself and kept in temporary files,
+ * since there may be many. Whether they fit together, the database says.
  */
 export class ArchivedHistory implements HistorySource {
   readonly #pages: Record<'heads' | 'versions' | 'directories', Spool<object>>;
@@ -195,8 +195,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Returns the most bytes of a line: nothing else can run while one is parsed. A version may be from a time when the limit of files was higher,
- * but no lower than the default.
+ * Returns the most bytes of a line: nothing else can run while one is parsed. A version may be from a time when the
+ * limit of files was higher, but no lower than the default.
  */
 function longestLine(maxFileBytes: number): number {
   if (maxFileBytes === 0) return Number.POSITIVE_INFINITY;

@@ -41,8 +41,8 @@ ORDER BY v.path
 );
 
 /**
- * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`:
- * the content is to be made from the live file, which an archive may hold in another form.
+ * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there
+ * is one. `needsWhole`: the content is to be made from the live file, which an archive may hold in another form.
  */
 export const exportVersionsQuery = defineQuery<
   { tenant: string; before: string; limit: number; bytes: number },
@@ -105,8 +105,8 @@ export interface ExportedHistory {
 }
 
 /**
- * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page starts at a key, so it costs
- * as much as the first.
+ * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page
+ * starts at a key, so it costs as much as the first.
  *
  * @param scope the only tenants that versions name as `via_tenant`; null: all
  * @returns how many versions those were
@@ -198,7 +198,8 @@ interface ExportedFileRow {
 }
 
 /**
- * A page of the files at a path and below it, in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
+ * A page of the files at a path and below it, in path order: at most `limit`, stopping once they exceed `bytes`, but
+ * at least one if there is one.
  */
 const exportFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number; bytes: number; path: string },
@@ -219,7 +220,10 @@ interface ExportedDirectoryRow {
   modified: number;
 }
 
-/** A page of the directories at a path and below it, in reverse path order, so that a directory comes after its subdirectories. */
+/**
+ * A page of the directories at a path and below it, in reverse path order, so that a directory comes after its
+ * subdirectories.
+ */
 const exportDirectoriesQuery = defineQuery<
   { tenant: string; before: string; limit: number; path: string },
   ExportedDirectoryRow
@@ -249,8 +253,9 @@ export type Exported =
   | ExportedHistory;
 
 /**
- * Exports what is at a path and below it, by default the whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
- * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
+ * Exports what is at a path and below it, by default the whole memory, as of one moment, entry by entry: the files,
+ * then the directories, each after its subdirectories. Unpacking in this order does not touch a directory after its
+ * time is set. The history comes last, if asked for. Waits for `write` before it reads on.
  *
  * @param options.history goes with the whole memory only
  * @param options.scope the only tenants that the history names; null: all

@@ -11,7 +11,10 @@ export interface Total {
   bytes: number;
   /** Null without the history. */
   versions: number | null;
-  /** The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name commands to run. */
+  /**
+   * The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name
+   * commands to run.
+   */
   actedUpon: string | null;
 }
 
@@ -77,8 +80,8 @@ export interface SpooledArchive {
 }
 
 /**
- * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export is not mistaken for
- * one.
+ * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export
+ * is not mistaken for one.
  *
  * @param path a directory or file; by default everything
  * @param history whether to take the history along

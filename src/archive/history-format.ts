@@ -5,7 +5,8 @@ import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
 
 /*
- * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and pages of JSON lines.
+ * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and
+ * pages of JSON lines.
  */
 
 export const FOLDER = 'history';
@@ -117,7 +118,9 @@ export interface KeptContent {
   keptContent: string | null;
 }
 
-/** A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content. */
+/**
+ * A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content.
+ */
 export function archivedVersion(version: Version, kept: KeptContent): ArchivedVersion {
   return {
     ...versionRecord(version),

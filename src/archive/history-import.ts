@@ -167,7 +167,10 @@ export interface HistorySource {
   /** The superseded versions. */
   versions(): AsyncIterable<StoredVersion[]>;
   directories(): AsyncIterable<ArchivedDirectory[]>;
-  /** Returns the content to keep of a version, by a policy on secrets; undefined without one. Throws when it refuses the content. */
+  /**
+   * Returns the content to keep of a version, by a policy on secrets; undefined without one. Throws when it refuses
+   * the content.
+   */
   readonly inspect?: ((version: string, content: string) => Promise<string>) | undefined;
 }
 

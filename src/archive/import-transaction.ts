@@ -84,8 +84,8 @@ export interface ImportSource {
 
 export type Imported =
   /**
-   * `directories` lists those that were created, without the root, which always exists. `versions` counts those of an imported history; null
-   * when none was imported.
+   * `directories` lists those that were created, without the root, which always exists. `versions` counts those of an
+   * imported history; null when none was imported.
    */
   | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
   | { kind: 'exists'; paths: string[]; total: number }
@@ -95,7 +95,9 @@ export interface ImportContext {
   quotas: Quotas;
   /** Recorded in the history. */
   origin: Origin;
-  /** Checks the tenant, which is locked. @throws ServiceError when the source was checked by other rules than hold now */
+  /**
+   * Checks the tenant, which is locked. @throws ServiceError when the source was checked by other rules than hold now
+   */
   check?: ((tenant: TenantRow) => void) | undefined;
   /** Called after each batch: how many of the files are written. Nobody else sees them before the end. */
   onWritten?: ((files: number, total: number) => void) | undefined;
@@ -105,7 +107,8 @@ export interface ImportContext {
 const NAMED_PATHS = 5;
 
 /**
- * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile. Throws `DatabaseError`.
+ * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile. Throws
+ * `DatabaseError`.
  *
  * @param options.dryRun whether to roll back at the end
  */
@@ -119,8 +122,9 @@ export function writeImport(
 }
 
 /**
- * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks everything before it
- * writes anything. A tenant that has files or a history keeps that and records the files as new versions; otherwise it takes over the source's history.
+ * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks
+ * everything before it writes anything. A tenant that has files or a history keeps that and records the files as new
+ * versions; otherwise it takes over the source's history.
  */
 async function importInto(
   query: QueryExecutor,
@@ -176,7 +180,8 @@ async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolea
 /**
  * Finds the paths of an import that exist already.
  *
- * @returns `conflicts`: the paths that conflict; `directories`: how many of the needed directories exist, without the root
+ * @returns `conflicts`: the paths that conflict; `directories`: how many of the needed directories exist, without the
+ *   root
  */
 async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
   const conflicts: string[] = [];

@@ -43,8 +43,8 @@ export interface ImportedArchive {
 }
 
 /**
- * Puts files and directories into a tenant's memory: all, or none if any of them cannot be kept or exists already. The limits and rules of
- * requests hold.
+ * Puts files and directories into a tenant's memory: all, or none if any of them cannot be kept or exists already.
+ * The limits and rules of requests hold.
  *
  * @throws ServiceError naming the first entry that cannot be imported, and why.
  */

@@ -18,7 +18,8 @@ import {
 } from './migrate-rows.ts';
 
 /**
- * Compares the rows of a table with those that the target has under the same key. Rows that only the target has do not matter.
+ * Compares the rows of a table with those that the target has under the same key. Rows that only the target has do
+ * not matter.
  *
  * @param onPage receives each page, with those of its rows that the target does not have
  * @throws ServiceError when a row differs
@@ -81,8 +82,9 @@ export interface MovedTenant {
 }
 
 /**
- * Copies a tenant in one transaction, which commits only once the target has the same rows. So a tenant is in the target as a whole or not
- * at all, and an interrupted move goes on with the next one. The source may change meanwhile: what is copied is one moment of it.
+ * Copies a tenant in one transaction, which commits only once the target has the same rows. So a tenant is in the
+ * target as a whole or not at all, and an interrupted move goes on with the next one. The source may change
+ * meanwhile: what is copied is one moment of it.
  *
  * @throws ServiceError when the target has other rows of the tenant
  */
@@ -155,11 +157,12 @@ export interface Migrated {
 }
 
 /**
- * Copies all data of a database into another one that has nothing of it, or a part from an interrupted run. Both have the schema of this
- * version. Nothing is deleted or overwritten.
+ * Copies all data of a database into another one that has nothing of it, or a part from an interrupted run. Both have
+ * the schema of this version. Nothing is deleted or overwritten.
  *
  * @returns undefined when another process is doing the same with the target
- * @throws ServiceError when the target has other data for the same tenant, key, event, or day; nothing has been changed then
+ * @throws ServiceError when the target has other data for the same tenant, key, event, or day; nothing has been
+ *   changed then
  */
 export async function migrateData(
   source: Database,

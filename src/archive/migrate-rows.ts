@@ -18,7 +18,10 @@ export type TextRow = (string | null)[];
 
 type Statement<Row> = Query<Record<string, Value>, Row>;
 
-/** The statements that read and write whole rows of a table: those of a tenant, its first parameter, or without one all. */
+/**
+ * The statements that read and write whole rows of a table: those of a tenant, its first parameter, or without one
+ * all.
+ */
 export interface Table {
   readonly name: string;
   /** What the two databases must have in common: the columns with their types, and the key. */
@@ -152,7 +155,10 @@ function sizeOf(columns: Column[]): string {
 /** A page is in memory at once, a few times over. One row alone may be larger. */
 const PAGE = { limit: 1000, bytes: 4 * 1024 * 1024 };
 
-/** Reads the rows of a table by their key, page by page: those of a tenant, or of a table that is for no single one, all. */
+/**
+ * Reads the rows of a table by their key, page by page: those of a tenant, or of a table that is for no single one,
+ * all.
+ */
 export async function* readPagesOf(
   query: QueryExecutor,
   table: Table,

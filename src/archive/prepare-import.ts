@@ -9,7 +9,10 @@ import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
 import { closeAll, Spool } from './spool.ts';
 
-/** What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without them. */
+/**
+ * What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without
+ * them.
+ */
 export interface Inspected {
   isRefused: boolean;
   kinds: string[];

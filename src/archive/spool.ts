@@ -9,7 +9,8 @@ import { BATCH } from '../lib/pages.ts';
 type Purpose = 'import' | 'export';
 
 /**
- * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with the process.
+ * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with
+ * the process.
  *
  * @throws ServiceError when it cannot be written
  */
@@ -27,8 +28,9 @@ export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
 }
 
 /**
- * Returns a stream that appends to an open file and never closes it. A stream over the file's descriptor would close that when it is
- * destroyed, and the handle would close the number again, which may belong to another file or socket by then.
+ * Returns a stream that appends to an open file and never closes it. A stream over the file's descriptor would close
+ * that when it is destroyed, and the handle would close the number again, which may belong to another file or socket
+ * by then.
  */
 export function writerTo(handle: FileHandle): Writable {
   const append = (content: Uint8Array, done: (error?: Error | null) => void) => {
@@ -41,8 +43,9 @@ export function writerTo(handle: FileHandle): Writable {
 }
 
 /**
- * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
- * slow source, and memory does not grow with the archive. Each content has a label, which says what it is.
+ * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does
+ * not wait for a slow source, and memory does not grow with the archive. Each content has a label, which says what it
+ * is.
  */
 export class Spool<Label extends object> {
   readonly #handle: FileHandle;

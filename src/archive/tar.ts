@@ -11,8 +11,8 @@ import type { Exported } from './export-entries.ts';
 const MOST = 16 * 1024 * 1024;
 
 /**
- * The bytes of an archive that are not content of an entry: the headers before the next entry and, after the last one, the end. Needed
- * because tar-stream decodes headers, some of them irreversibly.
+ * The bytes of an archive that are not content of an entry: the headers before the next entry and, after the last
+ * one, the end. Needed because tar-stream decodes headers, some of them irreversibly.
  */
 class HeaderBytes {
   #held: Uint8Array[] = [];
@@ -119,8 +119,8 @@ type ReadHeader = Omit<Header, 'type'> & {
 const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
 /**
- * Reads the files and directories of an archive, in its order. Read each content before the next entry. `archive` is destroyed at the
- * end, also when the caller stops early.
+ * Reads the files and directories of an archive, in its order. Read each content before the next entry. `archive` is
+ * destroyed at the end, also when the caller stops early.
  *
  * @throws ServiceError for an entry that is neither file nor directory, and for a damaged or truncated archive
  */
@@ -210,7 +210,10 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
   throw cannotImport(name, UNSUPPORTED[header.type ?? 'unknown']);
 }
 
-/** Whether the size in the header of an entry, and in each of its extended headers, is a number: tar-stream reads `1e3` as 1, for example. */
+/**
+ * Whether the size in the header of an entry, and in each of its extended headers, is a number: tar-stream reads
+ * `1e3` as 1, for example.
+ */
 function haveSizes(headers: Buffer): boolean {
   for (let at = 0; at < headers.length; ) {
     const size = sizeIn(headers.subarray(at, at + BLOCK));

@@ -85,7 +85,10 @@ async function exportTo(
   return total;
 }
 
-/** Writes under a temporary name until the archive is complete, so that a failed export cannot be mistaken for one and keeps the previous one. */
+/**
+ * Writes under a temporary name until the archive is complete, so that a failed export cannot be mistaken for one and
+ * keeps the previous one.
+ */
 async function exportToFile(
   session: TenantSession,
   file: string,

@@ -2,7 +2,8 @@ import { Argument, type Command, type Option } from 'commander';
 import type { Io } from './io.ts';
 
 /*
- * Completion scripts made from commander's own tree: commander has none, and a script that asks the program at each Tab would start Node.
+ * Completion scripts made from commander's own tree: commander has none, and a script that asks the program at each
+ * Tab would start Node.
  */
 
 /** A command and where it is: `['tenants', 'set']`. */
@@ -64,7 +65,10 @@ complete -o default -F _memory_service memory-service
 `;
 }
 
-/** That of bash, which zsh can run (`path` is a special variable there, so it is not used). To be sourced after `compinit`. */
+/**
+ * That of bash, which zsh can run (`path` is a special variable there, so it is not used). To be sourced after
+ * `compinit`.
+ */
 export function zshCompletion(program: Command): string {
   return `autoload -U +X bashcompinit && bashcompinit
 ${bashCompletion(program)}`;

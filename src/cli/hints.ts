@@ -2,7 +2,10 @@ import { DatabaseError } from '../database/errors.ts';
 import type { ErrorValues } from '../errors/catalog.ts';
 import type { ErrorReason, ServiceError } from '../errors/errors.ts';
 
-/** What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them too. */
+/**
+ * What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them
+ * too.
+ */
 const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {
   no_such_tenant: () => 'See: memory-service tenants list',
   tenant_exists: () => 'Choose another ID.',

@@ -93,8 +93,8 @@ export function explainHosted(advice: string): (error: unknown) => never {
 }
 
 /**
- * Opens a hosted store to import it. A tenant that has neither files nor a history gets all of it as of one moment; another one gets the
- * memories that it lacks.
+ * Opens a hosted store to import it. A tenant that has neither files nor a history gets all of it as of one moment;
+ * another one gets the memories that it lacks.
  */
 export async function openHosted(session: TenantSession, id: string, options: HostedOptions, io: Io) {
   const { config, database, tenant } = session;

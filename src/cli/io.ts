@@ -24,7 +24,10 @@ export async function print(
   }
 }
 
-/** Lets a command run to its end when the reader of its output has closed it (`| head`). `print` and `export` handle that themselves. */
+/**
+ * Lets a command run to its end when the reader of its output has closed it (`| head`). `print` and `export` handle
+ * that themselves.
+ */
 export function ignoreClosedReaders({ stdout, stderr }: Io): void {
   for (const output of [stdout, stderr]) {
     output.on('error', (error: NodeJS.ErrnoException) => {

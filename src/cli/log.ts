@@ -56,7 +56,10 @@ async function hasVersion(caller: Caller, tenant: string, filter: { by: string }
   return versions.length > 0;
 }
 
-/** Returns the time that an argument names. A duration goes back from the database's time, by which changes are recorded. */
+/**
+ * Returns the time that an argument names. A duration goes back from the database's time, by which changes are
+ * recorded.
+ */
 export async function resolvedTime(caller: Caller, tenant: string, given: string): Promise<string> {
   if (parseDuration(given) === undefined) return parseTime(given, new Date());
   return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;

@@ -65,7 +65,10 @@ export function time(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Note on limits that are not the tenant's own: a command on the database cannot know the limits of the running service. */
+/**
+ * Note on limits that are not the tenant's own: a command on the database cannot know the limits of the running
+ * service.
+ */
 export const DEFAULTS_NOTE =
   "Limits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.";
 

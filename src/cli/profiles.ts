@@ -21,8 +21,8 @@ export interface AdminEnvironment {
 }
 
 /**
- * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. The key of a profile is sent only to the
- * URL of the profile; `MEMORY_ADMIN_KEY` is the key elsewhere.
+ * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. The key of a profile
+ * is sent only to the URL of the profile; `MEMORY_ADMIN_KEY` is the key elsewhere.
  *
  * @returns undefined when none is chosen: the command works on the database
  * @throws OperatorError for a profile or URL that cannot be used

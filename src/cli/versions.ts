@@ -18,7 +18,8 @@ const LISTED = 5;
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Finds the ID of a version by its start, as an operator may give it (`versionArgument`). IDs begin with the milliseconds of the version.
+ * Finds the ID of a version by its start, as an operator may give it (`versionArgument`). IDs begin with the
+ * milliseconds of the version.
  *
  * @returns a full ID as it is, in lower case, whether there is such a version or not
  * @throws ServiceError when no version or several have an ID that starts so

@@ -13,7 +13,10 @@ import {
   type Value,
 } from './query.ts';
 
-/** In characters of a call's parameters. A larger call is sent by itself: batching saves it nothing, and others would wait for it. */
+/**
+ * In characters of a call's parameters. A larger call is sent by itself: batching saves it nothing, and others would
+ * wait for it.
+ */
 const MAX_CHARACTERS = 32 * 1024;
 
 /** A waiting call of any query. Only the caller knows the type of its row. */
@@ -35,11 +38,12 @@ interface Kind {
 }
 
 /**
- * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill: while one batch runs,
- * the next one collects, so batches grow with the load and an idle service sends each call immediately.
+ * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill:
+ * while one batch runs, the next one collects, so batches grow with the load and an idle service sends each call
+ * immediately.
  *
- * A batch handles the simple calls and says which. It falls back to the single query for the others, one of each tenant at a time, and
- * for all calls of a batch that failed on the server or was never sent.
+ * A batch handles the simple calls and says which. It falls back to the single query for the others, one of each
+ * tenant at a time, and for all calls of a batch that failed on the server or was never sent.
  */
 export class BatchQueue {
   readonly #batched: QueryExecutor;
@@ -48,8 +52,8 @@ export class BatchQueue {
   readonly #tracer: StatementTracer | undefined;
   readonly #kinds = new Map<BatchQuery, Kind>();
   /**
-   * The calls that a batch left. They are the expensive ones, so those of one tenant, or of one `turn` where calls have this parameter,
-   * run one at a time and do not take all connections.
+   * The calls that a batch left. They are the expensive ones, so those of one tenant, or of one `turn` where calls
+   * have this parameter, run one at a time and do not take all connections.
    */
   readonly #left = new SerialQueue();
 
@@ -150,8 +154,8 @@ function fail(calls: readonly Call[], error: unknown): void {
 }
 
 /**
- * Whether to send the next batch before the callers of the previous one are settled. That keeps the server busy, but a small batch is
- * better sent later, since those callers will add to it.
+ * Whether to send the next batch before the callers of the previous one are settled. That keeps the server busy, but
+ * a small batch is better sent later, since those callers will add to it.
  */
 export function isWorthSending(waiting: number, done: number): boolean {
   return waiting > 0 && waiting >= done / 2;

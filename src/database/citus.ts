@@ -4,8 +4,8 @@ import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
 
 /*
- * Citus, the extension that spreads tables over several Postgres servers. All rows of a tenant are on one shard, and a write is one call of
- * a database function there. See docs/scaling.md.
+ * Citus, the extension that spreads tables over several Postgres servers. All rows of a tenant are on one shard, and
+ * a write is one call of a database function there. See docs/scaling.md.
  */
 
 /** Sharded by tenant; the others go where `tenants` goes. */
@@ -21,21 +21,25 @@ export const TENANT_TABLES = [
 ];
 
 /**
- * Copied to every node, and changed on all of them at once. API keys are looked up before their tenant is known, so any node can do it, also
- * while another one is down, and a revoked key is refused everywhere at once.
+ * Copied to every node, and changed on all of them at once. API keys are looked up before their tenant is known, so
+ * any node can do it, also while another one is down, and a revoked key is refused everywhere at once.
  */
 export const REFERENCE_TABLES = ['public.api_keys', 'drizzle.__drizzle_migrations'];
 
 /**
- * Stored on the coordinator only; the workers pass their statements on to it. The audit trail is written before and after every
- * administrative change, also while a worker is down, and has events without a tenant. So one node has all of it, and its pages are complete.
+ * Stored on the coordinator only; the workers pass their statements on to it. The audit trail is written before and
+ * after every administrative change, also while a worker is down, and has events without a tenant. So one node has
+ * all of it, and its pages are complete.
  */
 export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage'];
 
 /** Every table of the service, each in one of the three places. */
 export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];
 
-/** The functions that the service's statements call. A call runs on the node that has the tenant, which is the first argument. */
+/**
+ * The functions that the service's statements call. A call runs on the node that has the tenant, which is the first
+ * argument.
+ */
 export const DELEGATED_FUNCTIONS = [
   'memory_create',
   'memory_write',
@@ -67,8 +71,8 @@ export async function hasCitus(client: pg.ClientBase): Promise<boolean> {
 }
 
 /**
- * How each table is distributed: by which column, as a `reference` table, on the `coordinator`, in `another way`, or null: Citus does not
- * know it.
+ * How each table is distributed: by which column, as a `reference` table, on the `coordinator`, in `another way`, or
+ * null: Citus does not know it.
  */
 export const TABLE_STATES = `
 SELECT w.name, CASE
@@ -98,8 +102,8 @@ SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t W
   AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
- * `plan_cache_mode` of the sessions that Citus opens on each node that responds. They have the setting of the node's database, not that of the
- * session which they work for.
+ * `plan_cache_mode` of the sessions that Citus opens on each node that responds. They have the setting of the node's
+ * database, not that of the session which they work for.
  */
 export const PLAN_CACHE_MODES = `
 SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database
@@ -126,8 +130,8 @@ export function describeLeakingNodes(modes: readonly PlanCacheMode[]): string | 
 const OLDEST_MAJOR_VERSION = 13;
 
 /**
- * Checks the cluster, and sets that Citus visits the shards of a table one after the other: only so can one transaction of a migration
- * change tables of several kinds.
+ * Checks the cluster, and sets that Citus visits the shards of a table one after the other: only so can one
+ * transaction of a migration change tables of several kinds.
  *
  * @throws OperatorError when the cluster cannot be migrated as it is
  */
@@ -196,7 +200,8 @@ function faultOf({ name, success, result }: Worker, version: string): string | u
 }
 
 /**
- * Distributes the tables and functions that are not distributed yet, with their rows, all or none. Writes wait meanwhile.
+ * Distributes the tables and functions that are not distributed yet, with their rows, all or none. Writes wait
+ * meanwhile.
  *
  * @param folder of the migrations
  * @throws OperatorError when a table is distributed in another way than the service needs
@@ -236,7 +241,10 @@ WHERE f.pronamespace = 'public'::regnamespace AND f.proname LIKE 'memory\\_%'
   AND NOT EXISTS (SELECT FROM pg_dist_object AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid)
 ORDER BY f.oid`;
 
-/** Creates on the workers the functions that were created before there was a cluster. Citus passes new ones on by itself. */
+/**
+ * Creates on the workers the functions that were created before there was a cluster. Citus passes new ones on by
+ * itself.
+ */
 async function copyFunctions(client: pg.ClientBase): Promise<void> {
   for (const { source } of await rows<{ source: string }>(client, LOCAL_FUNCTIONS))
     await client.query(source);
@@ -266,7 +274,10 @@ const FOREIGN_KEYS = `
 SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
 FROM pg_constraint WHERE contype = 'f' AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[]))`;
 
-/** A foreign key holds between two tables that are both distributed, so those of the tables are dropped and added again. */
+/**
+ * A foreign key holds between two tables that are both distributed, so those of the tables are dropped and added
+ * again.
+ */
 async function distributeByTenant(client: pg.ClientBase, tables: string[]): Promise<void> {
   const keys = await rows<{ table: string; name: string; definition: string }>(client, FOREIGN_KEYS, [
     tables,

@@ -28,8 +28,8 @@ export function damagedDatabase(folder: string, reason: string): OperatorError {
 }
 
 /**
- * Checks whether there is a database in a folder. PGlite would create an empty one in any folder without `PG_VERSION`, and the memory
- * would look lost.
+ * Checks whether there is a database in a folder. PGlite would create an empty one in any folder without
+ * `PG_VERSION`, and the memory would look lost.
  *
  * @returns false when there is none yet
  * @throws OperatorError when the folder contains something else, or a damaged database
@@ -72,8 +72,8 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
 };
 
 /**
- * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that reports ENOENT, such as
- * `/proc`.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that reports
+ * ENOENT, such as `/proc`.
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -99,8 +99,9 @@ export class DataDirectoryInUse extends OperatorError {
 const SQLITE_BUSY = 5;
 
 /**
- * Locks the folder for this process, until the returned function is called or the process ends in any way. The kernel holds the lock, on
- * the file `memory-service.lock` (docs/decisions/0021-lock-of-the-data-directory.md), which is never deleted.
+ * Locks the folder for this process, until the returned function is called or the process ends in any way. The kernel
+ * holds the lock, on the file `memory-service.lock` (docs/decisions/0021-lock-of-the-data-directory.md), which is
+ * never deleted.
  *
  * @throws DataDirectoryInUse naming the other process
  * @throws OperatorError when the folder cannot be written
@@ -137,8 +138,9 @@ export function checkUnlocked(folder: string): void {
 }
 
 /**
- * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction that writes. The
- * file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in this process may open the file.
+ * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction
+ * that writes. The file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in
+ * this process may open the file.
  *
  * @returns undefined when another connection has locked it
  */

@@ -17,7 +17,9 @@ export type Snapshot = boolean | 'writable';
 export interface Database {
   readonly kind: 'postgres' | 'citus' | 'pglite';
   readonly tracer?: StatementTracer | undefined;
-  /** Maximum number of calls, of any tenants, that may share a statement. 1 on Citus: tenants are on different shards. */
+  /**
+   * Maximum number of calls, of any tenants, that may share a statement. 1 on Citus: tenants are on different shards.
+   */
   readonly batchSize: number;
   /**
    * Executes a query in its own transaction. Concurrent reads may share a statement (`BatchQueue`).
@@ -34,7 +36,8 @@ export interface Database {
    */
   withJobLock(lock: number, job: () => Promise<void>): Promise<boolean>;
   /**
-   * Brings the schema up to date, one process at a time: first the migrations, then the functions. Then distributes both on Citus.
+   * Brings the schema up to date, one process at a time: first the migrations, then the functions. Then distributes
+   * both on Citus.
    *
    * @param folder of the migrations
    * @param functions the script that creates the functions
@@ -48,9 +51,9 @@ export interface Database {
 }
 
 /**
- * Planner settings of each session. Every query finds a few rows by key, so one plan fits all values. By default, Postgres plans a
- * listing anew for each call, and for large tables it starts workers, compiles plans, or keeps a sequential scan that was planned while
- * the table was small. See docs/decisions/0003-planner-settings.md.
+ * Planner settings of each session. Every query finds a few rows by key, so one plan fits all values. By default,
+ * Postgres plans a listing anew for each call, and for large tables it starts workers, compiles plans, or keeps a
+ * sequential scan that was planned while the table was small. See docs/decisions/0003-planner-settings.md.
  */
 export const PLANNER = {
   plan_cache_mode: 'force_generic_plan',

@@ -17,7 +17,10 @@ const INVALID_SCHEMA_NAME = '3F000';
 
 const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
 
-/** SQLSTATEs of a session that was refused. With an open connection, a pooler reports them, which has not sent the statement on. */
+/**
+ * SQLSTATEs of a session that was refused. With an open connection, a pooler reports them, which has not sent the
+ * statement on.
+ */
 const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
 
 /** The database works, but this statement was not executed in time. */
@@ -30,7 +33,8 @@ const BUSY: ReadonlySet<string> = new Set([
 
 /** SQLSTATEs of a server, or a connection to it, that is not available now. By class: */
 const UNAVAILABLE =
-  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014), system error
+  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014),
+  // system error
   /^(08...|28...|53...|57P..|58...|25006|25P03|3D000|42501)$/;
 
 /** SQLSTATEs of an unavailability that lasts until somebody mends it. */
@@ -43,8 +47,8 @@ const BROKEN_CONNECTION =
 type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
 
 /**
- * A failed statement or connection. The driver's error is dropped, because its message and detail contain parameters, such as paths and
- * contents. The SQLSTATE is kept for the log.
+ * A failed statement or connection. The driver's error is dropped, because its message and detail contain parameters,
+ * such as paths and contents. The SQLSTATE is kept for the log.
  */
 export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   override name = 'DatabaseError';
@@ -176,8 +180,9 @@ function isConnectionFault(layers: readonly Layer[]): boolean {
 }
 
 /**
- * Runs the work of a transaction. After a fault Postgres refuses all further statements with SQLSTATE 25P02, and turns the commit into a
- * rollback without saying so. Therefore the work fails with its first fault, whatever it does afterwards.
+ * Runs the work of a transaction. After a fault Postgres refuses all further statements with SQLSTATE 25P02, and
+ * turns the commit into a rollback without saying so. Therefore the work fails with its first fault, whatever it does
+ * afterwards.
  */
 export async function failingWithFirstFault<T>(
   query: QueryExecutor,
@@ -205,8 +210,8 @@ const DELAYS_MS = [50, 200];
 /**
  * Retries `work`, at most twice, when the database was unavailable and repeating does no harm.
  *
- * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried only when it never
- *   reached the server
+ * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried
+ *   only when it never reached the server
  */
 export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
   for (const ms of DELAYS_MS) {

@@ -55,8 +55,9 @@ export async function* readMessages<Message>(socket: Socket): AsyncGenerator<Mes
 }
 
 /*
- * An embedded database belongs to one process. While that process serves, other commands of this machine and user run their statements
- * through a Unix domain socket in the data directory. See docs/decisions/0006-local-socket.md for why this is not pglite-socket.
+ * An embedded database belongs to one process. While that process serves, other commands of this machine and user run
+ * their statements through a Unix domain socket in the data directory. See docs/decisions/0006-local-socket.md for
+ * why this is not pglite-socket.
  */
 
 /** Thrown to roll back a transaction whose client asks for it or has disconnected. */
@@ -65,9 +66,11 @@ class RolledBack extends Error {}
 /**
  * Serves a database to commands on this machine that run as the owner of `folder`.
  *
- * @param idleMs how long a command may hold a transaction without using it (0: no limit). Every request waits meanwhile.
+ * @param idleMs how long a command may hold a transaction without using it (0: no limit). Every request waits
+ *   meanwhile.
  * @returns a function that ends all connections and rolls back their transactions
- * @throws NodeJS.ErrnoException when the socket cannot be created: the path is too long, or the file system does not support sockets
+ * @throws NodeJS.ErrnoException when the socket cannot be created: the path is too long, or the file system does not
+ *   support sockets
  */
 export async function serveLocalSocket(
   folder: string,

@@ -21,17 +21,17 @@ export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', impor
 const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
 
 /**
- * Version of the schema: of the migrations and of the functions in `FUNCTIONS_FOLDER`. It is stored in the database. Increment it with
- * every change of either since the last release.
+ * Version of the schema: of the migrations and of the functions in `FUNCTIONS_FOLDER`. It is stored in the database.
+ * Increment it with every change of either since the last release.
  *
- * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
- * old function is dropped a release later. An older replica leaves newer functions alone.
+ * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a
+ * new name, and the old function is dropped a release later. An older replica leaves newer functions alone.
  */
 export const FUNCTIONS_VERSION = 1;
 
 /**
- * The oldest `FUNCTIONS_VERSION` whose service may run on this schema; it is stored, too, and older ones refuse the database. Raise it with
- * the change that takes away what an older one uses.
+ * The oldest `FUNCTIONS_VERSION` whose service may run on this schema; it is stored, too, and older ones refuse the
+ * database. Raise it with the change that takes away what an older one uses.
  */
 const OLDEST_COMPATIBLE_VERSION = 1;
 
@@ -48,8 +48,8 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * Returns a script that creates all functions unless the database has a newer version. Their order does not matter, since none is called
- * meanwhile.
+ * Returns a script that creates all functions unless the database has a newer version. Their order does not matter,
+ * since none is called meanwhile.
  */
 export function functionsScript(): string {
   const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>
@@ -163,7 +163,8 @@ const standbyQuery = defineQuery<Record<string, never>, { isStandby: boolean }>(
 );
 
 /**
- * Whether the server follows another one, and so can only read: `DATABASE_URL` names a standby, or a failover has made it one.
+ * Whether the server follows another one, and so can only read: `DATABASE_URL` names a standby, or a failover has
+ * made it one.
  *
  * @throws DatabaseError when it does not respond
  */

@@ -119,7 +119,8 @@ const RETRY_AFTER_MS = 1000;
 type Report = (line: string) => void;
 
 /**
- * Opens the database of the service and migrates it. Creates an embedded one that does not exist. Reports nodes of Citus that leak memory.
+ * Opens the database of the service and migrates it. Creates an embedded one that does not exist. Reports nodes of
+ * Citus that leak memory.
  *
  * @throws OperatorError when it cannot be used
  */
@@ -141,7 +142,8 @@ async function migrateAndCheck(database: Database, report: Report): Promise<void
 /**
  * Opens the configured database for a command.
  *
- * @param options.notify receives a line whenever the database is unreachable or reachable again, or its disk is nearly full
+ * @param options.notify receives a line whenever the database is unreachable or reachable again, or its disk is
+ *   nearly full
  * @param options.migrate migrates the database; otherwise it must be up to date
  * @throws OperatorError when it cannot be used
  */
@@ -163,7 +165,8 @@ export async function openSession(
 }
 
 /**
- * Opens one end of a move of data: a URL of Postgres, or the folder of an embedded database, which no other process may use meanwhile.
+ * Opens one end of a move of data: a URL of Postgres, or the folder of an embedded database, which no other process
+ * may use meanwhile.
  *
  * @param options.migrate migrates the database, and creates an embedded one; otherwise it must exist and be up to date
  * @throws OperatorError when it cannot be used
@@ -216,8 +219,8 @@ function ready(config: Config, migrates: boolean, report: Report): (opened: Data
 }
 
 /**
- * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process serves it, the
- * command goes through that process.
+ * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process
+ * serves it, the command goes through that process.
  *
  * @throws OperatorError when there is none, or the process that uses it accepts no commands
  */
@@ -257,8 +260,8 @@ const TAKES_NO_COMMANDS =
     : 'That process accepts no commands, because it is still starting or is a command itself. Try again shortly.';
 
 /**
- * Opens a database and works on it. Retries both for a while, because the database may start after the service, for example with Docker
- * Compose. Closes the database when the work fails.
+ * Opens a database and works on it. Retries both for a while, because the database may start after the service, for
+ * example with Docker Compose. Closes the database when the work fails.
  */
 async function whenReachable(
   config: Config,

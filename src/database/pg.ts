@@ -25,8 +25,8 @@ import {
 } from './query.ts';
 
 /**
- * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
- * and on the server (docs/decisions/0002-binary-arrays.md).
+ * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each
+ * character for quotes, here and on the server (docs/decisions/0002-binary-arrays.md).
  */
 export function encoded(value: Value): unknown {
   return Array.isArray(value) && value.some((each) => typeof each === 'string')
@@ -52,8 +52,9 @@ function textArray(strings: (string | null)[]): Buffer {
 }
 
 /*
- * A pooler between the service and Postgres, such as PgBouncer. It takes no settings from a connection that starts, and in transaction mode
- * a connection may get another session for each transaction. See docs/operations.md#pgbouncer.
+ * A pooler between the service and Postgres, such as PgBouncer. It takes no settings from a connection that starts,
+ * and in transaction mode a connection may get another session for each transaction. See
+ * docs/operations.md#pgbouncer.
  */
 
 /** Whether a pooler is in between: the process that works is not the one that the connection was told of. */
@@ -86,7 +87,10 @@ export async function describeUnfitPooler(
 /** In an otherwise idle pool the first attempt tells. */
 const ATTEMPTS = 10;
 
-/** Whether statements that one connection prepares stay behind for another one. Poolers that keep track of them give them names of their own. */
+/**
+ * Whether statements that one connection prepares stay behind for another one. Poolers that keep track of them give
+ * them names of their own.
+ */
 async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolean> {
   const name = `probe_${randomUUID()}`;
   const isPreparedOn = async (client: pg.Client) =>
@@ -130,8 +134,8 @@ const asOptions = (settings: Record<string, string>) =>
 export const plannerOptions = asOptions(PLANNER);
 
 /**
- * Citus has to see the tenant's id to find its shard, so it needs a plan for each call. With `auto`, it also keeps the plan of each call
- * for its own shards, and never frees it (citusdata/citus#8824).
+ * Citus has to see the tenant's id to find its shard, so it needs a plan for each call. With `auto`, it also keeps
+ * the plan of each call for its own shards, and never frees it (citusdata/citus#8824).
  */
 const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'force_custom_plan' };
 export const citusPlannerOptions = asOptions(CITUS_PLANNER);
@@ -148,12 +152,14 @@ const GRACE_MS = 1000;
 /** TCP keep-alive, below the idle timeout of common firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower. */
+/**
+ * Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower.
+ */
 export const BATCH_CONNECTIONS = 4;
 
 /**
- * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in between, since that decides
- * how it is to be used.
+ * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in
+ * between, since that decides how it is to be used.
  *
  * @throws DatabaseError when it cannot be reached
  * @throws OperatorError when its encoding is not UTF-8, or the service cannot work through the pooler
@@ -316,12 +322,13 @@ async function sendOnPool(
 }
 
 /**
- * Sends a query. Its promise and its time limit are not those of pg, because closures of pg's `query` make the rows of every query
- * outlive minor collections (docs/decisions/0011-short-lived-entries.md).
+ * Sends a query. Its promise and its time limit are not those of pg, because closures of pg's `query` make the rows
+ * of every query outlive minor collections (docs/decisions/0011-short-lived-entries.md).
  */
 function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
-    // Ending a connection in the middle of a query closes its socket, which fails the query. A pool's clients can do it, too.
+    // Ending a connection in the middle of a query closes its socket, which fails the query. A pool's clients can do
+    // it, too.
     const end = () => void (client as pg.Client).end();
     const deadline = maxMs > 0 ? deadlines.start(maxMs, end) : undefined;
     client.query(query, (error: Error | null, result) => {
@@ -367,8 +374,8 @@ const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
 );
 
 /**
- * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session. The lock has its own
- * connection, so that the job also works with a pool of one.
+ * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session.
+ * The lock has its own connection, so that the job also works with a pool of one.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -389,8 +396,8 @@ async function withAdvisoryLock(
 }
 
 /**
- * Migrates under an advisory lock, which drizzle's `migrate` does not take. The connection is separate and has no time limits: a
- * migration, or the wait for another replica's, may take longer than a request may.
+ * Migrates under an advisory lock, which drizzle's `migrate` does not take. The connection is separate and has no
+ * time limits: a migration, or the wait for another replica's, may take longer than a request may.
  */
 async function migrateOnOneConnection(
   url: string,

@@ -10,8 +10,9 @@ import { throwDatabaseError } from './errors.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * The embedded database writes nothing while its disk has less space than this. Postgres creates its write-ahead log in segments of
- * 16 MiB, and stops when it cannot create one; the reserve is for the statements that are running, and for the next start.
+ * The embedded database writes nothing while its disk has less space than this. Postgres creates its write-ahead log
+ * in segments of 16 MiB, and stops when it cannot create one; the reserve is for the statements that are running, and
+ * for the next start.
  */
 export const RESERVED_BYTES = 64 * MEBIBYTE;
 
@@ -30,8 +31,9 @@ export function mebibytes(bytes: number): string {
 }
 
 /*
- * What the background processes of a server do, which the embedded database does not have: checkpoints and autovacuum. Without them its
- * log and its tables grow as long as it runs. See docs/decisions/0012-upkeep-of-the-embedded-database.md.
+ * What the background processes of a server do, which the embedded database does not have: checkpoints and
+ * autovacuum. Without them its log and its tables grow as long as it runs. See
+ * docs/decisions/0012-upkeep-of-the-embedded-database.md.
  */
 
 type Client = Pick<PGliteInterface, 'exec' | 'query'>;
@@ -46,7 +48,10 @@ const STATEMENTS_PER_CHECK = 16;
 
 const LOGGED_BYTES = 'SELECT pg_current_wal_insert_lsn() - redo_lsn AS bytes FROM pg_control_checkpoint()';
 
-/** Returns a function to call before each statement, also in a transaction. It makes a checkpoint when one is due, which frees the log before it. */
+/**
+ * Returns a function to call before each statement, also in a transaction. It makes a checkpoint when one is due,
+ * which frees the log before it.
+ */
 export function checkpoints(): (client: Client) => Promise<void> {
   let statements = 0;
   const update = async (client: Client) => {
@@ -85,8 +90,8 @@ const END = /\b(?:PANIC|FATAL): +(.*)|^(Aborted)\(/;
 const CRASH_SHUTDOWN = '57P02';
 
 /**
- * PGlite that is not called again after its Postgres has stopped. A stopped Postgres still holds its locks, and PGlite, which has one
- * thread, would wait for them forever without returning to the event loop.
+ * PGlite that is not called again after its Postgres has stopped. A stopped Postgres still holds its locks, and
+ * PGlite, which has one thread, would wait for them forever without returning to the event loop.
  */
 export class PgliteEngine extends PGlite {
   readonly #end: { reason?: string };
@@ -175,9 +180,9 @@ function diskFull(folder: string, free: number, needed: number): OperatorError {
 let keepsByteOrderMarks = false;
 
 /**
- * PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading U+FEFF and so would change contents. It creates a decoder when
- * it is constructed and after each database error, so this changes the default of the process permanently. Callers that pass options
- * are not affected.
+ * PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading U+FEFF and so would change contents. It
+ * creates a decoder when it is constructed and after each database error, so this changes the default of the process
+ * permanently. Callers that pass options are not affected.
  */
 function keepByteOrderMarks(): void {
   if (keepsByteOrderMarks) return;

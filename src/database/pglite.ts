@@ -113,8 +113,8 @@ export async function openPglite(
 }
 
 /**
- * Returns a function to call before each transaction. While the disk is nearly full it makes new transactions read-only: Postgres then
- * refuses writes with SQLSTATE 25006, and reads go on.
+ * Returns a function to call before each transaction. While the disk is nearly full it makes new transactions
+ * read-only: Postgres then refuses writes with SQLSTATE 25006, and reads go on.
  */
 function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
   let isReadOnly = false;

@@ -7,8 +7,8 @@ import { DatabaseError, throwDatabaseError } from './errors.ts';
 const lastRead = new Map<string, pg.ClientConfig>();
 
 /**
- * Reads a URL, and the files of certificates that it names: for each connection anew, because certificates are renewed. Files that
- * disappear later change nothing.
+ * Reads a URL, and the files of certificates that it names: for each connection anew, because certificates are
+ * renewed. Files that disappear later change nothing.
  *
  * @throws Error when a file cannot be read the first time
  */
@@ -34,8 +34,8 @@ function withPlainSslMode(text: string): string {
 }
 
 /**
- * A connection all of whose faults reject `connect`, or the running or next query. Those of pg can also be thrown while the pool opens a
- * connection, or emitted as an error that nobody listens to, and both would end the process.
+ * A connection all of whose faults reject `connect`, or the running or next query. Those of pg can also be thrown
+ * while the pool opens a connection, or emitted as an error that nobody listens to, and both would end the process.
  */
 export class Connection extends pg.Client {
   constructor({ connectionString, ...options }: pg.ClientConfig = {}) {
@@ -68,7 +68,9 @@ function failOnUnreadableMessages(client: pg.Client): void {
   };
 }
 
-/** Agents pause for longer than pg's default of 10 seconds, and a new connection has to prepare every statement again. */
+/**
+ * Agents pause for longer than pg's default of 10 seconds, and a new connection has to prepare every statement again.
+ */
 const IDLE_TIMEOUT_MS = 10 * 60_000;
 
 /** How pg-pool words that no connection became free in time. */

@@ -25,8 +25,8 @@ export interface Query<Params extends Record<string, Value>, Row> {
 }
 
 /**
- * Executes many calls, of any tenants, in one statement. Its parameters are arrays with an element for each call, named as in the
- * single query. It returns a row for each call that it handled; the single query handles the others.
+ * Executes many calls, of any tenants, in one statement. Its parameters are arrays with an element for each call,
+ * named as in the single query. It returns a row for each call that it handled; the single query handles the others.
  */
 export type BatchQuery = Query<Record<string, Value>, { /** Which call, from 1. */ item: number }>;
 
@@ -81,7 +81,8 @@ export function parseQuery<Params extends Record<string, Value>, Row = never>(
  * Declares a query; only modules call this, as they load. Except for batches, the text says `tenant_id = $tenant` (or
  * `tenants.id = $tenant`) for each table, which keeps the query on one shard.
  *
- * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers judge the SQL.
+ * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers
+ * judge the SQL.
  */
 export function defineQuery<Params extends Record<string, Value>, Row = never>(
   name: string,

@@ -37,8 +37,8 @@ function settingColumns() {
 }
 
 /**
- * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of one tenant run
- * one after the other. Readers never wait.
+ * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of
+ * one tenant run one after the other. Readers never wait.
  */
 export const tenants = pgTable(
   'tenants',
@@ -74,7 +74,8 @@ export const tenants = pgTable(
     draftOf: key('draft_of'),
   },
   (t) => [
-    // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
+    // Each write pays for every check, so there is none of the settings: what changes them validates them
+    // (src/tenants).
     check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
     index('tenants_created').on(t.createdAt, t.id),
     // To find who mounts a tenant.
@@ -84,10 +85,11 @@ export const tenants = pgTable(
 );
 
 /**
- * The tree: one row per file or directory. The constraints hold its invariants, so no interleaving and no crash can break them. The
- * parent of an entry exists and is a directory (only those have a `dir_path`). By `entry_is_valid` (migrations/0000_init.sql),
- * `parent_path` matches the path, only the root has no parent, only files have a content, and paths stay within the limits of the contract.
- * There is no foreign key to `tenants`, which would make each insert slower: only functions that have locked the tenant write here.
+ * The tree: one row per file or directory. The constraints hold its invariants, so no interleaving and no crash can
+ * break them. The parent of an entry exists and is a directory (only those have a `dir_path`). By `entry_is_valid`
+ * (migrations/0000_init.sql), `parent_path` matches the path, only the root has no parent, only files have a content,
+ * and paths stay within the limits of the contract. There is no foreign key to `tenants`, which would make each
+ * insert slower: only functions that have locked the tenant write here.
  */
 export const entries = pgTable(
   'entries',
@@ -126,8 +128,8 @@ export const entries = pgTable(
     }),
     index('entries_children').on(t.tenantId, t.parentPath, t.path),
     uniqueIndex('entries_memory').on(t.tenantId, t.memoryId).where(sql`memory_id IS NOT NULL`),
-    // A short expression, because Postgres parses that of a constraint again in each statement, while a session caches the body of a
-    // function.
+    // A short expression, because Postgres parses that of a constraint again in each statement, while a session
+    // caches the body of a function.
     check(
       'entries_valid',
       sql`entry_is_valid(${t.path}, ${t.parentPath}, ${t.kind}, ${t.sizeBytes}, ${t.version}, ${t.memoryId})`,
@@ -139,12 +141,12 @@ export const entries = pgTable(
 type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
 
 /**
- * The versions of files that are no longer the head, each valid from `created_at` until `superseded_at`. A deletion is also a version,
- * without content and superseded immediately. Ids begin with `created_at` (memory_id_prefix), so their order is that of the changes. Rows
- * change only by redaction.
+ * The versions of files that are no longer the head, each valid from `created_at` until `superseded_at`. A deletion
+ * is also a version, without content and superseded immediately. Ids begin with `created_at` (memory_id_prefix), so
+ * their order is that of the changes. Rows change only by redaction.
  *
- * The content is that of the next newer version of the file, where `content` replaces `splice_length` bytes after the first
- * `splice_start`. Without these two, `content` is the whole of it.
+ * The content is that of the next newer version of the file, where `content` replaces `splice_length` bytes after the
+ * first `splice_start`. Without these two, `content` is the whole of it.
  */
 export const versions = pgTable(
   'versions',
@@ -197,8 +199,9 @@ export const pastDirectories = pgTable(
 );
 
 /**
- * The results of writes with an idempotency key, so that a retried write gets the same result and is not executed again. There is no
- * foreign key to `tenants`, which would make each insert slower: only writers that have locked the tenant insert here.
+ * The results of writes with an idempotency key, so that a retried write gets the same result and is not executed
+ * again. There is no foreign key to `tenants`, which would make each insert slower: only writers that have locked the
+ * tenant insert here.
  */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
@@ -219,8 +222,8 @@ export const idempotencyKeys = pgTable(
 );
 
 /**
- * API keys, stored and found by their SHA-256. A key without a tenant is for a service that acts for many, or for administration. The
- * table is not sharded by tenant, because nothing is joined to it.
+ * API keys, stored and found by their SHA-256. A key without a tenant is for a service that acts for many, or for
+ * administration. The table is not sharded by tenant, because nothing is joined to it.
  */
 export const apiKeys = pgTable(
   'api_keys',
@@ -244,7 +247,10 @@ export const apiKeys = pgTable(
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
-    /** When the key got a new secret, which is a row of its own with the same id. Listings show the row that is null here. */
+    /**
+     * When the key got a new secret, which is a row of its own with the same id. Listings show the row that is null
+     * here.
+     */
     rotatedAt: timestamp('rotated_at', { withTimezone: true }),
     /** Hashes of who created the key under which `Idempotency-Key`, and of the request. */
     creationKey: key('creation_key').unique('api_keys_creation'),
@@ -269,8 +275,8 @@ export const apiKeys = pgTable(
 );
 
 /**
- * What administrators changed, and who (src/audit). Written before the change and again after it. On Citus it is on the coordinator, not
- * sharded by tenant: the record of a tenant outlives it.
+ * What administrators changed, and who (src/audit). Written before the change and again after it. On Citus it is on
+ * the coordinator, not sharded by tenant: the record of a tenant outlives it.
  */
 export const auditEvents = pgTable(
   'audit_events',
@@ -293,8 +299,8 @@ export const auditEvents = pgTable(
 );
 
 /**
- * What a tenant used on a day, by UTC (src/usage). The sizes are those of the last time that the row was written. Deleting the tenant deletes its
- * rows: no request waits for this foreign key, because requests do not write here.
+ * What a tenant used on a day, by UTC (src/usage). The sizes are those of the last time that the row was written.
+ * Deleting the tenant deletes its rows: no request waits for this foreign key, because requests do not write here.
  */
 export const tenantUsage = pgTable(
   'tenant_usage',
@@ -324,8 +330,8 @@ export const fleetUsage = pgTable('fleet_usage', {
 });
 
 /**
- * The drafts of tenants, open and closed (src/drafts). The memory of an open one is that of a tenant with the draft's id, whose `draft_of` says
- * whose draft it is.
+ * The drafts of tenants, open and closed (src/drafts). The memory of an open one is that of a tenant with the draft's
+ * id, whose `draft_of` says whose draft it is.
  */
 export const drafts = pgTable(
   'drafts',
@@ -358,7 +364,10 @@ export const drafts = pgTable(
   ],
 );
 
-/** What an open draft began with, by its own id. A file keeps its `memory_id` in the draft, and its version until it is changed there. */
+/**
+ * What an open draft began with, by its own id. A file keeps its `memory_id` in the draft, and its version until it
+ * is changed there.
+ */
 export const draftBase = pgTable(
   'draft_base',
   {

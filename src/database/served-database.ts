@@ -41,7 +41,10 @@ export async function connectToServedDatabase(folder: string): Promise<Database 
   };
 }
 
-/** Whether a process accepts connections on the socket in a data directory. A busy one has a full queue of connections (EAGAIN). */
+/**
+ * Whether a process accepts connections on the socket in a data directory. A busy one has a full queue of connections
+ * (EAGAIN).
+ */
 export async function isServed(folder: string): Promise<boolean> {
   try {
     const connection = await Connection.open(socketPath(folder));

@@ -19,14 +19,17 @@ export interface TenantJob<Tenant extends { id: string }> {
   job: keyof typeof JOB_LOCKS;
   /** By default the database's time. */
   now?: Date | undefined;
-  /** Reads at most `limit` of the tenants to work on, in the order of their ids: those after one, or after '' the first. */
+  /**
+   * Reads at most `limit` of the tenants to work on, in the order of their ids: those after one, or after '' the
+   * first.
+   */
   readTenants: (page: { after: string; limit: number }) => Promise<{ rows: Tenant[] }>;
   work: (tenant: Tenant, now: Date) => Promise<void>;
 }
 
 /**
- * Runs a job, unless another process does. A tenant on which it fails does not keep it from the others; the first such fault is thrown
- * at the end.
+ * Runs a job, unless another process does. A tenant on which it fails does not keep it from the others; the first
+ * such fault is thrown at the end.
  *
  * @returns false when another process runs it.
  */

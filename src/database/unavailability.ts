@@ -1,6 +1,7 @@
 /*
- * Reasons why a database cannot be used, each with what to do. All are fixed texts, apart from codes: the words of the driver and of the
- * server can hold users, parameters, and, when a URL is split in the wrong place, parts of a password.
+ * Reasons why a database cannot be used, each with what to do. All are fixed texts, apart from codes: the words of
+ * the driver and of the server can hold users, parameters, and, when a URL is split in the wrong place, parts of a
+ * password.
  */
 
 const NOT_RESOLVED = 'the host name does not resolve to an address; check DATABASE_URL';

@@ -22,8 +22,8 @@ export interface Remaining {
 }
 
 /**
- * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each file has at most one
- * file above it, and no two files of a draft have the same files below.
+ * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each
+ * file has at most one file above it, and no two files of a draft have the same files below.
  */
 export async function findBlockers(
   files: Iterable<ThreeWay>,

@@ -18,7 +18,8 @@ export interface Closing {
 }
 
 /**
- * Closes a draft in a transaction that has locked it, and lets nobody write to it any more. `deleteMemory` is to follow.
+ * Closes a draft in a transaction that has locked it, and lets nobody write to it any more. `deleteMemory` is to
+ * follow.
  */
 export async function closeLocked(
   query: QueryExecutor,

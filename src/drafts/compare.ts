@@ -27,7 +27,8 @@ export interface Comparison {
 }
 
 /**
- * Compares an open draft with the original, file by file, and the lines of the files that both changed. Nobody waits for it.
+ * Compares an open draft with the original, file by file, and the lines of the files that both changed. Nobody waits
+ * for it.
  *
  * @throws ServiceError when there is no such draft, or it is closed
  */
@@ -97,8 +98,8 @@ export interface Reviewed {
 }
 
 /**
- * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and the files that block it. Other
- * files of the original may change meanwhile, because a merge leaves them alone.
+ * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and
+ * the files that block it. Other files of the original may change meanwhile, because a merge leaves them alone.
  *
  * @param plan without resolutions
  */

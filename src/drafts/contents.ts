@@ -8,7 +8,10 @@ import type { PlannedChange } from './plan.ts';
 import type { SameContent, ThreeWay } from './three-way.ts';
 import type { SideFile } from './trees.ts';
 
-/* The contents of the three sides. That of the base is in the history of the original, and in that of the draft: one of them may be pruned. */
+/*
+ * The contents of the three sides. That of the base is in the history of the original, and in that of the draft: one
+ * of them may be pruned.
+ */
 
 type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
 
@@ -87,7 +90,9 @@ async function hashesOf(
   return hashes;
 }
 
-/** Merges the lines of the files that both sides changed. Null where they conflict, or where the base has been pruned. */
+/**
+ * Merges the lines of the files that both sides changed. Null where they conflict, or where the base has been pruned.
+ */
 export async function mergeTexts(
   query: QueryExecutor,
   threads: MergeThreads,

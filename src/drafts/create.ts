@@ -185,11 +185,12 @@ export interface NewDraft {
 }
 
 /**
- * Creates a draft of a tenant's memory. The tenant's writers do not wait while it is copied, only briefly while it is counted.
+ * Creates a draft of a tenant's memory. The tenant's writers do not wait while it is copied, only briefly while it is
+ * counted.
  *
  * @returns with `keyId`, the draft that another request of the key has created in the meantime
- * @throws ServiceError when there is no such tenant, it is archived or a draft itself, it has too many drafts or they would take too
- *   much, and for a time before the history is complete
+ * @throws ServiceError when there is no such tenant, it is archived or a draft itself, it has too many drafts or they
+ *   would take too much, and for a time before the history is complete
  */
 export async function createDraft(
   database: Database,

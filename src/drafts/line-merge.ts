@@ -9,7 +9,10 @@ export interface ThreeTexts {
   original: string;
 }
 
-/** A part of a merged file: lines on which the sides agree once both their changes are made, or lines that both changed. */
+/**
+ * A part of a merged file: lines on which the sides agree once both their changes are made, or lines that both
+ * changed.
+ */
 export type Region =
   | { kind: 'merged'; text: string }
   | { kind: 'conflict'; base: string; draft: string; original: string };
@@ -50,8 +53,8 @@ function mergedText(regions: readonly Region[]): string | null {
 }
 
 /**
- * The time to merge lines grows with the product of how often they repeat. Up to this limit, counting the texts of all files together, it is a
- * few milliseconds at worst.
+ * The time to merge lines grows with the product of how often they repeat. Up to this limit, counting the texts of
+ * all files together, it is a few milliseconds at worst.
  */
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;

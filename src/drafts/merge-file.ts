@@ -10,8 +10,8 @@ export type Resolution = 'draft' | 'original' | { text: string };
 export type Outcome = { path: MemoryPath; content: 'keep' | 'draft' | { text: string } } | null;
 
 /**
- * Why the two sides cannot be combined: both changed the same lines, both moved the file, to different paths, or one deleted what the other
- * changed. (Files that block it are found later.)
+ * Why the two sides cannot be combined: both changed the same lines, both moved the file, to different paths, or one
+ * deleted what the other changed. (Files that block it are found later.)
  */
 export type FileConflict = 'content' | 'path' | 'deleted_in_draft' | 'deleted_in_original';
 
@@ -23,7 +23,10 @@ export interface MergedFile {
   conflict: FileConflict | null;
 }
 
-/** Whether both sides changed the content in different ways, so that only the lines tell whether the changes can be combined. */
+/**
+ * Whether both sides changed the content in different ways, so that only the lines tell whether the changes can be
+ * combined.
+ */
 export function needsLines({ base, draft, original }: ThreeWay, same: SameContent): boolean {
   if (base === null || draft === null || original === null) return false;
   return !same(draft, original) && !same(base, draft) && !same(base, original);
@@ -58,7 +61,10 @@ function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined
   return original.path === base?.path ? draft.path : undefined;
 }
 
-/** The file as the reviewer resolved it. With a text, it moves to the path that the sides agree on, or else to that of the draft. */
+/**
+ * The file as the reviewer resolved it. With a text, it moves to the path that the sides agree on, or else to that of
+ * the draft.
+ */
 export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
   if (resolution === 'original') return stay(file);
   if (resolution === 'draft') return asDraft(file, same);

@@ -111,12 +111,12 @@ export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> 
 }
 
 /**
- * Merges a draft into its original, as it was reviewed, and closes it. All or nothing, as a single change in the history. The slow part is done
- * before writers have to wait.
+ * Merges a draft into its original, as it was reviewed, and closes it. All or nothing, as a single change in the
+ * history. The slow part is done before writers have to wait.
  *
  * @param resolutions by the ids of the comparison's files
- * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not resolved, the approver
- *   proposed it, or the result would exceed a limit
+ * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not
+ *   resolved, the approver proposed it, or the result would exceed a limit
  */
 export async function mergeDraft(
   database: Database,

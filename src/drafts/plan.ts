@@ -45,9 +45,9 @@ export interface MergeInput {
 }
 
 /**
- * Plans a merge. A file that is resolved with `draft` becomes what it is in the draft, and so do the files that the plan without resolutions
- * shows as its blockers, unless they are resolved differently. Nothing else that the draft did not change is touched: if it would have to be, that
- * is a conflict.
+ * Plans a merge. A file that is resolved with `draft` becomes what it is in the draft, and so do the files that the
+ * plan without resolutions shows as its blockers, unless they are resolved differently. Nothing else that the draft
+ * did not change is touched: if it would have to be, that is a conflict.
  */
 export async function planMerge({ resolutions, ...input }: MergeInput): Promise<MergePlan> {
   const { files, same } = input;

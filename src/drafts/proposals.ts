@@ -13,7 +13,10 @@ interface Proposer {
   actor: Actor;
 }
 
-/** The drafts of propose-only keys: each key has at most one open draft. Nothing is cached, because any replica may create or close it. */
+/**
+ * The drafts of propose-only keys: each key has at most one open draft. Nothing is cached, because any replica may
+ * create or close it.
+ */
 export class Proposals {
   readonly #database: Database;
   readonly #config: Config;

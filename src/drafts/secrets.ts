@@ -8,7 +8,10 @@ import type { EffectiveSettings } from '../tenants/settings.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
-/** Applies a tenant's policy on secrets to what a merge writes. Scans a version or a text once, however often it is planned. */
+/**
+ * Applies a tenant's policy on secrets to what a merge writes. Scans a version or a text once, however often it is
+ * planned.
+ */
 export class MergeSecrets {
   readonly #ids: DraftIds;
   /** By the id of the version, or by the text itself. */

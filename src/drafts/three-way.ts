@@ -12,8 +12,9 @@ export interface ThreeWay {
 }
 
 /**
- * Finds each file on the three sides, by its identity. Two files also count as one if one was deleted and the other created at its path,
- * since deleting a file and creating it again changes it. So do two files that both sides added at the same path.
+ * Finds each file on the three sides, by its identity. Two files also count as one if one was deleted and the other
+ * created at its path, since deleting a file and creating it again changes it. So do two files that both sides added
+ * at the same path.
  */
 export async function pairFiles({
   base,
@@ -32,7 +33,8 @@ export async function pairFiles({
       }),
     );
   }
-  // A file that came back in the original, or went there from the draft of a time before, has one identity on both sides.
+  // A file that came back in the original, or went there from the draft of a time before, has one identity on both
+  // sides.
   const byId = new Map<string, SideFile>();
   for await (const file of timeSliced(newInOriginal.values())) byId.set(file.memoryId, file);
   for await (const file of timeSliced(newInDraft.values())) {

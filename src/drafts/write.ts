@@ -46,7 +46,10 @@ SELECT EXISTS (
 `,
 );
 
-/** Whether an actor has changed one of some files in a draft, as far as its history tells: others may have changed them after that. */
+/**
+ * Whether an actor has changed one of some files in a draft, as far as its history tells: others may have changed
+ * them after that.
+ */
 export async function hasProposed(
   query: QueryExecutor,
   draft: Pick<Draft, 'id' | 'baseAt'>,
@@ -94,7 +97,10 @@ export interface MergeWrite extends DraftIds {
   requestId: string | undefined;
 }
 
-/** Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time that they all get. */
+/**
+ * Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time that they
+ * all get.
+ */
 export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
   const { tenant, draft, plan, proposerOf, approvedBy, requestId } = given;
   const changedFile = (planned: PlannedChange): ChangedFile => {

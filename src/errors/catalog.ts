@@ -9,9 +9,9 @@ import { SERVICE_ERRORS } from './service.ts';
 export type { ErrorDefinition } from './definition.ts';
 
 /**
- * Every error that a caller or an operator has to handle, by its reason. Its code is for programs, so it is stable. Both the thrown errors
- * and the examples in OpenAPI come from here. HTTP clients, the console and the command line all show these messages: they name no command,
- * no option and no route.
+ * Every error that a caller or an operator has to handle, by its reason. Its code is for programs, so it is stable.
+ * Both the thrown errors and the examples in OpenAPI come from here. HTTP clients, the console and the command line
+ * all show these messages: they name no command, no option and no route.
  */
 export const ERROR_CATALOG = {
   ...REQUEST_ERRORS,

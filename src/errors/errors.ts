@@ -7,8 +7,9 @@ const definitions: { readonly [R in ErrorReason]: ErrorDefinition<ErrorValues[R]
 export type ErrorReason = keyof ErrorValues;
 
 /**
- * What a caller or an operator has to deal with, as opposed to a result that the model can read. The catalog words it: HTTP clients get it
- * as `application/problem+json`, and the command line prints it with a hint of its own (`cli/hints.ts`). To add one, add it to the catalog.
+ * What a caller or an operator has to deal with, as opposed to a result that the model can read. The catalog words
+ * it: HTTP clients get it as `application/problem+json`, and the command line prints it with a hint of its own
+ * (`cli/hints.ts`). To add one, add it to the catalog.
  *
  * @param values what the message is made of
  */
@@ -47,8 +48,8 @@ export function descriptionOf(reason: ErrorReason): string {
 }
 
 /**
- * Ends the process with a message on the terminal. Only starting the process and the command line throw it, so no request meets it; what an
- * operation cannot do is a `ServiceError`.
+ * Ends the process with a message on the terminal. Only starting the process and the command line throw it, so no
+ * request meets it; what an operation cannot do is a `ServiceError`.
  */
 export class OperatorError extends Error {
   override name = 'OperatorError';

@@ -12,7 +12,10 @@ interface Access {
   path: string;
 }
 
-/** Whether a file's access time is so old that it is updated: a file costs at most one such write a day. By the database's clock. */
+/**
+ * Whether a file's access time is so old that it is updated: a file costs at most one such write a day. By the
+ * database's clock.
+ */
 export const STALE = "accessed_at < now() - interval '24 hours'";
 
 /** Updates the access times of files, unless they are recent. */

@@ -8,11 +8,12 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { nothingThen } from './listing.ts';
 
 /*
- * What is in the directory $path, without what is below that: each statement walks from one path to the next along an index, and jumps over
- * what is below a child. So a page takes as long in a directory of a million files as in a small one.
+ * What is in the directory $path, without what is below that: each statement walks from one path to the next along an
+ * index, and jumps over what is below a child. So a page takes as long in a directory of a million files as in a
+ * small one.
  *
- * The walk begins at $from and makes at most $limit steps. It may meet a path that is deeper, of a directory whose own row is gone or came
- * before; `isChild` (directory.ts) tells them apart.
+ * The walk begins at $from and makes at most $limit steps. It may meet a path that is deeper, of a directory whose
+ * own row is gone or came before; `isChild` (directory.ts) tells them apart.
  */
 
 const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
@@ -144,8 +145,8 @@ export interface Position {
 }
 
 /**
- * Lists a page of what is in a directory, or was at a past time, examining up to `limit` paths. A page may have fewer entries, even
- * none, where many were deleted.
+ * Lists a page of what is in a directory, or was at a past time, examining up to `limit` paths. A page may have fewer
+ * entries, even none, where many were deleted.
  *
  * @param position `next` of the page before; null for the first page
  * @throws ServiceError when there is no such directory

@@ -67,7 +67,8 @@ export interface Expired {
  * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
  *
  * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
- * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their own; `maxHistoryBytes`: how much
+ * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their
+ *   own; `maxHistoryBytes`: how much
  * @param options.now by default the database's time
  * @param options.onTenant told after each tenant
  * @returns undefined when another process is at it.

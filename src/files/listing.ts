@@ -23,7 +23,10 @@ const findEntryQuery = defineQuery<
   { kind: 'file'; content: string } | { kind: 'dir'; content: null }
 >('find_entry', 'SELECT kind, content FROM entries WHERE tenant_id = $tenant AND path = $path');
 
-/** An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a past tree. */
+/**
+ * An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a
+ * past tree.
+ */
 export interface ListedRow {
   path: string;
   kind: 'file' | 'dir';
@@ -45,8 +48,8 @@ export interface PageOfPaths {
 }
 
 /**
- * Lists a page of what is at a path and below it, or was there at a time, without the root, which always exists. The time of a past
- * entry is that of the change that made it as it was.
+ * Lists a page of what is at a path and below it, or was there at a time, without the root, which always exists. The
+ * time of a past entry is that of the change that made it as it was.
  *
  * @throws ServiceError when there is nothing
  */
@@ -155,7 +158,10 @@ export async function contentAt(
   throw await nothingThen(history, tenant, path, at);
 }
 
-/** The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been there. */
+/**
+ * The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been
+ * there.
+ */
 export async function nothingThen(
   history: History,
   tenant: string,

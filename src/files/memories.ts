@@ -47,10 +47,16 @@ export type MemoryPageParams = {
   bytes: number;
 };
 
-/** `dir`: a directory with files, of which only the path is there. `candidates`: how many there are, as far as that is known. */
+/**
+ * `dir`: a directory with files, of which only the path is there. `candidates`: how many there are, as far as that is
+ * known.
+ */
 export type MemoryPageRow = { kind: 'file' | 'dir'; candidates: number } & MemoryRow;
 
-/** A page of the entries that `candidates` selects, in the order of their paths. Contents are read only of those that fit. */
+/**
+ * A page of the entries that `candidates` selects, in the order of their paths. Contents are read only of those that
+ * fit.
+ */
 const pageQuery = (name: string, candidates: string) =>
   defineQuery<MemoryPageParams, MemoryPageRow>(
     name,
@@ -106,8 +112,8 @@ export interface MemoryUpdate {
 const NO_RESULT = success('');
 
 /**
- * The files of one tenant by their ids, as the Memory Stores API has them. Each method is atomic, and shares locks, quotas, history and batches
- * with those of `MemoryStore`.
+ * The files of one tenant by their ids, as the Memory Stores API has them. Each method is atomic, and shares locks,
+ * quotas, history and batches with those of `MemoryStore`.
  */
 export class Memories {
   readonly #memory: Memory;
@@ -124,7 +130,10 @@ export class Memories {
     return row;
   }
 
-  /** A page of the files below a directory or, with `depth` 1, of what is directly in it. `hasMore` says whether another one follows. */
+  /**
+   * A page of the files below a directory or, with `depth` 1, of what is directly in it. `hasMore` says whether
+   * another one follows.
+   */
   async page(
     depth: 0 | 1,
     page: Omit<MemoryPageParams, 'tenant'>,

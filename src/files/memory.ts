@@ -55,8 +55,8 @@ export interface MemoryOptions {
   /** A write under it applies once. */
   request?: RequestKey | undefined;
   /**
-   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the tenant was deleted
-   * since, the call fails with `tenant_replaced`, even if another one was created with the id.
+   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the
+   * tenant was deleted since, the call fails with `tenant_replaced`, even if another one was created with the id.
    */
   createdAt?: string | null | undefined;
   /** The tenant that stored results count for; by default the tenant itself. */
@@ -69,7 +69,10 @@ export interface MemoryOptions {
   mounts?: readonly MountedDirectory[] | undefined;
 }
 
-/** The memory of a tenant, opened for one call. All paths, including those in outcomes, are those that the caller sees. Throws `DatabaseError`. */
+/**
+ * The memory of a tenant, opened for one call. All paths, including those in outcomes, are those that the caller
+ * sees. Throws `DatabaseError`.
+ */
 export class Memory implements MemoryStore {
   readonly services: Services;
   /** A valid tenant id. */
@@ -277,7 +280,10 @@ export class Memory implements MemoryStore {
       throw new ServiceError('tenant_replaced', this.tenant);
   }
 
-  /** Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of it. */
+  /**
+   * Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of
+   * it.
+   */
   #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant } = this;
     const { database, writes } = this.services;
@@ -293,7 +299,8 @@ export class Memory implements MemoryStore {
    *
    * @param options.size characters that the database handles for the call, if more than its parameters
    * @param options.transaction whose statement the call is; otherwise it is a statement of its own, which is retried
-   * @throws IdempotentReplay when the request has a stored result, ServiceError 422 when its key has that of another request
+   * @throws IdempotentReplay when the request has a stored result, ServiceError 422 when its key has that of another
+   *   request
    */
   async write<Params extends Record<string, Value>, Own extends { kind: string }>(
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
@@ -376,7 +383,10 @@ function isNamedLikeFile(path: MemoryPath): boolean {
   return path.lastIndexOf('.') > path.lastIndexOf('/');
 }
 
-/** The shortest range of `before` that a change replaces, and its replacement; in UTF-16 units, without splitting a character. */
+/**
+ * The shortest range of `before` that a change replaces, and its replacement; in UTF-16 units, without splitting a
+ * character.
+ */
 function difference(before: string, { content, start: first, end: afterLast }: Change) {
   let [start, end] = [first, afterLast];
   let endBefore = before.length - (content.length - end);

@@ -9,8 +9,8 @@ export interface FileVersion {
 }
 
 /**
- * The file contents that this process is writing. An edit starts from the newest one instead of reading the file, so edits of a busy
- * file queue up behind one another and share a statement.
+ * The file contents that this process is writing. An edit starts from the newest one instead of reading the file, so
+ * edits of a busy file queue up behind one another and share a statement.
  */
 export class PendingFiles {
   readonly #newest = new ShortLivedMap<string, FileVersion>();

@@ -25,8 +25,8 @@ export interface LookupRow extends OfTenant {
   /** For a file: whether its access time is to be updated. */
   stale: boolean | null;
   /**
-   * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in bytes. No path contains
-   * a control character. One text, because the driver reads many rows much more slowly.
+   * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in
+   * bytes. No path contains a control character. One text, because the driver reads many rows much more slowly.
    */
   entries: string | null;
   /** The number of entries, including those beyond `maxEntries`. */

@@ -11,7 +11,10 @@ import { PendingFiles } from './pending-files.ts';
 import { MemorySearch } from './search/search.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** What a process has one of, for the memories of all tenants in its database: agents and operators share the queue of writes. */
+/**
+ * What a process has one of, for the memories of all tenants in its database: agents and operators share the queue of
+ * writes.
+ */
 export class Services {
   readonly config: Config;
   readonly database: Database;

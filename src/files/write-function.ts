@@ -2,7 +2,8 @@ import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } 
 import type { MemoryResult } from '../memory/result.ts';
 
 /*
- * How a database function that changes memory is declared and called. One statement calls a function once or many times.
+ * How a database function that changes memory is declared and called. One statement calls a function once or many
+ * times.
  */
 
 /** The outcomes that every write can have. `skipped` never leaves the write queue. */
@@ -32,7 +33,10 @@ export interface WriteFunction {
   readonly single: Query<Record<string, Value>, OutcomeRow>;
   /** Many calls: an array for each of `ofCalls`, and whether to wait for a tenant that another session has locked. */
   readonly batch: Query<Record<string, Value>, OutcomeRow>;
-  /** Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no other tenant. */
+  /**
+   * Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no
+   * other tenant.
+   */
   readonly mixesTenants: boolean;
 }
 
@@ -97,7 +101,8 @@ const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
 /**
  * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
  *
- * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL, with `createdAt` as the last of all
+ * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL,
+ *   with `createdAt` as the last of all
  * @param types.service of the parameters after these, which are the same for every call of the process
  * @param options.storesResult whether the function takes an idempotency key and the result to store under it
  */

@@ -3,8 +3,8 @@ import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/stor
 import { declaredWriteFunctions, writeFunction } from './write-function.ts';
 
 /*
- * The database functions that change memory, one for each writing command (migrations/functions). They enforce the rules of the tree,
- * quotas, and idempotency, and return the outcome of each call.
+ * The database functions that change memory, one for each writing command (migrations/functions). They enforce the
+ * rules of the tree, quotas, and idempotency, and return the outcome of each call.
  */
 
 /** All functions below. */

@@ -36,12 +36,13 @@ interface FunctionCall {
 }
 
 /**
- * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a statement, too, in
- * arrival order. Nothing waits for a batch to fill: while one statement runs, the next one collects.
+ * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a
+ * statement, too, in arrival order. Nothing waits for a batch to fill: while one statement runs, the next one
+ * collects.
  *
  * - A tenant has one statement at a time, so a busy tenant waits here and holds no connection.
- * - A statement for several tenants never waits for a lock. It skips a tenant that another session has locked; the calls of that tenant
- *   then go in a statement of their own, which waits. So no two statements wait for each other.
+ * - A statement for several tenants never waits for a lock. It skips a tenant that another session has locked; the
+ *   calls of that tenant then go in a statement of their own, which waits. So no two statements wait for each other.
  */
 export class WriteQueue {
   readonly #batched: QueryExecutor;

@@ -54,7 +54,8 @@ export interface ChangeOptions {
 }
 
 /**
- * Runs `work` in a transaction that has locked the tenant, so that nothing else changes it. A dry run locks nothing: it reads one snapshot.
+ * Runs `work` in a transaction that has locked the tenant, so that nothing else changes it. A dry run locks nothing:
+ * it reads one snapshot.
  *
  * @throws ServiceError when there is no such tenant
  */
@@ -87,7 +88,10 @@ export function isChange({ from, to }: RestoreTarget): boolean {
   return from === null || to === null ? from !== to : from.path !== to.path || from.sha256 !== to.sha256;
 }
 
-/** Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first one gets it. */
+/**
+ * Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first
+ * one gets it.
+ */
 export async function planChange(
   query: QueryExecutor,
   tenant: string,

@@ -107,7 +107,10 @@ export interface ChangedFile {
   origin: string;
 }
 
-/** A file to write. Its content is the `text`, or that of a `version` in the tenant's history, or with neither unchanged. */
+/**
+ * A file to write. Its content is the `text`, or that of a `version` in the tenant's history, or with neither
+ * unchanged.
+ */
 export interface WrittenFile extends ChangedFile {
   to: MemoryPath;
   text: string | null;

@@ -28,8 +28,8 @@ SELECT v.id, v.memory_id, v.path, v.content_sha256, v.live_content, jsonb_build_
 FROM memory_versions AS v WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
 
 /**
- * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
- * the one that went comes first.
+ * The files that differ between two times and were at a path or below it at one of them, in the order of their paths.
+ * Of two at one path, the one that went comes first.
  */
 const listChangedQuery = defineQuery<{ tenant: string; path: string; from: string; to: string }, ChangedRow>(
   'list_changed',
@@ -86,11 +86,12 @@ function changeFrom(old: Version, now: Version): FileDiff {
 }
 
 /**
- * The files at a path or below it that differ between two times, in the order of their paths. A file keeps its identity when it moves; one
- * that replaced another at its path counts as a change of that.
+ * The files at a path or below it that differ between two times, in the order of their paths. A file keeps its
+ * identity when it moves; one that replaced another at its path counts as a change of that.
  *
  * @param to by default now
- * @throws ServiceError when one of the times is before the history is complete, or there is nothing at the path at either time
+ * @throws ServiceError when one of the times is before the history is complete, or there is nothing at the path at
+ *   either time
  */
 export async function* changesBetween(
   history: History,

@@ -34,14 +34,17 @@ const ACTOR_NAMES = (origin: string) =>
 export type VersionFilter = {
   /** Those at the path or below it, and all of a file that was ever at the path. */
   path: string | null;
-  /** Those at a path that contains the text, in upper or lower case, and those that moved a file away from such a path. */
+  /**
+   * Those at a path that contains the text, in upper or lower case, and those that moved a file away from such a
+   * path.
+   */
   pathContains: string | null;
   memoryId: string | null;
   since: string | null;
   until: string | null;
   /**
-   * A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`; the id of a draft; or `source:` and the
-   * source of a key. Who approved a change counts as who made it.
+   * A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`; the id of a
+   * draft; or `source:` and the source of a key. Who approved a change counts as who made it.
    */
   by: string | null;
   /** Those by an actor whose type and names contain the text, in upper or lower case. */
@@ -59,8 +62,9 @@ const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified')
 type Params = { tenant: string } & VersionFilter & { beforeId: string | null; limit: number };
 
 /**
- * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
- * a file out of it. Only files that were ever there can have such versions, which rules out most rows at little cost.
+ * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions
+ * include those that moved a file out of it. Only files that were ever there can have such versions, which rules out
+ * most rows at little cost.
  */
 const selectVersions = (files: string) => `
 SELECT ${COLUMNS} FROM (
@@ -123,7 +127,10 @@ const ANY: VersionFilter = {
   operation: null,
 };
 
-/** At most `limit` versions, the newest first: those before the one with the id `before`, or the first. Throws `DatabaseError`. */
+/**
+ * At most `limit` versions, the newest first: those before the one with the id `before`, or the first. Throws
+ * `DatabaseError`.
+ */
 export async function listVersions(
   query: QueryExecutor,
   tenant: string,
@@ -167,8 +174,8 @@ export const readContentsQuery = defineQuery<
 const PAGE = 500;
 
 /**
- * The versions of tenants. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what was changed at that very time
- * counts. Throws `DatabaseError`.
+ * The versions of tenants. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what was changed at
+ * that very time counts. Throws `DatabaseError`.
  */
 export class History {
   readonly query: QueryExecutor;

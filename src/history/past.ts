@@ -13,7 +13,10 @@ export const NOW = 'infinity';
 
 const PAGE = 500;
 
-/** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
+/**
+ * Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing
+ * to miss.
+ */
 const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
   'find_gap',
   `
@@ -50,8 +53,8 @@ export async function historyStart(query: QueryExecutor, tenant: string): Promis
 }
 
 /**
- * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may delete a file and put
- * another in its place.
+ * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may
+ * delete a file and put another in its place.
  */
 const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
   'find_version_at',
@@ -146,8 +149,8 @@ ORDER BY t.path LIMIT $limit::integer
 );
 
 /**
- * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read page by page.
- * Redacted files have no path, so they are left out: see `redactedAt`.
+ * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read
+ * page by page. Redacted files have no path, so they are left out: see `redactedAt`.
  *
  * @throws ServiceError for a time before the history is complete
  */
@@ -178,8 +181,8 @@ export async function treePageAt(
 }
 
 /**
- * The versions that a past tree lacks because they were redacted: their paths are gone. Only superseded versions are redacted, and only
- * these are in `versions_redacted`, the index that this reads.
+ * The versions that a past tree lacks because they were redacted: their paths are gone. Only superseded versions are
+ * redacted, and only these are in `versions_redacted`, the index that this reads.
  */
 const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',

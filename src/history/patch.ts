@@ -7,8 +7,8 @@ import type { LoadedState } from './log.ts';
 /** Lines added and removed. The time to find the smallest diff grows with the square of it. */
 const MAX_EDITS = 1000;
 /**
- * What one diff may cost: comparisons of lines, each of `WORK_CHARACTERS`. Edits alone do not bound them, as between two edits all of
- * the lines can be compared. Unlike a time limit, it gives every run the same diff.
+ * What one diff may cost: comparisons of lines, each of `WORK_CHARACTERS`. Edits alone do not bound them, as between
+ * two edits all of the lines can be compared. Unlike a time limit, it gives every run the same diff.
  */
 export const MAX_WORK = 10_000_000;
 const WORK_CHARACTERS = 32;
@@ -18,8 +18,8 @@ const NOWHERE = '/dev/null';
 /** How two states of a file differ. */
 export interface Comparison {
   /**
-   * The change as `git diff` writes it, with the contents byte for byte, for `git apply` and `patch -p1` in the folder of an export. Empty
-   * when nothing changed, undefined when one side is not there to compare with.
+   * The change as `git diff` writes it, with the contents byte for byte, for `git apply` and `patch -p1` in the
+   * folder of an export. Empty when nothing changed, undefined when one side is not there to compare with.
    */
   patch: string | undefined;
   /** What it cost, at most `MAX_WORK` and what it takes to read the texts. */
@@ -132,7 +132,10 @@ export interface Difference {
   path: string | null;
   oldVersion: string | null;
   version: string | null;
-  /** Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much; `noPatchReason` says why. */
+  /**
+   * Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much;
+   * `noPatchReason` says why.
+   */
   patch: string | null;
   noPatchReason: string | null;
   /** What it cost to compare. */

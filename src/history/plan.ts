@@ -45,8 +45,9 @@ export interface Plan<T extends Target> {
 }
 
 /**
- * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want the same path, the
- * first one gets it. One that cannot be made stays in the way of others, so these are left out too.
+ * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want
+ * the same path, the first one gets it. One that cannot be made stays in the way of others, so these are left out
+ * too.
  */
 export async function planTree<T extends Target>(
   targets: readonly T[],

@@ -31,7 +31,10 @@ const tenantRetentionQuery = defineQuery<
   Retention
 >('tenant_retention', `SELECT ${RETENTION} FROM tenants WHERE id = $tenant`);
 
-/** Prunes a batch by age, and says after which version to go on; null at the end. See migrations/functions/memory_prune_history.sql. */
+/**
+ * Prunes a batch by age, and says after which version to go on; null at the end. See
+ * migrations/functions/memory_prune_history.sql.
+ */
 const pruneOldQuery = defineQuery<
   { tenant: string; before: string; keep: number; after: string; afterId: string; limit: number },
   { versions: number; bytes: number; after: string | null; afterId: string | null }
@@ -75,9 +78,10 @@ export function prunedSinceStart(): Readonly<Pruned> {
 }
 
 /**
- * Deletes superseded versions that are older than a tenant keeps them, and then the oldest until its history is within its bytes, in
- * small batches. The last versions of a live file are kept whatever their age, except where a tenant keeps no history. A tenant that
- * cannot be pruned does not keep the job from the others; the first such fault is thrown at the end.
+ * Deletes superseded versions that are older than a tenant keeps them, and then the oldest until its history is
+ * within its bytes, in small batches. The last versions of a live file are kept whatever their age, except where a
+ * tenant keeps no history. A tenant that cannot be pruned does not keep the job from the others; the first such fault
+ * is thrown at the end.
  *
  * @param options.historyDays for tenants without a setting of their own; 0: keep none
  * @param options.maxHistoryBytes for tenants without a setting of their own; 0: no limit

@@ -46,8 +46,8 @@ FROM memory_redact_directories($tenant, $path, $dryRun::boolean)
 );
 
 /**
- * Replaces up to so many of a tenant's stored results by another text, in the order of their keys, after the key `after`. The hashes of
- * their requests go, too: what is short could be found by trying.
+ * Replaces up to so many of a tenant's stored results by another text, in the order of their keys, after the key
+ * `after`. The hashes of their requests go, too: what is short could be found by trying.
  */
 const eraseResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
@@ -93,13 +93,16 @@ export interface ErasedVersion {
   samePath: number;
   /** Stored results that were erased. */
   storedResults: number;
-  /** The ids of open drafts of the tenant that have the file: they are memories of their own, and keep what they have of it. */
+  /**
+   * The ids of open drafts of the tenant that have the file: they are memories of their own, and keep what they have
+   * of it.
+   */
   drafts: string[];
 }
 
 /**
- * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may quote a part of the
- * content. When that is cut short, erase the version again.
+ * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may
+ * quote a part of the content. When that is cut short, erase the version again.
  *
  * @throws ServiceError when there is no such version, or a live file has it or its content
  */
@@ -132,11 +135,13 @@ async function draftsWithFile(database: Database, tenant: string, version: strin
 }
 
 /**
- * Removes for good the names of the directories that were at a path and below it, and all stored results of the tenant. Names of
- * directories that held files go when the files' versions are erased; this is for those that held none.
+ * Removes for good the names of the directories that were at a path and below it, and all stored results of the
+ * tenant. Names of directories that held files go when the files' versions are erased; this is for those that held
+ * none.
  *
  * @returns how many were erased: a directory that was there twice counts twice
- * @throws ServiceError when there was no such directory, something is at the path, or a version that was there is still kept
+ * @throws ServiceError when there was no such directory, something is at the path, or a version that was there is
+ *   still kept
  */
 export async function eraseDirectories(
   database: Database,
@@ -206,8 +211,8 @@ export interface ErasurePreview {
 }
 
 /**
- * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the tenant's whole
- * history, page by page.
+ * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the
+ * tenant's whole history, page by page.
  *
  * @throws ServiceError when there is no such version, or the live file has it or its content
  */

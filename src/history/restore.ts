@@ -12,10 +12,11 @@ import type { DirectoryTargets, PlannedFile, RestoreTarget } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';
 
 /*
- * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is locked. Ids go as text.
+ * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is
+ * locked. Ids go as text.
  *
- * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each otherwise, where its
- * statistics say that tenants are small.
+ * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each
+ * otherwise, where its statistics say that tenants are small.
  */
 
 /** A version as far as a restore needs it. */
@@ -55,8 +56,8 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 );
 
 /**
- * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when the path is the root
- * or another version of the file was there.
+ * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when
+ * the path is the root or another version of the file was there.
  */
 const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
   'list_past',
@@ -98,10 +99,12 @@ FROM memory_directories AS d WHERE d.tenant_id = $tenant AND memory_in_subtree(d
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
 /**
- * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
- * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
+ * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were
+ * there then, and the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's
+ * writers wait meanwhile unless it is a dry run, readers do not.
  *
- * @throws ServiceError for a time before the history is complete, and when something is in the way, was redacted, or would exceed the quota
+ * @throws ServiceError for a time before the history is complete, and when something is in the way, was redacted, or
+ *   would exceed the quota
  */
 export function restoreAt(
   database: Database,
@@ -111,7 +114,8 @@ export function restoreAt(
 ): Promise<Changes> {
   return changeTenant(database, tenant, options, async (query) => {
     const { time, from } = await readTimes(query, tenant, at);
-    // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
+    // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time
+    // that is too early.
     if (from !== time) throw historyIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
@@ -128,11 +132,12 @@ export function restoreAt(
 }
 
 /**
- * Restores a version of a file. Without a path, the file becomes what it was: a deleted file comes back, and one that has moved moves
- * back. With a path, the version's content comes to that path, and nothing else changes: the file itself if it is there or deleted,
- * and otherwise a copy, which is a new file.
+ * Restores a version of a file. Without a path, the file becomes what it was: a deleted file comes back, and one that
+ * has moved moves back. With a path, the version's content comes to that path, and nothing else changes: the file
+ * itself if it is there or deleted, and otherwise a copy, which is a new file.
  *
- * @throws ServiceError when there is no such version, it has no content, something else is at the path, or the quota would be exceeded
+ * @throws ServiceError when there is no such version, it has no content, something else is at the path, or the quota
+ *   would be exceeded
  */
 export function restoreVersion(
   database: Database,

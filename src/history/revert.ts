@@ -12,18 +12,23 @@ import { shownTime } from './time-text.ts';
 import { FIRST_ID, isBy, type Operation } from './version.ts';
 
 /*
- * What `revert` reads: an actor's changes in pages, and then of each file only what decides what becomes of it, which are a few look-ups by key.
- * A change that made no version yet superseded is that of a head.
+ * What `revert` reads: an actor's changes in pages, and then of each file only what decides what becomes of it, which
+ * are a few look-ups by key. A change that made no version yet superseded is that of a head.
  */
 
 /** An actor's changes between two times. */
 export type ActorChanges = { tenant: string; by: string; since: string; until: string };
 
-/** Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what others did. */
+/**
+ * Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what
+ * others did.
+ */
 export const isTheirs = (origin: string, at: string) =>
   `(${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
-/** Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time. */
+/**
+ * Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time.
+ */
 export interface FileChanges {
   memoryId: string;
   first: string | null;
@@ -134,7 +139,10 @@ export const ROWS_A_PAGE = 2000;
 /** Few, because the heads among them are hashed. */
 const FILES_A_PAGE = 500;
 
-/** The files that an actor changed since a time, by their ids, and the times of those changes that made what is there now. */
+/**
+ * The files that an actor changed since a time, by their ids, and the times of those changes that made what is there
+ * now.
+ */
 export interface Touched {
   files: Map<string, { first: string; other: string | null }>;
   headTimes: Set<string>;
@@ -212,10 +220,16 @@ export async function* readTouched(
   }
 }
 
-/** What the actor did that stays, at least in part, and why. A directory has no id; `path` is null when it is redacted. */
+/**
+ * What the actor did that stays, at least in part, and why. A directory has no id; `path` is null when it is
+ * redacted.
+ */
 export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
   | {
-      /** `changed`: somebody else changed the file since. `mixed`: in between, so what the actor did before that stays. */
+      /**
+       * `changed`: somebody else changed the file since. `mixed`: in between, so what the actor did before that
+       * stays.
+       */
       reason: 'changed' | 'mixed';
       changedBy: Actor;
       changedAt: string;
@@ -230,8 +244,8 @@ export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
 export type Undo = RestoreTarget & { startedAt: string };
 
 /**
- * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are a conflict, unless
- * the file is as it was before them, as after another revert.
+ * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are
+ * a conflict, unless the file is as it was before them, as after another revert.
  */
 export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
   const { memoryId, head, other, startedAt } = touched;
@@ -280,9 +294,10 @@ export interface Reverted extends Changes {
 }
 
 /**
- * Undoes what an actor did since a time, or between two times, and nothing else: a file goes back to what it was before the actor's
- * latest changes. One that somebody else changed since is left alone. Directories that the actor made and nothing is in any more go too, and those that it
- * removed come back. All at once; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
+ * Undoes what an actor did since a time, or between two times, and nothing else: a file goes back to what it was
+ * before the actor's latest changes. One that somebody else changed since is left alone. Directories that the actor
+ * made and nothing is in any more go too, and those that it removed come back. All at once; the tenant's writers wait
+ * meanwhile unless it is a dry run, readers do not.
  *
  * @param what.by as in the filter of versions (`VersionFilter`)
  * @param what.until by default now; what the actor did after that counts like what others did
@@ -347,7 +362,10 @@ export function conflictText(conflict: Conflict): string {
 /** After every path of a memory. */
 const LAST_PATH = '/memories0';
 
-/** Whether a change of a directory is the actor's, by any version that the same change made; null when all of those are heads. */
+/**
+ * Whether a change of a directory is the actor's, by any version that the same change made; null when all of those
+ * are heads.
+ */
 const isTheirsAt = (at: string) => `(
     SELECT ${isTheirs('v.origin', 'v.created_at')} FROM versions AS v
     WHERE v.tenant_id = $tenant AND ${at} >= $since::text::timestamptz
@@ -382,7 +400,10 @@ ORDER BY d.path DESC, d.removed_at DESC
 `,
 );
 
-/** A page of the directories that are there and were made since a time, in the order of their paths. The first page comes after the root. */
+/**
+ * A page of the directories that are there and were made since a time, in the order of their paths. The first page
+ * comes after the root.
+ */
 const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; limit: number }, Period>(
   'list_directories_since',
   `
@@ -397,7 +418,8 @@ ORDER BY d.path
 );
 
 /**
- * Which directories to bring back and which to remove, to undo the actor's changes of them, as far as nobody else made or removed them after.
+ * Which directories to bring back and which to remove, to undo the actor's changes of them, as far as nobody else
+ * made or removed them after.
  */
 export async function touchedDirectories(
   query: QueryExecutor,

@@ -12,8 +12,9 @@ const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * A time as an operator gives it, in UTC with microseconds (`2026-11-22T09:30:00.123456Z`): ISO 8601, where a date alone is its first
- * moment and no offset means UTC, or a duration back from `now`. A time in the future is one: nothing has changed there yet.
+ * A time as an operator gives it, in UTC with microseconds (`2026-11-22T09:30:00.123456Z`): ISO 8601, where a date
+ * alone is its first moment and no offset means UTC, or a duration back from `now`. A time in the future is one:
+ * nothing has changed there yet.
  *
  * @throws ServiceError for another text; its message says what is accepted
  */

@@ -82,9 +82,9 @@ function keyOf(actor: Actor): string {
 }
 
 /**
- * The moments one change before and one change after another one. The change before `at` is what made the memory what it was then: the
- * moment before that is the one of the change before. `since` is the earliest that can be read. No index has the heads by their ids: each
- * bound is a subquery, so that it is computed once and not for each file.
+ * The moments one change before and one change after another one. The change before `at` is what made the memory what
+ * it was then: the moment before that is the one of the change before. `since` is the earliest that can be read. No
+ * index has the heads by their ids: each bound is a subquery, so that it is computed once and not for each file.
  */
 const findAdjacentChangesQuery = defineQuery<
   { tenant: string; at: string },

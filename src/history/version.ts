@@ -39,8 +39,8 @@ export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz +
 export const SOURCE = 'source:';
 
 /**
- * Whether an origin is of the actor that an operator names (`by` of `VersionFilter`): who made the change or approved it, the draft that it was
- * merged from, or where it comes from.
+ * Whether an origin is of the actor that an operator names (`by` of `VersionFilter`): who made the change or approved
+ * it, the draft that it was merged from, or where it comes from.
  */
 export const isBy = (origin: string, by: string) => `COALESCE(
     ${by}::text IN (

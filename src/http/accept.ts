@@ -3,16 +3,16 @@ const RANGE = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^,"])+/g;
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:\\.|[^"\\])*(?:"|\\?$)|[^;]*)/g;
 
 /**
- * Whether an `Accept` header gives a media type a higher quality than another one. HTTP libraries list several types at equal quality by
- * default, or any type, and then have no preference: neither the order nor a wildcard is one.
+ * Whether an `Accept` header gives a media type a higher quality than another one. HTTP libraries list several types
+ * at equal quality by default, or any type, and then have no preference: neither the order nor a wildcard is one.
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
   return accept !== undefined && quality(accept, type) > quality(accept, other);
 }
 
 /**
- * Returns the quality of a media type in an `Accept` header, 0 to 1: the quality of the most specific range that includes the type (RFC 9110,
- * section 12.5.1). Parameters of ranges are ignored, such as `charset`.
+ * Returns the quality of a media type in an `Accept` header, 0 to 1: the quality of the most specific range that
+ * includes the type (RFC 9110, section 12.5.1). Parameters of ranges are ignored, such as `charset`.
  */
 export function quality(accept: string, type: string): number {
   const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];

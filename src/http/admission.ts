@@ -8,8 +8,8 @@ import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './cap
 import { bytesInMemory } from './slow-clients.ts';
 
 /**
- * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The routes take a slot
- * once the body is read, for their work (`InFlightRequest.work`).
+ * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The
+ * routes take a slot once the body is read, for their work (`InFlightRequest.work`).
  */
 export const concurrencyLimit = fp<{ capacity: Capacity }>(
   async (app, { capacity }) => {
@@ -30,8 +30,8 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
 );
 
 /**
- * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body that is too large
- * with 413. Call it last before the body is read, because the parser collects the same chunks.
+ * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body
+ * that is too large with 413. Call it last before the body is read, because the parser collects the same chunks.
  *
  * @param maxBytes 0: only the limit of the service holds
  * @returns a promise when the request has to wait for capacity
@@ -120,8 +120,8 @@ export const rateLimit = fp(
 );
 
 /**
- * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: when that is set back by an hour, a
- * tenant at its limit stays there for an hour.
+ * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: when that is set
+ * back by an hour, a tenant at its limit stays there for an hour.
  */
 export class RateStore implements FastifyRateLimitStore {
   readonly #windows = new LRUCache<string, { current: number; startedAt: number }>({ max: COUNTED_TENANTS });

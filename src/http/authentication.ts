@@ -36,8 +36,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the caller of the routes that are registered after it, and looks up the policy of the tenant. It runs before the body is
- * read, so the body of an unauthenticated request is never read.
+ * Identifies the caller of the routes that are registered after it, and looks up the policy of the tenant. It runs
+ * before the body is read, so the body of an unauthenticated request is never read.
  */
 export const authentication = fp<Authentication>(
   async (app, by) => {

@@ -8,7 +8,10 @@ import { departureOf } from './access-log.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
-/** Bytes that every request counts at least, for its headers, objects, and a small body. This bounds how many bodies are read at once. */
+/**
+ * Bytes that every request counts at least, for its headers, objects, and a small body. This bounds how many bodies
+ * are read at once.
+ */
 export const REQUEST_BYTES = 16 * 1024;
 /** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
 const TENANT_SHARE_OF_BYTES = 1 / 4;
@@ -62,9 +65,9 @@ export class Capacity {
 }
 
 /**
- * What one request holds. Its slot is released once the response is sent and the work for it is done: work goes on when the client has gone
- * or the handler has timed out. Its bytes are released when the connection has taken the response too, or is closed. So whoever reads
- * slowly holds memory, which is counted, but no slot.
+ * What one request holds. Its slot is released once the response is sent and the work for it is done: work goes on
+ * when the client has gone or the handler has timed out. Its bytes are released when the connection has taken the
+ * response too, or is closed. So whoever reads slowly holds memory, which is counted, but no slot.
  */
 export class InFlightRequest {
   readonly #capacity: Capacity;
@@ -108,7 +111,8 @@ export class InFlightRequest {
   /**
    * Takes the slot once the body is read, so that nobody holds a slot while a body trickles in; see `Slot.acquire`.
    *
-   * @param responseBytes the most that the response is expected to have: reserved first, since a request that waits for room holds no slot
+   * @param responseBytes the most that the response is expected to have: reserved first, since a request that waits
+   *   for room holds no slot
    */
   async takeSlot(responseBytes: number): Promise<void> {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
@@ -139,11 +143,13 @@ export class InFlightRequest {
   }
 
   /**
-   * Works for the request, in a slot and until its deadline. Until the work is done, neither a response nor closing the connection releases
-   * anything. Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+   * Works for the request, in a slot and until its deadline. Until the work is done, neither a response nor closing
+   * the connection releases anything. Fastify's own `handlerTimeout` ends when the body has been read (Node closes
+   * the request then), so it bounds nothing here.
    *
    * @param responseBytes the most that the response is expected to have
-   * @throws ServiceError 429 or 503 when there is no slot, and 503 when the work is not done in time; it goes on, and its outcome is dropped.
+   * @throws ServiceError 429 or 503 when there is no slot, and 503 when the work is not done in time; it goes on, and
+   *   its outcome is dropped.
    */
   async work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
     await this.takeSlot(responseBytes);

@@ -1,4 +1,7 @@
-/* The connection to a client, as far as a response depends on it. Without Fastify, since `memory-service-mcp` uses it too. */
+/*
+ * The connection to a client, as far as a response depends on it. Without Fastify, since `memory-service-mcp` uses it
+ * too.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -50,8 +53,8 @@ export class ResponsePace {
   }
 
   /**
-   * Whether the client took nothing since `startPeriod` while there is something to take, or takes the whole response too slowly. Call it
-   * after each `timeoutMs`.
+   * Whether the client took nothing since `startPeriod` while there is something to take, or takes the whole response
+   * too slowly. Call it after each `timeoutMs`.
    */
   isTooSlow(responseBytes: number): boolean {
     if (!this.#isTaking()) return false;
@@ -68,8 +71,9 @@ export class ResponsePace {
 }
 
 /**
- * Returns a signal that aborts once the client has left: what is done for it from then on is in vain. A client that closes its sending half
- * counts as well, as nothing else is seen of one that has closed its socket until it is sent something.
+ * Returns a signal that aborts once the client has left: what is done for it from then on is in vain. A client that
+ * closes its sending half counts as well, as nothing else is seen of one that has closed its socket until it is sent
+ * something.
  *
  * @param reason makes the error that the signal throws
  */

@@ -21,7 +21,10 @@ export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
 export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
-/** An error of the API to which a URL belongs, for a response that Fastify does not send. The URL is empty where it is not known. */
+/**
+ * An error of the API to which a URL belongs, for a response that Fastify does not send. The URL is empty where it is
+ * not known.
+ */
 export type RawError = (
   url: string,
   error: ServiceError,
@@ -32,10 +35,11 @@ export type RawError = (
 export const connections = fp<{ rawError?: RawError }>(
   async (app, { rawError = rawProblem }) => {
     const { server } = app;
-    // A client may close its sending half after the request and still get the response. By default, Node closes the other half as well,
-    // while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
+    // A client may close its sending half after the request and still get the response. By default, Node closes the
+    // other half as well, while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
-    // Node would silently drop headers beyond its limit, such as `X-Tenant-Id`. The total size of the headers is limited anyway.
+    // Node would silently drop headers beyond its limit, such as `X-Tenant-Id`. The total size of the headers is
+    // limited anyway.
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const problem = new ServiceError('expectation_failed');
@@ -45,7 +49,8 @@ export const connections = fp<{ rawError?: RawError }>(
 
     const pending = new WeakMap<Socket, Set<ServerResponse>>();
     app.addHook('onRequest', (request, reply, done) => {
-      // A connection that its client has reset has no address, and nothing is done without one. Reading it keeps it for later.
+      // A connection that its client has reset has no address, and nothing is done without one. Reading it keeps it
+      // for later.
       if (request.ip === undefined) return done(new ServiceError('client_gone'));
       const { raw } = request;
       const { socket } = raw;
@@ -77,8 +82,9 @@ export const connections = fp<{ rawError?: RawError }>(
 );
 
 /**
- * Closes the responses that were waiting for their turn when their connection was closed. Node closes only the one whose turn it is
- * (`lib/_http_server.js`, `onServerResponseClose`), and what the others hold is released by their `close`.
+ * Closes the responses that were waiting for their turn when their connection was closed. Node closes only the one
+ * whose turn it is (`lib/_http_server.js`, `onServerResponseClose`), and what the others hold is released by their
+ * `close`.
  */
 function closeQueued(responses: ReadonlySet<ServerResponse>): void {
   for (const response of responses) {
@@ -161,8 +167,8 @@ function complete(rawError: RawError, url: string, error: ServiceError, id: stri
 const USUAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-5]?\d{1,4})?$/;
 
 /**
- * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the loopback address
- * protects the memory, and a page can point a host name of its own to that address.
+ * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the
+ * loopback address protects the memory, and a page can point a host name of its own to that address.
  *
  * @param options.onlyOwnPages rejects the pages of other servers on this machine too
  */

@@ -20,22 +20,27 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route takes no body: an empty one is then none. */
     hasNoBody?: boolean;
-    /** Whether the body may be `tool_use` blocks: the limits of JSON then fail the block that exceeds them, and not the request. */
+    /**
+     * Whether the body may be `tool_use` blocks: the limits of JSON then fail the block that exceeds them, and not
+     * the request.
+     */
     takesBlocks?: boolean;
   }
 }
 
-/** In bytes. Larger bodies are parsed one at a time, because parsing many of them at once would delay other requests. */
+/**
+ * In bytes. Larger bodies are parsed one at a time, because parsing many of them at once would delay other requests.
+ */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 /**
- * Accepts only JSON bodies in well-formed UTF-8. The default parser would replace invalid bytes with U+FFFD, and so silently change
- * what is stored.
+ * Accepts only JSON bodies in well-formed UTF-8. The default parser would replace invalid bytes with U+FFFD, and so
+ * silently change what is stored.
  */
 export const jsonBody = fp(
   async (app) => {
-    // `JSON.parse` makes plain properties of `__proto__` and `constructor`, and commands ignore unknown fields. Searching the text for
-    // them would cost nearly as much as parsing it.
+    // `JSON.parse` makes plain properties of `__proto__` and `constructor`, and commands ignore unknown fields.
+    // Searching the text for them would cost nearly as much as parsing it.
     const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
     const largeBodies = new TurnQueue();
     app.removeAllContentTypeParsers();

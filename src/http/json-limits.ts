@@ -3,15 +3,19 @@ import { ServiceError } from '../errors/errors.ts';
 /** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
 export const MAX_JSON_DEPTH = 32;
 
-/** Maximum number of object members and array items in a body: 128 for each of the `tool_use` blocks that a request may have. */
+/**
+ * Maximum number of object members and array items in a body: 128 for each of the `tool_use` blocks that a request
+ * may have.
+ */
 export const MAX_JSON_VALUES = 4096;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Finds what a JSON text has too much of, by its brackets and commas. It does not parse the text, because `JSON.parse` is slow for many
- * keys, and recursion over its result overflows the stack for many levels. Text that is not JSON may pass.
+ * Finds what a JSON text has too much of, by its brackets and commas. It does not parse the text, because
+ * `JSON.parse` is slow for many keys, and recursion over its result overflows the stack for many levels. Text that is
+ * not JSON may pass.
  */
 export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined {
   let depth = 0;
@@ -74,8 +78,9 @@ const MAX_MARKS = MAX_BLOCKS * MAX_JSON_VALUES;
 const HEAD_MEMBER = /\s*"(?:type|id|name)"\s*:/y;
 
 /**
- * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. Of a block that exceeds the limits, only the type,
- * the id and the name are parsed. Values are counted in the order of the blocks, without the blocks that exceed the limits.
+ * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. Of a block that exceeds the
+ * limits, only the type, the id and the name are parsed. Values are counted in the order of the blocks, without the
+ * blocks that exceed the limits.
  *
  * @returns undefined when the text is something else, or its brackets do not match
  */
@@ -127,7 +132,8 @@ interface Part {
 }
 
 /**
- * Splits an array into its items, or an object into its members. Like `exceededJsonLimit`, it reads brackets, commas and quotes only.
+ * Splits an array into its items, or an object into its members. Like `exceededJsonLimit`, it reads brackets, commas
+ * and quotes only.
  *
  * @param wanted matches at the start of the members to return
  * @returns undefined when the brackets do not match, or there are too many items or brackets

@@ -159,7 +159,8 @@ function createOpenMetrics(): Registry<OpenMetricsContentType> {
 /** Registers the metrics of one registry with another one, which writes the same values as OpenMetrics. */
 function copyMetrics(from: Registry, to: Registry<OpenMetricsContentType>): void {
   for (const metric of from.getMetricsAsArray()) {
-    // prom-client takes `_total` off the name of a counter that it writes as OpenMetrics: here off an object in front of the counter.
+    // prom-client takes `_total` off the name of a counter that it writes as OpenMetrics: here off an object in front
+    // of the counter.
     if (to.getSingleMetric(metric.name) === undefined) to.registerMetric(Object.create(metric));
   }
 }

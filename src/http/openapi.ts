@@ -12,7 +12,10 @@ type Parameter = OpenAPIV3_1.ParameterObject;
 type Response = OpenAPIV3_1.ResponseObject;
 type Example = { value: { code: string } };
 
-/** Moves the parameters and the errors that several operations have to the components of a document, and refers to them. */
+/**
+ * Moves the parameters and the errors that several operations have to the components of a document, and refers to
+ * them.
+ */
 export function shareComponents(document: OpenAPIV3_1.Document): void {
   const operations = Object.values(document.paths ?? {}).flatMap(
     (path) => Object.values(path ?? {}) as Operation[],
@@ -46,7 +49,10 @@ function shareParameters(operations: Operation[]): Record<string, Parameter> {
   return shared;
 }
 
-/** Operations whose responses of a status have the same errors share one, with the descriptions and examples of all of them. */
+/**
+ * Operations whose responses of a status have the same errors share one, with the descriptions and examples of all of
+ * them.
+ */
 function shareErrors(operations: Operation[]): Record<string, Response> {
   const all = operations.flatMap(({ responses = {} }) =>
     Object.entries(responses as Record<string, Response>).flatMap(([status, response]) => {
@@ -147,7 +153,10 @@ const MEMORY_API: ApiDescription = {
   ],
 };
 
-/** Collects the OpenAPI document from the routes that are registered after it; they need a credential unless they say otherwise. */
+/**
+ * Collects the OpenAPI document from the routes that are registered after it; they need a credential unless they say
+ * otherwise.
+ */
 export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }>(
   async (app, { config, api = MEMORY_API }) => {
     const { title, description, credential, tags } = api;
@@ -178,7 +187,10 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }
 
 type JsonSchemaConfig = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
 
-/** Replaces `items: false` by the equivalent item type and length, because generators do not accept `false` as a schema. */
+/**
+ * Replaces `items: false` by the equivalent item type and length, because generators do not accept `false` as a
+ * schema.
+ */
 const jsonSchemaConfig: JsonSchemaConfig = {
   override: ({ jsonSchema }) => {
     const { prefixItems, items } = jsonSchema;

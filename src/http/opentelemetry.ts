@@ -143,8 +143,8 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
 }
 
 /**
- * Starts the spans of a command (GenAI conventions): one for the execution of the tool, and in it one for the operation on the memory.
- * They hold no record's id: that would be the path.
+ * Starts the spans of a command (GenAI conventions): one for the execution of the tool, and in it one for the
+ * operation on the memory. They hold no record's id: that would be the path.
  */
 function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
   const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
@@ -211,8 +211,9 @@ function exemplarOf(span: Span): CommandTrace['exemplar'] {
 const SERVED = createContextKey('served requests');
 
 /**
- * Gives each traced request a span for each statement that serves it (database conventions). When a statement serves several requests,
- * each has a span of its own with the same times, linked to the other requests: so every trace is complete, whatever is sampled.
+ * Gives each traced request a span for each statement that serves it (database conventions). When a statement serves
+ * several requests, each has a span of its own with the same times, linked to the other requests: so every trace is
+ * complete, whatever is sampled.
  *
  * @param options.database its URL; undefined for the embedded one
  */
@@ -280,8 +281,8 @@ function describeTarget(database: string | undefined): Attributes {
 const FLUSH_SHARE = 1 / 4;
 
 /**
- * Reads a header; of one that was sent twice, the last one: a client that sends `traceparent` may use a `fetch` that is instrumented and
- * adds its own, which names the nearer span.
+ * Reads a header; of one that was sent twice, the last one: a client that sends `traceparent` may use a `fetch` that
+ * is instrumented and adds its own, which names the nearer span.
  */
 const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),
@@ -292,8 +293,8 @@ const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
 };
 
 /**
- * Tracing with OpenTelemetry's SDK, which reads the other OTEL_ variables itself. Nothing is registered globally, so packages that have
- * an instrumentation of their own add no spans.
+ * Tracing with OpenTelemetry's SDK, which reads the other OTEL_ variables itself. Nothing is registered globally, so
+ * packages that have an instrumentation of their own add no spans.
  */
 export function startOpenTelemetry(config: Config, endpoint: string, log: Logger): Tracing {
   const contexts = new AsyncLocalStorageContextManager().enable();

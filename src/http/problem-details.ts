@@ -108,8 +108,8 @@ export function problemOf(
 }
 
 /**
- * Logs what is needed to find a fault: the name of the error and where it was thrown. Never its message, which could contain a path or
- * content.
+ * Logs what is needed to find a fault: the name of the error and where it was thrown. Never its message, which could
+ * contain a path or content.
  */
 export function logFault({ code, cause }: ServiceError, request: FastifyRequest): void {
   const fault =

@@ -52,7 +52,8 @@ describe('a response of 32 MiB', () => {
   const LENGTH = 32 * 1024 * 1024;
 
   /**
-   * Reads until the service closes the connection, and calls `next` after each chunk. Returns the bytes of the body that arrive.
+   * Reads until the service closes the connection, and calls `next` after each chunk. Returns the bytes of the body
+   * that arrive.
    */
   async function read(timeoutMs: number, next: (resume: () => void) => void): Promise<number> {
     await app.register(slowClients, { timeoutMs });

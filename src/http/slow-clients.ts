@@ -18,9 +18,9 @@ declare module 'fastify' {
 }
 
 /**
- * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more, or that take a whole
- * response too slowly, and reads what a client that has its response, a refusal for example, still sends. Time in which the service is at
- * work does not count.
+ * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more,
+ * or that take a whole response too slowly, and reads what a client that has its response, a refusal for example,
+ * still sends. Time in which the service is at work does not count.
  */
 export const slowClients = fp<{ timeoutMs: number }>(
   async (app, { timeoutMs }) => {
@@ -112,8 +112,8 @@ class Transfer {
   }
 
   /**
-   * Node closes a connection right after its last response. A client that still sends its body would be reset, and might never read
-   * that response.
+   * Node closes a connection right after its last response. A client that still sends its body would be reset, and
+   * might never read that response.
    */
   keepOpenForBody(): void {
     const body = this.#body;
@@ -134,7 +134,9 @@ class Transfer {
     this.#deadline = this.#startPeriod();
   }
 
-  /** Whoever reads a body listens for its errors. Until then, and while the reader is behind, the service is at work. */
+  /**
+   * Whoever reads a body listens for its errors. Until then, and while the reader is behind, the service is at work.
+   */
   #isSending(): boolean {
     const body = this.#body;
     const isRead = body.listenerCount('error') > 0 && !this.#isPaused && body.readableLength === 0;

@@ -21,8 +21,8 @@ interface Waiter {
 }
 
 /**
- * Bounds what is in flight. When the limit is reached, slots wait: first in, first out within a key, and keys take turns, so a key with a
- * long queue does not delay the others. A slot that waits too long is refused.
+ * Bounds what is in flight. When the limit is reached, slots wait: first in, first out within a key, and keys take
+ * turns, so a key with a long queue does not delay the others. A slot that waits too long is refused.
  *
  * A slot that holds everything in flight may always take more, so that nothing is too large to ever be served.
  */

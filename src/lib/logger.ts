@@ -28,8 +28,8 @@ class LogOutput implements DestinationStream {
   /** @param onRoom called with the number of lines dropped, once lines can be written again. */
   constructor(onRoom: (dropped: number) => void) {
     this.#onRoom = onRoom;
-    // Opening the stream makes a pipe non-blocking. A blocked write would keep the process from exiting, since Node waits
-    // for its thread pool.
+    // Opening the stream makes a pipe non-blocking. A blocked write would keep the process from exiting, since Node
+    // waits for its thread pool.
     void process.stdout;
     this.#stream = new sonicBoom.SonicBoom({
       fd: 1,

@@ -1,6 +1,6 @@
 /**
- * A map for entries that come and go with each request. V8 may keep what a `Map` held until the next full collection, long after it was
- * deleted (docs/decisions/0011-short-lived-entries.md). Here a deleted entry lets go of its value.
+ * A map for entries that come and go with each request. V8 may keep what a `Map` held until the next full collection,
+ * long after it was deleted (docs/decisions/0011-short-lived-entries.md). Here a deleted entry lets go of its value.
  */
 export class ShortLivedMap<Key, Value> {
   readonly #entries = new Map<Key, { value: Value | undefined }>();
@@ -23,7 +23,9 @@ export class ShortLivedMap<Key, Value> {
   }
 }
 
-/** Runs tasks with the same key one at a time, in arrival order. Tasks with different keys do not wait for each other. */
+/**
+ * Runs tasks with the same key one at a time, in arrival order. Tasks with different keys do not wait for each other.
+ */
 export class SerialQueue {
   readonly #tails = new ShortLivedMap<string, Promise<unknown>>();
 
@@ -39,7 +41,10 @@ export class SerialQueue {
   }
 }
 
-/** Runs synchronous tasks, one in each turn of the event loop, so that what arrives in between does not wait for all of them. */
+/**
+ * Runs synchronous tasks, one in each turn of the event loop, so that what arrives in between does not wait for all
+ * of them.
+ */
 export class TurnQueue {
   readonly #tasks: (() => void)[] = [];
 

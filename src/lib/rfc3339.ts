@@ -7,8 +7,9 @@ const FRACTION = /\.(\d+)/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
 /**
- * A bound in RFC 3339 with any number of digits, in UTC with microseconds, as times are stored; undefined for another text, or a year that is not
- * 1 to 9999 in UTC. What a bound has beyond microseconds is rounded so that it includes the same times.
+ * A bound in RFC 3339 with any number of digits, in UTC with microseconds, as times are stored; undefined for another
+ * text, or a year that is not 1 to 9999 in UTC. What a bound has beyond microseconds is rounded so that it includes
+ * the same times.
  */
 export function boundOf(text: string, bound: 'since' | 'until'): string | undefined {
   if (text.length > 64 || !DATE_TIME.safeParse(text).success) return undefined;

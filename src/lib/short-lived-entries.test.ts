@@ -12,8 +12,8 @@ const STEPS = 3000;
 const PAYLOAD_BYTES = 8 * 1024;
 
 /**
- * Calls `step` as often as `STEPS` says, with a payload of its own each time, and returns by how many bytes the old generation grows
- * beyond what a full collection left at the start.
+ * Calls `step` as often as `STEPS` says, with a payload of its own each time, and returns by how many bytes the old
+ * generation grows beyond what a full collection left at the start.
  */
 function retainedBy(step: (payload: number[], i: number) => void): number {
   let before = 0;

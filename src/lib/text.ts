@@ -33,7 +33,10 @@ export const storableText = (maxLength: number) =>
     .max(maxLength)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without U+0000');
 
-/** Control characters, line separators, and invisible ones such as bidirectional controls. Words and emoji need the joiners. */
+/**
+ * Control characters, line separators, and invisible ones such as bidirectional controls. Words and emoji need the
+ * joiners.
+ */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /** The rule for labels, sources, titles and display names, which headers, logs, terminals and shells have to carry. */

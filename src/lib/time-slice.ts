@@ -8,8 +8,8 @@ const RUN_ITEMS = 2000;
 let startedAt = performance.now();
 
 /**
- * Iterates over items whose number a request or a tenant decides. After each time slice, the event loop runs once: an `await` of a value
- * that is ready does not let it run. All loops share the slice, since they share the thread.
+ * Iterates over items whose number a request or a tenant decides. After each time slice, the event loop runs once: an
+ * `await` of a value that is ready does not let it run. All loops share the slice, since they share the thread.
  */
 export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   for await (const item of items) {

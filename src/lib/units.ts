@@ -24,8 +24,8 @@ export function parseDuration(text: string): number | undefined {
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 /**
- * The bytes of `1048576`, `10MB`, or `1.5 GB`; undefined for another text. A KB has 1,024 bytes, and `KiB` is the same: so have all limits of
- * the service been, and so does the console write sizes.
+ * The bytes of `1048576`, `10MB`, or `1.5 GB`; undefined for another text. A KB has 1,024 bytes, and `KiB` is the
+ * same: so have all limits of the service been, and so does the console write sizes.
  */
 export function parseSize(text: string): number | undefined {
   const [, amount, prefix = ''] = /^(\d{1,16}(?:\.\d{1,6})?) ?(?:([kmgt]?)i?b?)$/i.exec(text.trim()) ?? [];
@@ -66,8 +66,8 @@ const TIMES: Partial<Record<Unit, { ms: number; example: string }>> = {
 };
 
 /**
- * The number that a text means: always digits alone, in the unit; also `10MB` for bytes, and `90d` or `2h` for a time of whole units.
- * Undefined for another text.
+ * The number that a text means: always digits alone, in the unit; also `10MB` for bytes, and `90d` or `2h` for a time
+ * of whole units. Undefined for another text.
  */
 export function parseQuantity(text: string, unit: Unit): number | undefined {
   if (unit === 'bytes') return parseSize(text);

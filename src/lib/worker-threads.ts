@@ -9,7 +9,9 @@ export interface WorkerOptions {
   maxHeapMiB: number;
 }
 
-/** Runs tasks away from the event loop, each in a thread of its own. Tasks wait for one another, first in, first out. */
+/**
+ * Runs tasks away from the event loop, each in a thread of its own. Tasks wait for one another, first in, first out.
+ */
 export class WorkerThreads<Task, Result> {
   readonly #options: WorkerOptions;
   #pool: Promise<Piscina> | undefined;

@@ -1,8 +1,9 @@
 const FLUSH_INTERVAL_MS = 10_000;
 
 /**
- * Buffers notes, such as when something was last used, and writes them in batches in the background, so that a use needs no write of its
- * own. Notes are hints: one that cannot be written is dropped, and the next use creates another.
+ * Buffers notes, such as when something was last used, and writes them in batches in the background, so that a use
+ * needs no write of its own. Notes are hints: one that cannot be written is dropped, and the next use creates
+ * another.
  */
 export class WriteBehindBuffer<Note> {
   readonly #write: (notes: Note[]) => Promise<void>;

@@ -2,8 +2,8 @@ import type { PathProblem } from './path.ts';
 import type { Refusal } from './store.ts';
 
 /**
- * Every string that a memory command can return, to the byte. Source: the memory tool's documentation and, where that is silent, the
- * SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
+ * Every string that a memory command can return, to the byte. Source: the memory tool's documentation and, where that
+ * is silent, the SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
  */
 
 const LINE_NUMBER_WIDTH = 6;
@@ -65,7 +65,10 @@ export const invalidPath = (problem: PathProblem) => `Error: ${pathProblemText(p
 
 // view
 
-/** Languages in which the documentation's command reference prints the two headers of `view`; the first is the default. */
+/**
+ * Languages in which the documentation's command reference prints the two headers of `view`; the first is the
+ * default.
+ */
 export const languages = ['en', 'es', 'it', 'fr'] as const;
 export type Language = (typeof languages)[number];
 

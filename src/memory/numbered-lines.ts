@@ -25,8 +25,9 @@ export function maxLinesShown(maxChars: number): number {
 }
 
 /**
- * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0: no limit) is cut at the end of a line and ends
- * with a hint. When not even the first line fits, that line is cut, so that following the hints always reaches the end.
+ * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0: no limit) is cut at the end of
+ * a line and ends with a hint. When not even the first line fits, that line is cut, so that following the hints
+ * always reaches the end.
  */
 export function showLines(show: LinesToShow, maxChars: number): string {
   const { header, lines, start, end } = show;

@@ -11,8 +11,9 @@ const MAX_SEGMENT_BYTES = 255;
 export const MAX_DEPTH = 20;
 
 /**
- * Longest unnormalized path, in UTF-8 bytes. NFC shrinks no text to less than a third, so every spelling of a valid path fits, with
- * room for repeated slashes and `.` segments. Normalizing takes quadratic time, so this is checked first.
+ * Longest unnormalized path, in UTF-8 bytes. NFC shrinks no text to less than a third, so every spelling of a valid
+ * path fits, with room for repeated slashes and `.` segments. Normalizing takes quadratic time, so this is checked
+ * first.
  */
 export const MAX_RAW_PATH_BYTES = 4 * MAX_PATH_BYTES;
 
@@ -88,7 +89,9 @@ function tooLong(of: 'path' | 'segment' | 'depth', length: number, limit: number
   return { kind: 'too_long', of, length, limit };
 }
 
-/** Detects a `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied. */
+/**
+ * Detects a `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied.
+ */
 function hasParentSegment(given: string): boolean {
   if (!given.includes('..') && !given.includes('%')) return false;
   return percentDecodeFully(given).split(/[/\\]/).includes('..');

@@ -25,7 +25,10 @@ export type LookupResult =
 /** What one tenant may use unless it has limits of its own; 0 means no limit. */
 export type Quotas = { maxFiles: number; maxBytes: number };
 
-/** What holds for a tenant that has no setting of its own; 0 means no limit, but `historyDays` 0 keeps no superseded versions. */
+/**
+ * What holds for a tenant that has no setting of its own; 0 means no limit, but `historyDays` 0 keeps no superseded
+ * versions.
+ */
 export type TenantDefaults = Quotas & { historyDays: number; maxHistoryBytes: number };
 
 /** A quota would be exceeded: `used` of `limit` are taken, and the write needs `needed` more. */
@@ -79,9 +82,10 @@ export type Renamed =
 /**
  * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.
  *
- * Each method is atomic and linearizable. A method that does not succeed changes nothing. Expected outcomes are values. A write takes
- * the `result` of its success, which is stored with the change when the request has an idempotency key; a repeated write throws
- * `IdempotentReplay`. Faults (database unavailable, overloaded) are thrown as `ServiceError`.
+ * Each method is atomic and linearizable. A method that does not succeed changes nothing. Expected outcomes are
+ * values. A write takes the `result` of its success, which is stored with the change when the request has an
+ * idempotency key; a repeated write throws `IdempotentReplay`. Faults (database unavailable, overloaded) are thrown
+ * as `ServiceError`.
  */
 export interface MemoryStore {
   /**
@@ -116,8 +120,8 @@ export interface MemoryStore {
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed>;
 
   /**
-   * Takes the idempotency key for a write that goes to another memory, with the result for the case that it is never known what came
-   * of it.
+   * Takes the idempotency key for a write that goes to another memory, with the result for the case that it is never
+   * known what came of it.
    *
    * @throws IdempotentReplay when the key has an result already, which may be this one
    */
@@ -132,8 +136,8 @@ export interface MemoryStore {
 }
 
 /**
- * Thrown by a write whose idempotency key already has a stored result, `result`. It is not an outcome like the others because no
- * command handles it.
+ * Thrown by a write whose idempotency key already has a stored result, `result`. It is not an outcome like the others
+ * because no command handles it.
  */
 export class IdempotentReplay extends Error {
   readonly result: MemoryResult;

@@ -12,8 +12,8 @@ export function countLines(content: string): number {
 }
 
 /**
- * Lines of `content` from line `first` on (1-based, within the file), at most `maxLines` of them: whole lines, and not many more than
- * hold `maxChars` UTF-16 units. What the result cannot show is not split.
+ * Lines of `content` from line `first` on (1-based, within the file), at most `maxLines` of them: whole lines, and
+ * not many more than hold `maxChars` UTF-16 units. What the result cannot show is not split.
  */
 export function linesFrom(content: string, first: number, maxLines: number, maxChars: number): string[] {
   const from = lineOffset(content, first);
@@ -98,7 +98,10 @@ export interface CodeUnits {
   charCodeAt(index: number): number;
 }
 
-/** `indexOf` makes at most needle × content comparisons, usually far fewer. Beyond this bound, the linear search is used. */
+/**
+ * `indexOf` makes at most needle × content comparisons, usually far fewer. Beyond this bound, the linear search is
+ * used.
+ */
 const MAX_COMPARISONS = 2 ** 22;
 
 /**
@@ -123,8 +126,8 @@ export function occurrencesOf(
 }
 
 /**
- * Like `occurrencesOf`, by Knuth, Morris and Pratt: reads fewer than three characters for each one in needle and content, whatever
- * they are. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of `a`.
+ * Like `occurrencesOf`, by Knuth, Morris and Pratt: reads fewer than three characters for each one in needle and
+ * content, whatever they are. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of `a`.
  */
 export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: number): number[] {
   const offsets: number[] = [];

@@ -114,8 +114,8 @@ export interface AuditPosition {
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * A page of the events, which begins where the previous one ended in the index that is in this order. The columns of the order have the
- * names of columns of the result, so they are qualified.
+ * A page of the events, which begins where the previous one ended in the index that is in this order. The columns of
+ * the order have the names of columns of the result, so they are qualified.
  */
 const listQueryOf = (name: string, ofTenant: string) =>
   defineQuery<
@@ -165,11 +165,11 @@ export interface OpenAuditEvent {
 }
 
 /**
- * Records that an administrative change begins: before it is made, so that none is without a record. Throws `DatabaseError`, and then the
- * change must not be made.
+ * Records that an administrative change begins: before it is made, so that none is without a record. Throws
+ * `DatabaseError`, and then the change must not be made.
  *
- * @param onUnrecorded is told of an outcome that cannot be recorded. The change has happened and its beginning is recorded, so its caller
- *   must not take it for failed and repeat it.
+ * @param onUnrecorded is told of an outcome that cannot be recorded. The change has happened and its beginning is
+ *   recorded, so its caller must not take it for failed and repeat it.
  */
 export async function beginAudit(
   database: Database,

@@ -20,13 +20,14 @@ import { copyStore } from './stores.ts';
 import { eraseData, insertTenant } from './tenants.ts';
 
 /*
- * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query copies a page, so
- * that no statement takes long, and returns the copied keys in any order. The destination must not have rows with these keys.
+ * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query
+ * copies a page, so that no statement takes long, and returns the copied keys in any order. The destination must not
+ * have rows with these keys.
  */
 
 /**
- * Copies entries in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one. With `keepsHistory`,
- * files keep their versions; otherwise `origin` creates them at the time `at`.
+ * Copies entries in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
+ * With `keepsHistory`, files keep their versions; otherwise `origin` creates them at the time `at`.
  */
 export const copyEntriesQuery = defineQuery<
   {
@@ -149,8 +150,8 @@ export interface Renamed extends Copied {
 }
 
 /**
- * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the files, created by
- * `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
+ * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the
+ * files, created by `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
  *
  * @throws ServiceError when `from` does not exist, or `to` does.
  */
@@ -164,9 +165,10 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Renames a tenant, with its history, keys, stored results, and usage. What mounted the tenant mounts it under its new id. `tenant_id`
- * determines the shard of a row and is never updated, so this copies and deletes in one transaction that locks the tenant. A write that
- * waits for the lock finds no tenant, and is tried again for the tenant of its caller. Throws `DatabaseError`.
+ * Renames a tenant, with its history, keys, stored results, and usage. What mounted the tenant mounts it under its
+ * new id. `tenant_id` determines the shard of a row and is never updated, so this copies and deletes in one
+ * transaction that locks the tenant. A write that waits for the lock finds no tenant, and is tried again for the
+ * tenant of its caller. Throws `DatabaseError`.
  *
  * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
  */

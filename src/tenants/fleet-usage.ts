@@ -147,8 +147,8 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
 );
 
 /**
- * Records today's sizes of all tenants together and of each whose sizes changed without a request, as by expiration, and deletes the days of
- * more than `USAGE_DAYS` ago.
+ * Records today's sizes of all tenants together and of each whose sizes changed without a request, as by expiration,
+ * and deletes the days of more than `USAGE_DAYS` ago.
  *
  * @returns false when another process is doing it
  */

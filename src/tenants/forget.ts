@@ -13,7 +13,10 @@ interface Found {
   details: unknown;
 }
 
-/** Reads a page of events in the order of their index, the oldest first, so that an event that is added meanwhile is not missed. */
+/**
+ * Reads a page of events in the order of their index, the oldest first, so that an event that is added meanwhile is
+ * not missed.
+ */
 const findMentionsQuery = defineQuery<
   { tenant: string; afterAt: string; afterId: string; limit: number },
   Found
@@ -57,8 +60,9 @@ WHERE id = $id::text::uuid
 );
 
 /**
- * Replaces the ID of a tenant in the whole audit trail by a hash, the same in all events. The salt of the hash is random and is not stored, so
- * nobody can find out whether a guessed ID is behind a hash. If it is interrupted, call it again.
+ * Replaces the ID of a tenant in the whole audit trail by a hash, the same in all events. The salt of the hash is
+ * random and is not stored, so nobody can find out whether a guessed ID is behind a hash. If it is interrupted, call
+ * it again.
  *
  * @returns the hash, and the number of events that contained the ID
  */
@@ -107,8 +111,8 @@ const TEXTS: ReadonlySet<string> = new Set([
 const NAME = 'name';
 
 /**
- * Replaces a tenant's ID in the details or the actor of an event. Other fields have words of the service, such as `tenant` for the kind of a
- * key, which stay even if a tenant has the same ID.
+ * Replaces a tenant's ID in the details or the actor of an event. Other fields have words of the service, such as
+ * `tenant` for the kind of a key, which stay even if a tenant has the same ID.
  */
 export function withoutTenant(value: unknown, tenant: string, hash: string): unknown {
   const word = new RegExp(

@@ -6,8 +6,9 @@ export const TENANT_ID = /^[A-Za-z0-9._:@-]{1,128}$/;
 export const TENANT_ID_RULE = '1 to 128 of the characters A-Z a-z 0-9 . _ : @ -';
 
 /**
- * Ids that a new tenant can have. A shell reads `-x` as an option, clients and proxies resolve `.` and `..` in URLs, and `draft_` is for
- * drafts: no other tenant gets such an id, so a closed draft stays closed. Existing tenants may have other ids.
+ * Ids that a new tenant can have. A shell reads `-x` as an option, clients and proxies resolve `.` and `..` in URLs,
+ * and `draft_` is for drafts: no other tenant gets such an id, so a closed draft stays closed. Existing tenants may
+ * have other ids.
  */
 export const NEW_TENANT_ID = /^(?!-|draft_|\.{1,2}$)[A-Za-z0-9._:@-]{1,128}$/;
 

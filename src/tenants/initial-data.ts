@@ -11,13 +11,16 @@ import type { TenantSettings } from './settings.ts';
 import { Tenants } from './tenants.ts';
 
 /*
- * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
- * alone: what an operator has changed or revoked stays changed or revoked.
+ * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards.
+ * Existing ones are left alone: what an operator has changed or revoked stays changed or revoked.
  */
 
 const tenantId = z.string().regex(NEW_TENANT_ID, `must be ${NEW_TENANT_ID_RULE}`);
 
-/** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
+/**
+ * Settings have the names that `tenants show --json` and the admin API give them; those that they had before are
+ * accepted too.
+ */
 const tenantFields = {
   id: tenantId,
   mounts: mountsSchema.optional(),

@@ -23,8 +23,9 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 type Token = Parameters<JWTVerifyGetKey>[1];
 
 /**
- * The issuer's keys, fetched from a URL: on first use, when a token names an unknown key, and in the background when they are old. Waiting
- * callers share one fetch. After a fetch that fails or returns no keys, the last good ones stay in use.
+ * The issuer's keys, fetched from a URL: on first use, when a token names an unknown key, and in the background when
+ * they are old. Waiting callers share one fetch. After a fetch that fails or returns no keys, the last good ones stay
+ * in use.
  */
 export class RemoteKeySet {
   readonly #url: URL;
@@ -136,8 +137,8 @@ export interface JwtOptions {
 }
 
 /**
- * Authenticates by JSON Web Tokens of the operator's issuer, in which a claim names the tenant. Keys are fetched from `jwksUrl` on
- * demand and cached.
+ * Authenticates by JSON Web Tokens of the operator's issuer, in which a claim names the tenant. Keys are fetched from
+ * `jwksUrl` on demand and cached.
  *
  * @throws Error immediately when `publicKey` is not a public key.
  */

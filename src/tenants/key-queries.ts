@@ -27,7 +27,10 @@ const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores 
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
   ${time('last_used_at')} AS "lastUsedAt"`;
 
-/** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
+/**
+ * A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would
+ * accept expired keys.
+ */
 export interface FoundKeyRow
   extends Pick<
     KeyRow,
@@ -172,8 +175,8 @@ ORDER BY rotated_at DESC LIMIT 1
 );
 
 /**
- * Locks a key with all its secrets. A rotation adds a row, which only a later statement sees: what a change needs to know of a key is read
- * after this.
+ * Locks a key with all its secrets. A rotation adds a row, which only a later statement sees: what a change needs to
+ * know of a key is read after this.
  */
 export const lockKeyQuery = defineQuery<{ id: string }>(
   'lock_key',

@@ -30,9 +30,9 @@ import {
 import { tenantCreatedAtQuery } from './queries.ts';
 
 /**
- * An API key is `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6 characters of base62. The checksum
- * detects typos without a lookup and lets secret scanners recognize a key. This is the format of GitHub's tokens:
- * https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
+ * An API key is `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6 characters of
+ * base62. The checksum detects typos without a lookup and lets secret scanners recognize a key. This is the format of
+ * GitHub's tokens: https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
  */
 const KEY = /^(msk_[A-Za-z0-9_-]{43})([A-Za-z0-9]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -119,8 +119,8 @@ export interface CreationRequest {
 const PAGE = 500;
 
 /**
- * The stored API keys. Where a method takes a `scope`, keys of other tenants, and keys of no tenant, do not exist for it; null: all keys
- * do. Throws `DatabaseError`.
+ * The stored API keys. Where a method takes a `scope`, keys of other tenants, and keys of no tenant, do not exist for
+ * it; null: all keys do. Throws `DatabaseError`.
  */
 export class Keys {
   readonly #database: Database;
@@ -162,9 +162,11 @@ export class Keys {
   }
 
   /**
-   * Makes a key once, within 24 hours: a repeat of the request gives the same key a new secret, since the caller may have lost the first.
+   * Makes a key once, within 24 hours: a repeat of the request gives the same key a new secret, since the caller may
+   * have lost the first.
    *
-   * @throws ServiceError when a tenant of it does not exist, when the request was another one, or when the key is in use already.
+   * @throws ServiceError when a tenant of it does not exist, when the request was another one, or when the key is in
+   *   use already.
    */
   async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();

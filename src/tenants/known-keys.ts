@@ -29,8 +29,8 @@ export interface KnownKey
 }
 
 /**
- * Finds the keys that requests come with. Lookups are cached for `cacheSeconds`, the longest time for which a revoked key keeps working.
- * Unknown keys have a cache of their own, so that guesses cannot evict keys in use.
+ * Finds the keys that requests come with. Lookups are cached for `cacheSeconds`, the longest time for which a revoked
+ * key keeps working. Unknown keys have a cache of their own, so that guesses cannot evict keys in use.
  */
 export class KnownKeys {
   readonly #failures: FailedAttempts;

@@ -52,7 +52,10 @@ export const mountsSchema = z
     'has a name more than once',
   );
 
-/** Whether a new mount may have a name: URLs, shells and models carry it unchanged. Existing ones can have other names. */
+/**
+ * Whether a new mount may have a name: URLs, shells and models carry it unchanged. Existing ones can have other
+ * names.
+ */
 export function isNewMountName(name: string): boolean {
   if (!/^[\p{L}\p{N}_][\p{L}\p{M}\p{N} ._@+-]*$/u.test(name) || /[ .]$/.test(name)) return false;
   const parsed = parsePath(`${ROOT}/${name}`);
@@ -103,7 +106,10 @@ UPDATE tenants SET mounts = (
 /** A mount of a tenant, by the tenant that has it. */
 export type MountedBy = Pick<Mount, 'tenant' | 'name' | 'access'>;
 
-/** `suspended` and `missing` are about the mounted tenant; `name_taken`: a file or directory has the name, which the mount hides. */
+/**
+ * `suspended` and `missing` are about the mounted tenant; `name_taken`: a file or directory has the name, which the
+ * mount hides.
+ */
 export type MountStatus = 'ok' | 'suspended' | 'missing' | 'name_taken';
 
 /**
@@ -204,7 +210,10 @@ export async function refuseMounted(
   throw new ServiceError('tenant_is_mounted', tenant, by, hasOthers);
 }
 
-/** Gives a new tenant the mounts of another one. It does not mount itself, where the other one mounted what did not exist. */
+/**
+ * Gives a new tenant the mounts of another one. It does not mount itself, where the other one mounted what did not
+ * exist.
+ */
 export async function copyMounts(
   query: QueryExecutor,
   { mounts }: Pick<TenantRow, 'mounts'>,

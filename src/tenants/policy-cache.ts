@@ -19,11 +19,17 @@ export interface TenantPolicy
   mounts: readonly Mount[];
   /** The tenant of which this one is a draft; null for any other tenant. */
   draftOf: string | null;
-  /** When the tenant was created, or `NO_TENANT`; null for whichever tenant has the id. Another tenant may have had it before. */
+  /**
+   * When the tenant was created, or `NO_TENANT`; null for whichever tenant has the id. Another tenant may have had it
+   * before.
+   */
   createdAt: string | null;
 }
 
-/** Returns the tenant that rates, slots, searches, stored results, and usage count: of a draft, the tenant that it is a draft of. */
+/**
+ * Returns the tenant that rates, slots, searches, stored results, and usage count: of a draft, the tenant that it is
+ * a draft of.
+ */
 export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'>): string {
   return draftOf ?? tenant;
 }
@@ -31,9 +37,9 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
 const CACHED_TENANTS = 50_000;
 
 /**
- * Looks up the policies of tenants. Results are cached, also for tenants that the caller may create, so a change takes effect within
- * `AUTH_CACHE_SECONDS`. That a tenant is unknown is never taken from the cache. Concurrent lookups are limited, because a service key
- * can name many tenants that are not cached.
+ * Looks up the policies of tenants. Results are cached, also for tenants that the caller may create, so a change
+ * takes effect within `AUTH_CACHE_SECONDS`. That a tenant is unknown is never taken from the cache. Concurrent
+ * lookups are limited, because a service key can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
   readonly #config: Config;
@@ -62,7 +68,8 @@ export class TenantPolicyCache {
    *
    * @param options.autoCreate whether the tenant may not exist yet
    * @param options.ip the address of the caller: addresses take turns with lookups
-   * @throws ServiceError 403 when the tenant is suspended, or does not exist and is not created; 503 when too many lookups wait
+   * @throws ServiceError 403 when the tenant is suspended, or does not exist and is not created; 503 when too many
+   *   lookups wait
    */
   policyFor(
     tenant: string,

@@ -45,7 +45,10 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
-/** In the place of the time when a tenant was created: there is no tenant with the id. A time for Postgres, before all others. */
+/**
+ * In the place of the time when a tenant was created: there is no tenant with the id. A time for Postgres, before all
+ * others.
+ */
 export const NO_TENANT = '-infinity';
 
 /** When a tenant was created. */
@@ -92,13 +95,19 @@ export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $tenant FOR NO KEY
 /** Blocks other writes to the tenant until the transaction ends. */
 export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>('lock_tenant', LOCK_TENANT);
 
-/** Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such tenant. */
+/**
+ * Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such
+ * tenant.
+ */
 export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'begin_change',
   `SELECT ${time('memory_begin_change($tenant)')} AS at`,
 );
 
-/** Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's node. */
+/**
+ * Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's
+ * node.
+ */
 export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
   'erase_entries',
   'SELECT memory_erase_entries($tenant, $limit::integer) AS erased',
@@ -161,7 +170,10 @@ export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE api_keys SET tenant_id = $to WHERE tenant_id = $tenant',
 );
 
-/** Replaces a tenant in the scope of admin keys, or with null takes it out: a later tenant with this id is another one. */
+/**
+ * Replaces a tenant in the scope of admin keys, or with null takes it out: a later tenant with this id is another
+ * one.
+ */
 export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
   'change_scopes',
   `

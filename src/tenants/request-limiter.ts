@@ -7,7 +7,10 @@ const PROBLEMS = {
   released: 'client_gone',
 } as const;
 
-/** Limits requests. What it refuses is a problem: 429 for the key, 503 for the service, 499 for a client that has gone. */
+/**
+ * Limits requests. What it refuses is a problem: 429 for the key, 503 for the service, 499 for a client that has
+ * gone.
+ */
 export class RequestLimiter extends ConcurrencyLimiter {
   constructor(limits: ConcurrencyLimits) {
     super(limits, (refusal) => new ServiceError(PROBLEMS[refusal]));

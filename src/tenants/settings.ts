@@ -1,7 +1,7 @@
 /*
- * The settings that a tenant can have of its own. Everything else follows from this table: the environment variables of the service's
- * defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and the console, which includes it.
- * To add a setting, add an entry, run `npm run generate`, and document its variable.
+ * The settings that a tenant can have of its own. Everything else follows from this table: the environment variables
+ * of the service's defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and
+ * the console, which includes it. To add a setting, add an entry, run `npm run generate`, and document its variable.
  */
 
 import { formatQuantity } from '../lib/units.ts';

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { MAX_PATH_BYTES, type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 
-/* The ids of this API: those of the history are UUIDs, of which it shows the digits behind a prefix that names the kind. */
+/*
+ * The ids of this API: those of the history are UUIDs, of which it shows the digits behind a prefix that names the
+ * kind.
+ */
 
 const DIGITS = /^[0-9a-f]{32}$/;
 

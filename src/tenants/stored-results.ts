@@ -19,8 +19,9 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
 }
 
 /**
- * The keys of a request that writes to a memory which the caller's mounts. `own` is stored for the caller, and says in which memory the
- * write ends, so that the key cannot be used for another memory; `mounted` is stored with the write itself, for this caller only.
+ * The keys of a request that writes to a memory which the caller's mounts. `own` is stored for the caller, and says
+ * in which memory the write ends, so that the key cannot be used for another memory; `mounted` is stored with the
+ * write itself, for this caller only.
  *
  * @param tenants the ID of each, and when it was created: a later tenant with the ID has keys of its own
  */
@@ -64,7 +65,10 @@ WHERE id > $after AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_i
 `,
 );
 
-/** The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for fewer. */
+/**
+ * The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for
+ * fewer.
+ */
 const oldestStoredResultKeptQuery = defineQuery<
   { ids: string[]; maxStoredResults: number },
   { createdAt: string }
@@ -117,8 +121,8 @@ const RESULTS_A_BATCH = 2000;
 
 /**
  * Deletes stored results that are older than `hours`, and the oldest of tenants with more than `maxStoredResults`
- * (0: no limit), tenant by tenant, in batches. After a fault in one tenant the job goes on with the others and throws the first fault at
- * the end.
+ * (0: no limit), tenant by tenant, in batches. After a fault in one tenant the job goes on with the others and throws
+ * the first fault at the end.
  *
  * @param options.now by default the database's time
  * @returns how many were deleted, or undefined when another process runs the job
@@ -144,7 +148,8 @@ export async function pruneStoredResults(
 }
 
 /**
- * Deletes the oldest stored results of a tenant and its drafts, counted together, beyond `maxStoredResults`. Those of one statement have the same time, so a few more may be kept.
+ * Deletes the oldest stored results of a tenant and its drafts, counted together, beyond `maxStoredResults`. Those of
+ * one statement have the same time, so a few more may be kept.
  *
  * @returns how many were deleted
  */
@@ -175,8 +180,9 @@ const CHECKED_EVERY = 1000;
 const COUNTED_TENANTS = 10_000;
 
 /**
- * Bounds how many stored results a tenant has under idempotency keys, which no quota counts. A write only adds to a count in memory; the oldest
- * stored results go in the background. What this process does not count (it was restarted, other replicas write) is left to the pruning job.
+ * Bounds how many stored results a tenant has under idempotency keys, which no quota counts. A write only adds to a
+ * count in memory; the oldest stored results go in the background. What this process does not count (it was
+ * restarted, other replicas write) is left to the pruning job.
  */
 export class StoredResultLimit {
   readonly #database: Database;

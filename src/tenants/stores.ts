@@ -23,7 +23,9 @@ export const findStoreQuery = defineQuery<{ tenant: string }, StoreRow>(
   `SELECT ${COLUMNS} FROM tenants WHERE id = $tenant`,
 );
 
-/** A page of the stores, the newest first: those before `beforeTime` and, of one time, `beforeId`. Null: no condition. */
+/**
+ * A page of the stores, the newest first: those before `beforeTime` and, of one time, `beforeId`. Null: no condition.
+ */
 export const listStoresQuery = defineQuery<
   {
     beforeTime: string | null;

@@ -63,8 +63,8 @@ export class Tenants {
   }
 
   /**
-   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to the day. Null for
-   * never.
+   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to
+   * the day. Null for never.
    */
   async lastActivity(tenant: string): Promise<Date | null> {
     const uses = await Promise.all([
@@ -117,8 +117,8 @@ export class Tenants {
   }
 
   /**
-   * Deletes a tenant and all of its data. Suspends the tenant first and deletes in batches, so that no statement takes long. If it is
-   * interrupted, call it again.
+   * Deletes a tenant and all of its data. Suspends the tenant first and deletes in batches, so that no statement
+   * takes long. If it is interrupted, call it again.
    *
    * @returns how many rows were deleted, without those of its drafts, or undefined when the tenant does not exist
    * @throws ServiceError for a draft
@@ -176,8 +176,8 @@ async function set(query: QueryExecutor, tenant: string, changes: Partial<Tenant
 }
 
 /**
- * Gives a draft the settings of its original, in a transaction that has locked the original. The draft keeps its own limit of bytes where
- * that is lower.
+ * Gives a draft the settings of its original, in a transaction that has locked the original. The draft keeps its own
+ * limit of bytes where that is lower.
  */
 export async function followSettings(
   query: QueryExecutor,
@@ -232,7 +232,10 @@ export function quotaExceeded(
   return new ServiceError('quota_exceeded', tenant, what, { of, used, limit, needed });
 }
 
-/** Deletes the rest of a tenant's data, the tenant and its keys, in a transaction that has locked it. Adds to `erased` and returns it. */
+/**
+ * Deletes the rest of a tenant's data, the tenant and its keys, in a transaction that has locked it. Adds to `erased`
+ * and returns it.
+ */
 async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
   await eraseData(query, tenant, erased);
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
@@ -241,8 +244,8 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
 }
 
 /**
- * Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. This waits for the keys that are just being
- * created, and lets no more of them be: what happens to the keys comes afterwards.
+ * Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. This waits for the keys
+ * that are just being created, and lets no more of them be: what happens to the keys comes afterwards.
  */
 export async function eraseData(
   query: QueryExecutor,

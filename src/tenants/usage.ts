@@ -57,7 +57,10 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** Adds uses to a day of the tenant that was created at `createdAt` (null: any), with its current sizes; does nothing if it does not exist. */
+/**
+ * Adds uses to a day of the tenant that was created at `createdAt` (null: any), with its current sizes; does nothing
+ * if it does not exist.
+ */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
   `
@@ -108,8 +111,8 @@ interface Counted extends Uses {
 }
 
 /**
- * Counts in memory how often tenants are used, and adds the counts to the rows of their days once a minute, so that requests cost no
- * write. Counts since the last flush are lost when the process is killed.
+ * Counts in memory how often tenants are used, and adds the counts to the rows of their days once a minute, so that
+ * requests cost no write. Counts since the last flush are lost when the process is killed.
  */
 export class UsageCounts {
   readonly #database: Database;
@@ -161,7 +164,9 @@ export class UsageCounts {
   }
 }
 
-/** How often a tenant was used: by calls that read, by calls that write, and by requests and calls that were refused. */
+/**
+ * How often a tenant was used: by calls that read, by calls that write, and by requests and calls that were refused.
+ */
 export type Uses = {
   reads: number;
   writes: number;

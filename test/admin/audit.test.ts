@@ -1,5 +1,6 @@
 /**
- * Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what outcome.
+ * Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what
+ * outcome.
  *
  * @module-tag long-on-pglite
  */

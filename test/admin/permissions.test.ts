@@ -52,7 +52,9 @@ describeService(
       expect(await new Tenants(service().database).create(mine)).toBe(true);
     });
 
-    /** The routes that refuse a key, by the code of the refusal; requests are not valid otherwise, or change nothing. */
+    /**
+     * The routes that refuse a key, by the code of the refusal; requests are not valid otherwise, or change nothing.
+     */
     const refused = async (key: string, tenant: string) => {
       const codes: Record<string, string> = {};
       for (const route of routes) {

@@ -1,4 +1,7 @@
-/** Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the database. */
+/**
+ * Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the
+ * database.
+ */
 import { beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';

@@ -1,6 +1,6 @@
 /**
- * Conversations of the documentation, played against the real SDK's tool runner, the adapter, the service on a socket and
- * real Postgres. Every tool result that the SDK sends is compared with a literal.
+ * Conversations of the documentation, played against the real SDK's tool runner, the adapter, the service on a socket
+ * and real Postgres. Every tool result that the SDK sends is compared with a literal.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';

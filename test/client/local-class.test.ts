@@ -1,6 +1,6 @@
 /**
- * One conversation on the SDK's local class (`BetaLocalFilesystemMemoryTool`) and on the service: the same results, but for
- * the differences that docs/contract.md names in section 5.
+ * One conversation on the SDK's local class (`BetaLocalFilesystemMemoryTool`) and on the service: the same results,
+ * but for the differences that docs/contract.md names in section 5.
  */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

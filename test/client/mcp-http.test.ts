@@ -344,7 +344,9 @@ describe('limits', () => {
   describe('a response of 6 MB', () => {
     const LENGTH = 6_000_000;
 
-    /** Reads until the server closes the connection, and calls `next` after each chunk. Returns the bytes that arrive. */
+    /**
+     * Reads until the server closes the connection, and calls `next` after each chunk. Returns the bytes that arrive.
+     */
     async function bytesRead(transferTimeoutMs: number, next: (resume: () => void) => void) {
       const key = await fixture.tenantKey();
       const server = createHttpServer({

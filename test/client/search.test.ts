@@ -1,4 +1,7 @@
-/** Agents with `memory` and `memory_search` find a fact among a thousand files and edit its file: over each adapter and over MCP. */
+/**
+ * Agents with `memory` and `memory_search` find a fact among a thousand files and edit its file: over each adapter
+ * and over MCP.
+ */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import Anthropic from '@anthropic-ai/sdk';
 import { ChatAnthropic } from '@langchain/anthropic';

@@ -1,4 +1,7 @@
-/** Truncation at MAX_VIEW_CHARS: results are never longer, never truncated needlessly, and the hints lead to every line. */
+/**
+ * Truncation at MAX_VIEW_CHARS: results are never longer, never truncated needlessly, and the hints lead to every
+ * line.
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';

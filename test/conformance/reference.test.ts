@@ -1,6 +1,6 @@
 /**
- * Random scripts give the same results and trees on the service as on the SDK's reference class, except for the deliberate differences
- * in section 5 of the contract. Comments quote each difference where the test allows for it.
+ * Random scripts give the same results and trees on the service as on the SDK's reference class, except for the
+ * deliberate differences in section 5 of the contract. Comments quote each difference where the test allows for it.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -153,7 +153,8 @@ function bySection5(ours: Result, theirs: Result): boolean {
   if (ours.content.startsWith('Invalid `view_range`')) {
     return !theirs.is_error && /^Here's the content of .* with line numbers:\n$/.test(theirs.content);
   }
-  // "Its snippet covers all of a multi-line `new_str`": the snippet of the class ends 2 lines below the first line of it.
+  // "Its snippet covers all of a multi-line `new_str`": the snippet of the class ends 2 lines below the first line of
+  // it.
   const snippet = 'The memory file has been edited. ';
   return (
     ours.content.startsWith(snippet) &&

@@ -1,4 +1,5 @@
-// Takes the screenshots of docs/console.md: `npm run screenshots`. Needs Chromium, and the font Inter for the look of the others.
+// Takes the screenshots of docs/console.md: `npm run screenshots`. Needs Chromium, and the font Inter for the look of
+// the others.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -13,8 +13,8 @@ const COLUMNS = {
 const IDS = { entries: ['version', 'changed_at'], versions: ['id', 'created_at'] } as const;
 
 /**
- * Stretches the history of each tenant over days, up to an hour ago, and keeps its order: a scenario takes seconds, which no timeline
- * shows well.
+ * Stretches the history of each tenant over days, up to an hour ago, and keeps its order: a scenario takes seconds,
+ * which no timeline shows well.
  */
 export async function spreadHistory(database: Database, days: number): Promise<void> {
   await run(

@@ -24,7 +24,10 @@ async function expectRefusal(process: CliProcess, user: unknown = expect.any(Str
   expect([await process.exit, IN_USE.exec(process.output())?.[1]]).toStrictEqual([1, user]);
 }
 
-/** Arguments of `unshare` for namespaces like those of another container; undefined where this user may not create them. */
+/**
+ * Arguments of `unshare` for namespaces like those of another container; undefined where this user may not create
+ * them.
+ */
 const namespaces = [['--user', '--map-root-user'], []]
   .map((user) => [...user, '--pid', '--fork', '--mount-proc', '--net', '--uts', '--kill-child'])
   .find((args) => {

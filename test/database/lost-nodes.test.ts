@@ -1,4 +1,7 @@
-/** Sessions that have lost a node of their Citus cluster. A trigger stands for them: only sessions that are open at that time fail. */
+/**
+ * Sessions that have lost a node of their Citus cluster. A trigger stands for them: only sessions that are open at
+ * that time fail.
+ */
 import { expect, it } from 'vitest';
 import { beginAudit } from '../../src/tenants/audit.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';

@@ -34,7 +34,10 @@ describe('behind PgBouncer', () => {
       await bouncer.stop();
     }
   }
-  /** Fewer sessions than a replica has connections, so that in transaction mode each statement may come to another one. */
+  /**
+   * Fewer sessions than a replica has connections, so that in transaction mode each statement may come to another
+   * one.
+   */
   const TRANSACTION = { pool_mode: 'transaction', default_pool_size: 3, ...TRACKING };
   const SESSION = { pool_mode: 'session', default_pool_size: 40 };
   const modes: [string, Record<string, string | number>][] = [

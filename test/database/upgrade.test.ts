@@ -1,4 +1,7 @@
-/** Databases of other versions: each release's is upgraded while the release still writes, and what cannot be upgraded is refused. */
+/**
+ * Databases of other versions: each release's is upgraded while the release still writes, and what cannot be upgraded
+ * is refused.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';

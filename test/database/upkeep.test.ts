@@ -1,4 +1,7 @@
-/** What a server's background processes do, the embedded database does between statements: its log and its tables do not grow without bound. */
+/**
+ * What a server's background processes do, the embedded database does between statements: its log and its tables do
+ * not grow without bound.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseQuery } from '../../src/database/query.ts';
 import { type Service, startService } from '../support/service.ts';

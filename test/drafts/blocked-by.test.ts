@@ -39,7 +39,10 @@ describeService('files that block a merge', (service) => {
   };
   type Started = Awaited<ReturnType<typeof start>>;
 
-  /** Merges; what that did is told in the history, and undone in one step. Returns what changed, and then the directories. */
+  /**
+   * Merges; what that did is told in the history, and undone in one step. Returns what changed, and then the
+   * directories.
+   */
   const mergeAndRevert = async ({ tenant, draft, before }: Started, settled: Record<string, 'draft'>) => {
     const merged = await drafting.merge(draft, settled);
     const at = merged.mergedAt ?? '';

@@ -291,8 +291,9 @@ describeService(
           await call('POST', `/tenants/${tenant}/drafts/${gone}/close`),
         ].join(' ');
       }
-      // /execute: read and write the tenant, then the draft by its id. The admin API: list all, list, show, compare, diff, create, merge, replace, close.
-      // 412 and 404 are beyond the permissions: the review is an old one, and there is no such draft or file.
+      // /execute: read and write the tenant, then the draft by its id. The admin API: list all, list, show, compare,
+      // diff, create, merge, replace, close. 412 and 404 are beyond the permissions: the review is an old one, and
+      // there is no such draft or file.
       const none = '403 403 403 403 403 403 403 403 403';
       expect(table).toStrictEqual({
         'tenant read_write': `ok ok 403 403 | ${none}`,

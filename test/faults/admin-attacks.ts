@@ -1,4 +1,7 @@
-/** The heaviest work that an administrator can ask for, by six requests at a time, of the tenants that `prepareAdministered` fills. */
+/**
+ * The heaviest work that an administrator can ask for, by six requests at a time, of the tenants that
+ * `prepareAdministered` fills.
+ */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { archiveOf } from '../support/archives.ts';
@@ -81,7 +84,9 @@ const administered = (title: string, tenant: string, next: (at: string) => Admin
   run: administrators(tenant, next),
 });
 
-/** What the console asks for, over and over, when it opens a file, now and at a past moment, with all that it counts. */
+/**
+ * What the console asks for, over and over, when it opens a file, now and at a past moment, with all that it counts.
+ */
 function browsing(): () => AdminRequest {
   const directory = LAYOUTS.nested.parent;
   const past = `at=${new Date(Date.now() - 30 * 3_600_000).toISOString()}`;

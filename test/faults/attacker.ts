@@ -1,4 +1,7 @@
-/** `attacker.ts TITLE URL SECONDS ADMIN_URL`: one attack in a process of its own, so that the client who measures does not wait for it. */
+/**
+ * `attacker.ts TITLE URL SECONDS ADMIN_URL`: one attack in a process of its own, so that the client who measures does
+ * not wait for it.
+ */
 import { adminAttacks } from './admin-attacks.ts';
 import { attacks } from './attacks.ts';
 

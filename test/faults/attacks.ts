@@ -1,4 +1,7 @@
-/** What one tenant or a stranger can send to take the service from others: `fairness.ts` measures what another tenant notices. */
+/**
+ * What one tenant or a stranger can send to take the service from others: `fairness.ts` measures what another tenant
+ * notices.
+ */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';

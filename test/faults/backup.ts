@@ -1,6 +1,6 @@
 /**
- * Makes backups while clients write, and restores them, with the commands of docs/operations.md. Every file must come back byte for
- * byte, and the service must run on the restored database.
+ * Makes backups while clients write, and restores them, with the commands of docs/operations.md. Every file must come
+ * back byte for byte, and the service must run on the restored database.
  */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -168,8 +168,8 @@ function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): 
 const commands = (block = '') => block.split('\n').filter((line) => !line.includes('memory-service'));
 
 /**
- * Writes the document's settings, and those that our servers have on the command line, to postgresql.conf, so that they are part of a
- * base backup.
+ * Writes the document's settings, and those that our servers have on the command line, to postgresql.conf, so that
+ * they are part of a base backup.
  */
 async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
   const [settings = ''] = documentedCommands('To a point in time');
@@ -202,7 +202,10 @@ async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   row.expect((await rest()).length === 0, 'the accident left some files');
 }
 
-/** Checks that the service starts on the restored database, that it has the state at `moment`, and that it accepts writes. */
+/**
+ * Checks that the service starts on the restored database, that it has the state at `moment`, and that it accepts
+ * writes.
+ */
 async function checkRestored(
   { postgres, workload }: Site,
   database: string,

@@ -1,4 +1,7 @@
-/** Operations on the nodes of a Citus cluster while clients write. Each has its own database, and ends with the ledger's check. */
+/**
+ * Operations on the nodes of a Citus cluster while clients write. Each has its own database, and ends with the
+ * ledger's check.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { query } from '../support/postgres/cluster.ts';
@@ -33,7 +36,8 @@ export const isolateTenant = (cluster: FaultyCluster) =>
     }
   });
 
-// With 'auto', which lets writes through for longer, the split does not come to an end on Citus 13.2.2 while its tenants write.
+// With 'auto', which lets writes through for longer, the split does not come to an end on Citus 13.2.2 while its
+// tenants write.
 const ISOLATE =
   "SELECT isolate_tenant_to_new_shard('tenants', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')";
 

@@ -36,7 +36,10 @@ export interface Scene {
   url: string;
   replicas: Replica[];
   workload: Workload;
-  /** Further workloads that `work` stopped. They are checked once nobody writes: on Citus, a query of several shards does not see one moment. */
+  /**
+   * Further workloads that `work` stopped. They are checked once nobody writes: on Citus, a query of several shards
+   * does not see one moment.
+   */
   others: Workload[];
   row: Row;
 }

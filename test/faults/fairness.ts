@@ -1,7 +1,8 @@
 /**
- * `npx tsx test/faults/fairness.ts`, after `npm run build`: what one tenant's latency becomes while another one, or a stranger, attacks. A
- * steady trickle of views and creates, sent whether or not the ones before are answered. It measures, and so it is not a test. SECONDS (5)
- * for each attack; ONLY: part of the titles to run; FAULTS_CLI: another build to measure.
+ * `npx tsx test/faults/fairness.ts`, after `npm run build`: what one tenant's latency becomes while another one, or a
+ * stranger, attacks. A steady trickle of views and creates, sent whether or not the ones before are answered. It
+ * measures, and so it is not a test. SECONDS (5) for each attack; ONLY: part of the titles to run; FAULTS_CLI:
+ * another build to measure.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

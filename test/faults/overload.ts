@@ -1,6 +1,7 @@
 /**
- * `npx tsx test/faults/overload.ts`, after `npm run build`: measures how the service behaves above its capacity and how much memory
- * large files cost. It is a measurement, not a test. SECONDS (8) per load, ROUNDS (3), BIG_ROUNDS (4) of large files.
+ * `npx tsx test/faults/overload.ts`, after `npm run build`: measures how the service behaves above its capacity and
+ * how much memory large files cost. It is a measurement, not a test. SECONDS (8) per load, ROUNDS (3), BIG_ROUNDS (4)
+ * of large files.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -99,8 +100,8 @@ function post(url: string, agent: Agent, tenant: string, input: object): Promise
 }
 
 /**
- * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected clients do not use the
- * CPU time of the service.
+ * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected
+ * clients do not use the CPU time of the service.
  */
 const cores = cpus().length;
 const serverCores = cores > 1 ? `0-${cores - 2}` : '0';

@@ -379,7 +379,8 @@ describe('the plan of every batch', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   beforeAll(async () => {
-    // With the planner options of the service and statistics of small tenants: autovacuum may have replaced those of the template.
+    // With the planner options of the service and statistics of small tenants: autovacuum may have replaced those of
+    // the template.
     database = await createTestDatabase();
     client = await connectTo(database.url, { options: plannerOptions });
     await client.query(`

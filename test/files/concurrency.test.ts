@@ -151,7 +151,8 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     const before = [create('/memories/a/f', 'a'), create('/memories/b/f', 'b')];
     const inputs = [rename('/memories/a', '/memories/b/a'), rename('/memories/b', '/memories/a/b')];
     await rounds(before, inputs, (answers, tree) => {
-      // The second rename finds the parent of its destination gone and creates it again, so neither ends up inside itself.
+      // The second rename finds the parent of its destination gone and creates it again, so neither ends up inside
+      // itself.
       expect(successes(answers)).toHaveLength(2);
       const one = { '/memories/a/b/f': 'b', '/memories/a/b/a/f': 'a' };
       const other = { '/memories/b/a/f': 'a', '/memories/b/a/b/f': 'b' };

@@ -13,7 +13,8 @@ import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { functionCall, functionCalls, ofKeys, overAllTenants, statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
-// Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own formats.
+// Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own
+// formats.
 const TENANTS = [
   'a',
   'A',

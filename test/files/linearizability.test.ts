@@ -1,6 +1,7 @@
 /**
- * Records many small concurrent histories and checks that a sequential order of the model explains each one: an order in which a call
- * that ended before another began comes first, every call has its observed result, and the last tree is the one in the database.
+ * Records many small concurrent histories and checks that a sequential order of the model explains each one: an order
+ * in which a call that ended before another began comes first, every call has its observed result, and the last tree
+ * is the one in the database.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

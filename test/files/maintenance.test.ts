@@ -1,5 +1,6 @@
 /**
- * Background jobs and operator commands on many rows work in batches, use the database's clock and need only one connection.
+ * Background jobs and operator commands on many rows work in batches, use the database's clock and need only one
+ * connection.
  *
  * @module-tag long-on-pglite
  */

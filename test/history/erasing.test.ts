@@ -172,7 +172,10 @@ describeService('a redacted version', (service) => {
     return new Map(all.map(({ id }, i) => [id, contents[i] ?? null]));
   };
 
-  /** Redacts every version that holds a text, in the order that `chosen` brings them into, and expects that nothing else changes. */
+  /**
+   * Redacts every version that holds a text, in the order that `chosen` brings them into, and expects that nothing
+   * else changes.
+   */
   const redactAll = async (tenant: string, text: string, order: (ids: string[]) => string[]) => {
     const before = await contentsOf(tenant);
     const paths = new Map((await versionsOf(service(), tenant)).map(({ id, path }) => [id, path]));

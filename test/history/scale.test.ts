@@ -1,4 +1,7 @@
-/** Many files and versions: what must not depend on the planner's statistics, take a statement's time limit, or grow beyond a limit. */
+/**
+ * Many files and versions: what must not depend on the planner's statistics, take a statement's time limit, or grow
+ * beyond a limit.
+ */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseQuery } from '../../src/database/query.ts';

@@ -100,8 +100,8 @@ describeService('random bytes on the socket', (service) => {
   });
 
   /**
-   * Sends bytes and returns the response. The client half-closes immediately or, for a `whole` request, when the response starts:
-   * before that, Node would treat the close as a client that has disconnected.
+   * Sends bytes and returns the response. The client half-closes immediately or, for a `whole` request, when the
+   * response starts: before that, Node would treat the close as a client that has disconnected.
    */
   async function send(bytes: Buffer, whole: boolean): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

@@ -1,4 +1,7 @@
-/** Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses up the capacity of others. */
+/**
+ * Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses up the capacity of
+ * others.
+ */
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';

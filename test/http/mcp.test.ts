@@ -82,7 +82,8 @@ describe('the official client', () => {
   });
 
   it('connects 400 times at once, each to its own memory', { tags: 'long' }, async () => {
-    // The machine that runs the tests may be slow, and 400 tenants that the service does not know yet are looked up in turns.
+    // The machine that runs the tests may be slow, and 400 tenants that the service does not know yet are looked up
+    // in turns.
     const service = await startSharedService('postgres', { MAX_QUEUE_MS: '60000' });
     onTestFinished(() => service.close());
     await service.app.listen({ host: '127.0.0.1', port: 0 });

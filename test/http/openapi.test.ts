@@ -61,7 +61,8 @@ it('the documents describe each error that an operation can answer', () => {
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => codeOf(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
-  // What is no operation's answer: unknown routes and methods, URLs that no route can be found for, clients that are gone.
+  // What is no operation's answer: unknown routes and methods, URLs that no route can be found for, clients that are
+  // gone.
   expect(missing).toStrictEqual(['invalid_url', 'route_not_found', 'method_not_allowed', 'client_gone']);
 });
 

@@ -53,7 +53,10 @@ async function startTraced(env: Record<string, string> = {}) {
 }
 
 const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
-/** Makes a tenant by its first write. The service looks the tenant up at its next one: later writes take one statement. */
+/**
+ * Makes a tenant by its first write. The service looks the tenant up at its next one: later writes take one
+ * statement.
+ */
 async function makeTenant(url: string, tenant: string): Promise<void> {
   for (const path of ['/memories/first', '/memories/second'])
     await post(url, cmd.create(path, 'x'), { 'x-tenant-id': tenant });

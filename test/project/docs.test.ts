@@ -10,7 +10,10 @@ import { MAX_HEADERS, MAX_PIPELINED } from '../../src/http/connections.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
 
-/** Rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are not literals, so they have no such row. */
+/**
+ * Rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are not literals, so they have no
+ * such row.
+ */
 const DEFAULT = /^\| `([A-Z][A-Z0-9_]+)` +\| `([^`|]+)` +\|/gm;
 /** The default of `AUTH` depends on the address; the others belong to the SDK of OpenTelemetry. */
 const ELSEWHERE = /^(AUTH|OTEL_.*)$/;

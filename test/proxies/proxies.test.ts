@@ -1,4 +1,7 @@
-/** The samples in examples/proxies in front of a service: each as its file says, but for addresses and the certificate. */
+/**
+ * The samples in examples/proxies in front of a service: each as its file says, but for addresses and the
+ * certificate.
+ */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';

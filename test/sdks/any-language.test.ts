@@ -1,4 +1,7 @@
-/** The programs without a client (examples/any-language), each against the real service, behind something that loses answers. */
+/**
+ * The programs without a client (examples/any-language), each against the real service, behind something that loses
+ * answers.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir } from 'node:fs/promises';

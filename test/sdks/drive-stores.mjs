@@ -1,4 +1,7 @@
-/** Drives all operations of the Memory Stores API with the Anthropic SDK of the project that it is copied to, and prints what came of each. */
+/**
+ * Drives all operations of the Memory Stores API with the Anthropic SDK of the project that it is copied to, and
+ * prints what came of each.
+ */
 import Anthropic from '@anthropic-ai/sdk';
 
 const client = new Anthropic({ baseURL: process.env.URL, apiKey: process.env.KEY, maxRetries: 0 });

@@ -1,6 +1,6 @@
 /**
- * The oldest and the newest version of each agent SDK that an adapter supports: the README's snippet compiles, and the model reads the
- * documented texts.
+ * The oldest and the newest version of each agent SDK that an adapter supports: the README's snippet compiles, and
+ * the model reads the documented texts.
  */
 import { readFile } from 'node:fs/promises';
 import { MemoryClient } from 'memory-service-client';

@@ -1,6 +1,7 @@
 /**
- * How often a search by words puts the file that answers a question among the first three: 60 questions over 300 files (quality/), ten of
- * them in other languages than English. Prints the score, and that of the full text search of Postgres.
+ * How often a search by words puts the file that answers a question among the first three: 60 questions over 300
+ * files (quality/), ten of them in other languages than English. Prints the score, and that of the full text search
+ * of Postgres.
  *
  * @module-tag long
  */

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 export type Input = Record<string, unknown> & { command: string };
 
 /**
- * Returns the seed and the number of runs of a property test. They are fixed, so a run can be repeated; FUZZ_SEED and FUZZ_RUNS
- * override them.
+ * Returns the seed and the number of runs of a property test. They are fixed, so a run can be repeated; FUZZ_SEED and
+ * FUZZ_RUNS override them.
  *
  * @param runs the base number; `npm run test:long` runs twice as many, other runs an eighth of it
  */
@@ -17,8 +17,8 @@ export function fuzzParameters(runs: number): { seed: number; numRuns: number } 
   };
 }
 
-// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names that listings
-// hide, and letters that sort differently by code point, by locale and in UTF-16.
+// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names
+// that listings hide, and letters that sort differently by code point, by locale and in UTF-16.
 const COMMON = ['a', 'b', 'c'];
 const TRICKY = [
   'a0',

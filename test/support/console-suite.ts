@@ -19,8 +19,8 @@ export interface ConsoleFixture {
 }
 
 /**
- * Runs a suite on the console in a browser. After each test, its pages are closed, and nothing must have gone wrong in them: no script
- * failed, and the content security policy had nothing to refuse.
+ * Runs a suite on the console in a browser. After each test, its pages are closed, and nothing must have gone wrong
+ * in them: no script failed, and the content security policy had nothing to refuse.
  */
 export function describeConsole(name: string, suite: (fixture: () => ConsoleFixture) => void): void {
   describeInBrowser(name, (browser) => {

@@ -9,8 +9,8 @@ import { createDatabase, dropDatabase } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 
 /**
- * Opens a connection whose loss only rejects its queries. Without an error listener it would end the worker, and vitest would
- * report an unhandled error in whichever file is running.
+ * Opens a connection whose loss only rejects its queries. Without an error listener it would end the worker, and
+ * vitest would report an unhandled error in whichever file is running.
  */
 export async function connectTo(url: string, options: pg.ClientConfig = {}): Promise<pg.Client> {
   const client = new pg.Client({ ...options, connectionString: url });

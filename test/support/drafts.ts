@@ -73,7 +73,10 @@ export class Drafting {
   }
 }
 
-/** What a comparison says of each file that changed, and its blockers: `/memories/b: moved | changed: path [/memories/c]`. */
+/**
+ * What a comparison says of each file that changed, and its blockers: `/memories/b: moved | changed: path
+ * [/memories/c]`.
+ */
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files
     .flatMap((file) => {

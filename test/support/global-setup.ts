@@ -17,7 +17,10 @@ import type { Supervised } from './postgres/supervisor.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The server of this run, its template databases (migrated and empty), and the prefix of every database that the run creates. */
+    /**
+     * The server of this run, its template databases (migrated and empty), and the prefix of every database that the
+     * run creates.
+     */
     postgres: { url: string; cluster: Cluster; template: string; empty: string; prefix: string };
     /** A DATA_DIR with an empty, migrated database. Tests copy it because PGlite takes seconds to create one. */
     pglite: { template: string };
@@ -76,8 +79,8 @@ async function createTemplate(
 }
 
 /**
- * What the tests of this run need built: the compiled service, because a start from source takes longer, and the console. They are built
- * here, once: a build empties the folder that the tests of another worker read.
+ * What the tests of this run need built: the compiled service, because a start from source takes longer, and the
+ * console. They are built here, once: a build empties the folder that the tests of another worker read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));

@@ -26,7 +26,8 @@ export interface FakeMemory {
 }
 
 /**
- * What goes wrong with a request: nothing is answered, or half of it; a status; or the work is done and the response is lost.
+ * What goes wrong with a request: nothing is answered, or half of it; a status; or the work is done and the response
+ * is lost.
  */
 export type Fault =
   | 'drop'
@@ -44,7 +45,10 @@ interface FakeStore {
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** A small service with the part of the Memory Stores API that import and push use, whose ids are not those of this service. */
+/**
+ * A small service with the part of the Memory Stores API that import and push use, whose ids are not those of this
+ * service.
+ */
 export class FakeHostedService {
   readonly stores = new Map<string, FakeStore>();
   /** Method and path of each request, in order. */

@@ -76,8 +76,8 @@ SELECT tenant_id, memory_id, id, splice_start, splice_length, content, size_byte
 FROM versions`;
 
 /**
- * The versions whose content, made here from what the tables keep, is not that of their hash and size; and those that have a content
- * without being a file.
+ * The versions whose content, made here from what the tables keep, is not that of their hash and size; and those that
+ * have a content without being a file.
  */
 async function wrongContents(service: Service): Promise<string[]> {
   const wrong: string[] = [];

@@ -14,8 +14,8 @@ export function fingerprint(tree: Tree): string {
 }
 
 /**
- * Searches for a sequential order that explains the history: the model gives each call the result that was observed, a call that
- * ended before another began comes first, and the last state is `final`.
+ * Searches for a sequential order that explains the history: the model gives each call the result that was observed,
+ * a call that ended before another began comes first, and the last state is `final`.
  *
  * The algorithm is Wing and Gong's (1993) with Lowe's memo of (calls done, state) pairs that lead nowhere (2017).
  *

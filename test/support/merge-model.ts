@@ -1,6 +1,9 @@
 import type { Resolution } from '../../src/drafts/merge-file.ts';
 
-/* What the contract says of merging drafts, file by file and line by line, by brute force. It knows nothing of the service. */
+/*
+ * What the contract says of merging drafts, file by file and line by line, by brute force. It knows nothing of the
+ * service.
+ */
 
 /** A file: its lines that are changed, with lines between them that never are. */
 export interface ModelFile {
@@ -131,7 +134,10 @@ export interface ModelMerge {
   conflicts: Set<number>;
   /** Files that cannot come where they are to come, and do not conflict otherwise. */
   occupied: Set<number>;
-  /** By the files that the draft has elsewhere than the original: the files that block them, or an empty list for an empty directory. */
+  /**
+   * By the files that the draft has elsewhere than the original: the files that block them, or an empty list for an
+   * empty directory.
+   */
   blockedBy: Map<number, Set<number>>;
   /** What was settled, or makes room for that, and becomes as in the draft. */
   asInDraft: Set<number>;

@@ -1,6 +1,7 @@
 /**
- * A fake Messages API that plays a scripted conversation. It answers each request with the next reply and records the request for
- * the test. Like the real API, it rejects context editing without its beta header and a turn that does not answer all tool calls.
+ * A fake Messages API that plays a scripted conversation. It answers each request with the next reply and records the
+ * request for the test. Like the real API, it rejects context editing without its beta header and a turn that does
+ * not answer all tool calls.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares nothing with src/.
- * It is the oracle of the differential, linearizability and fuzz tests.
+ * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares
+ * nothing with src/. It is the oracle of the differential, linearizability and fuzz tests.
  */
 import { create, insert, remove, rename, strReplace } from './model/edit.ts';
 import { checkInput } from './model/input.ts';

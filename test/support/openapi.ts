@@ -31,7 +31,10 @@ const noDatabase: Database = {
 
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];
 
-/** Returns the OpenAPI document of a listener that requires a credential, as YAML: references and lists of names on one line. */
+/**
+ * Returns the OpenAPI document of a listener that requires a credential, as YAML: references and lists of names on
+ * one line.
+ */
 export async function openApiYaml(build: Build = buildApp): Promise<string> {
   const document = new Document(await openApiDocument({ AUTH: 'keys' }, build), {
     aliasDuplicateObjects: false,

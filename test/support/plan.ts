@@ -9,7 +9,10 @@ export interface Plan {
   [detail: string]: unknown;
 }
 
-/** Returns the generic plan of a statement. It is prepared first, because EXPLAIN supports GENERIC_PLAN only since Postgres 16. */
+/**
+ * Returns the generic plan of a statement. It is prepared first, because EXPLAIN supports GENERIC_PLAN only since
+ * Postgres 16.
+ */
 export async function genericPlan(
   client: pg.Client,
   { sql, parameters }: Pick<Query<Record<string, Value>, unknown>, 'sql' | 'parameters'>,

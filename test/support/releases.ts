@@ -7,8 +7,8 @@ import { writeFunctions } from '../../src/files/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
 
 /*
- * Fixtures of releases: the migrations, functions, and statements of each, for tests of later versions beside it. The release workflow
- * writes them with `npm run generate -- release`.
+ * Fixtures of releases: the migrations, functions, and statements of each, for tests of later versions beside it. The
+ * release workflow writes them with `npm run generate -- release`.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

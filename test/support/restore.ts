@@ -43,7 +43,10 @@ export async function moment(service: Service, tenant: string): Promise<Moment> 
   };
 }
 
-/** Restores a memory or a part of it. Returns the lines that the command would print, of files and then of directories. */
+/**
+ * Restores a memory or a part of it. Returns the lines that the command would print, of files and then of
+ * directories.
+ */
 export async function restore(
   service: Service,
   tenant: string,

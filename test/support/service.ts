@@ -106,7 +106,10 @@ async function openBackend(kind: Backend, env: Record<string, string> = {}): Pro
   };
 }
 
-/** The databases that all files of this worker share. They are never closed: they disappear with the server of the run. */
+/**
+ * The databases that all files of this worker share. They are never closed: they disappear with the server of the
+ * run.
+ */
 const shared = new Map<Backend, Promise<OpenBackend>>();
 
 async function sharedBackend(kind: Backend): Promise<OpenBackend> {
@@ -136,8 +139,8 @@ END $$`;
 /**
  * Starts the whole service in this process, without a socket, on a database that is empty and no one else's.
  *
- * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR the service uses that database and keeps it,
- *   so that a test can open it twice.
+ * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR the service uses that database
+ *   and keeps it, so that a test can open it twice.
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
   const hasOwnSettings = Object.keys(env).some((name) => /^(DATA_DIR$|DB_)/.test(name));
@@ -200,9 +203,9 @@ type Suite = (service: () => Service, kind: Backend) => void;
 type Start = (kind: Backend, env: Record<string, string>) => Promise<Service>;
 
 /**
- * Runs a suite on real Postgres and on PGlite. `suite` receives a function that returns the service, for use in hooks and tests.
- * Suites of one file with the same settings share a service, and all files of a worker share a database, because PGlite takes seconds
- * to start. Use a fresh tenant for each test.
+ * Runs a suite on real Postgres and on PGlite. `suite` receives a function that returns the service, for use in hooks
+ * and tests. Suites of one file with the same settings share a service, and all files of a worker share a database,
+ * because PGlite takes seconds to start. Use a fresh tenant for each test.
  *
  * @param env settings of the service; database settings (DB_…) have no effect
  */

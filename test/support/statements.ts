@@ -20,7 +20,10 @@ const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch
 /** Ask the catalog of Citus, which a plain server does not have. */
 const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'plan_cache_modes']);
 
-/** Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions (`writeFunctions`). */
+/**
+ * Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions
+ * (`writeFunctions`).
+ */
 export const statements = definedQueries.filter(
   (query) =>
     !OF_CITUS.has(query.name) &&
@@ -76,8 +79,8 @@ export const ofKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. `:first` is the id of the
- * tenant's oldest superseded version, `:memory` that of its last file.
+ * Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. `:first`
+ * is the id of the tenant's oldest superseded version, `:memory` that of its last file.
  */
 export const functionCalls: readonly string[] = [
   "memory_create('t', '/memories/a/b/f', 'x', md5('1')::uuid, true, '{}', 'k1', 'r', 'answer', 9, 9, true)",

@@ -38,8 +38,8 @@ export const cmd = {
 export type Files = Record<string, string>;
 
 /**
- * Defines two tests: on a new tenant with `files`, each step gives exactly the expected answer, and so it does below a mount, with the
- * paths there.
+ * Defines two tests: on a new tenant with `files`, each step gives exactly the expected answer, and so it does below
+ * a mount, with the paths there.
  *
  * @param options.onlyAtRoot why the answers below a mount differ in more than the path
  */

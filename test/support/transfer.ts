@@ -78,7 +78,9 @@ export async function treeOf(folder: string): Promise<Map<string, Entry>> {
   return new Map(tree.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
 }
 
-/** Tries an import that must be rejected and change nothing. Returns its message, with `{tenant}` for the tenant's id. */
+/**
+ * Tries an import that must be rejected and change nothing. Returns its message, with `{tenant}` for the tenant's id.
+ */
 export async function refusedImport(
   service: Service,
   tenant: string,

@@ -35,7 +35,10 @@ describe('keys', () => {
       )
     ).rows;
 
-  /** Keys of a database in which `change` starts, and waits for a lock, before a transaction with this statement is committed. */
+  /**
+   * Keys of a database in which `change` starts, and waits for a lock, before a transaction with this statement is
+   * committed.
+   */
   function keysDuring(statement: string, change: () => Promise<unknown>) {
     let changed: Promise<unknown> | undefined;
     const keys = new Keys({

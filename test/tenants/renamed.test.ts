@@ -1,4 +1,7 @@
-/** A write that waits while its tenant is renamed: it follows a key of the tenant, and is for the old id where the caller names the tenant. */
+/**
+ * A write that waits while its tenant is renamed: it follows a key of the tenant, and is for the old id where the
+ * caller names the tenant.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect, inject, it } from 'vitest';

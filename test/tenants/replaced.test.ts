@@ -1,6 +1,6 @@
 /**
- * A tenant that is deleted or renamed, and another one with its id: what was cached of the old one is not valid for the new one, on any
- * replica.
+ * A tenant that is deleted or renamed, and another one with its id: what was cached of the old one is not valid for
+ * the new one, on any replica.
  *
  * @module-tag long-on-pglite
  */

@@ -5,14 +5,18 @@ const ACCEPTED_MS = 10_000;
 /** Each holds a token. */
 const MAX_CALLERS = 1000;
 
-/** Asks the service whether it accepts a caller, so that a refused one gets the service's own status. The result is cached for seconds. */
+/**
+ * Asks the service whether it accepts a caller, so that a refused one gets the service's own status. The result is
+ * cached for seconds.
+ */
 export class AcceptedCallers {
   /** Until when, by `performance.now()`; those that asked last are at the end. */
   readonly #accepted = new Map<string, number>();
 
   /**
    * @param key names the caller
-   * @param duringOutage what happens to a caller of whom the service cannot be asked. Accept one whose calls can say so themselves, to the model.
+   * @param duringOutage what happens to a caller of whom the service cannot be asked. Accept one whose calls can say
+   *   so themselves, to the model.
    * @throws MemoryServiceError
    */
   async check(

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The command `memory-service-mcp`. Standard output belongs to the protocol, so messages for people go to standard error. */
+/**
+ * The command `memory-service-mcp`. Standard output belongs to the protocol, so messages for people go to standard
+ * error.
+ */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -56,8 +56,8 @@ interface Caller {
 }
 
 /**
- * Serves MCP at `/mcp` over streamable HTTP. Each request carries its caller's token, which goes to the service, and nothing is kept
- * between requests, so any replica can respond.
+ * Serves MCP at `/mcp` over streamable HTTP. Each request carries its caller's token, which goes to the service, and
+ * nothing is kept between requests, so any replica can respond.
  */
 export function createHttpServer(options: HttpOptions): Server {
   const allowed = new Set([...LOOPBACK, ...options.allowedHosts]);
@@ -209,7 +209,8 @@ function callerOf(request: IncomingMessage): Caller {
 
 function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpError | undefined {
   const { host, origin, authorization, 'x-tenant-id': tenant } = request.headers;
-  // A web page can point a name of its own to this address, and so make the browser of someone here send requests (DNS rebinding).
+  // A web page can point a name of its own to this address, and so make the browser of someone here send requests
+  // (DNS rebinding).
   if (!isAllowed(`http://${host}`, allowed))
     return new HttpError(403, 'This host is not allowed. See --allowed-host.');
   if (origin !== undefined && !isAllowed(origin, allowed))

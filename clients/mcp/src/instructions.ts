@@ -5,8 +5,8 @@ import { MEMORY_PROTOCOL } from '../../../src/memory/protocol.ts';
 const PATIENCE_MS = 3000;
 
 /**
- * Returns what the service says of the memory: the protocol, and the directories that show other memories. While it cannot be reached, and
- * from a service that has no such text, the protocol alone.
+ * Returns what the service says of the memory: the protocol, and the directories that show other memories. While it
+ * cannot be reached, and from a service that has no such text, the protocol alone.
  */
 export async function instructionsOf(client: MemoryClient): Promise<string> {
   try {

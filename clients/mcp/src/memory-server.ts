@@ -6,7 +6,10 @@ import packageJson from '../package.json' with { type: 'json' };
 import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';
 
-/** An MCP server for the memory of one client, not yet connected. `instructions` is what a host that connects is told of the memory. */
+/**
+ * An MCP server for the memory of one client, not yet connected. `instructions` is what a host that connects is told
+ * of the memory.
+ */
 export function serverFor(client: MemoryClient, instructions?: string): McpServer {
   return createMemoryServer(packageJson, memoryOf(client), instructions);
 }

@@ -17,7 +17,8 @@ import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from '.
 
 export interface InstructionsOptions {
   /**
-   * Whether the text begins with the memory protocol: true by default. The Claude API adds the protocol by itself, with the memory tool.
+   * Whether the text begins with the memory protocol: true by default. The Claude API adds the protocol by itself,
+   * with the memory tool.
    */
   protocol?: boolean | undefined;
   /** Ends the call with a `MemoryServiceError` of code `aborted`. */
@@ -68,8 +69,8 @@ export class MemoryClient {
   }
 
   /**
-   * Executes one call of the memory tool. Network errors, time-outs, 429 and 502 to 504 are tried again with backoff, within
-   * `timeoutMs` and always under one idempotency key, so a write happens once.
+   * Executes one call of the memory tool. Network errors, time-outs, 429 and 502 to 504 are tried again with backoff,
+   * within `timeoutMs` and always under one idempotency key, so a write happens once.
    *
    * @param call a whole `tool_use` block, or its input alone
    * @returns for a block the `tool_result` block for the next message, else the content and the flag alone
@@ -97,9 +98,9 @@ export class MemoryClient {
   }
 
   /**
-   * Asks the service who this client is to it. Call it when a program starts: what is wrong with `url`, `apiKey` or `tenant` is an
-   * error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs` at most, or
-   * `timeoutMs` if that is shorter.
+   * Asks the service who this client is to it. Call it when a program starts: what is wrong with `url`, `apiKey` or
+   * `tenant` is an error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs`
+   * at most, or `timeoutMs` if that is shorter.
    *
    * @throws MemoryServiceError which names the option to change, and the URL
    */
@@ -122,7 +123,8 @@ export class MemoryClient {
   }
 
   /**
-   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for.
+   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what
+   * they are for.
    *
    * @throws MemoryServiceError when the service gives none
    */

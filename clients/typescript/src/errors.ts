@@ -4,7 +4,8 @@ export interface Fault {
   status?: number | undefined;
   /**
    * What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
-   * `network_error`, `timeout`, `aborted`, `invalid_response`, or `http_{status}` for a response that is not the service's.
+   * `network_error`, `timeout`, `aborted`, `invalid_response`, or `http_{status}` for a response that is not the
+   * service's.
    */
   code: string;
   /** One sentence or two for people. Holds no credential and nothing of the input. */
@@ -34,7 +35,10 @@ export class MemoryServiceError extends Error {
   readonly retryable: boolean;
   /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
-  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. Undefined for what writes nothing. */
+  /**
+   * What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once.
+   * Undefined for what writes nothing.
+   */
   readonly idempotencyKey: string | undefined;
 
   constructor(fault: Fault, context: { tries: number; idempotencyKey?: string }) {

@@ -81,7 +81,10 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
   }
 }
 
-/** For the response of something in front of the service or in its place. Its body may show what it was sent, so it is never shown. */
+/**
+ * For the response of something in front of the service or in its place. Its body may show what it was sent, so it is
+ * never shown.
+ */
 function foreignResponse(status: number, { url }: Request): string {
   // A browser shows a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)

@@ -1,4 +1,7 @@
-/** What packages of OpenTelemetry's API, in any 1.x version, share under this symbol once an application has set up tracing. */
+/**
+ * What packages of OpenTelemetry's API, in any 1.x version, share under this symbol once an application has set up
+ * tracing.
+ */
 const OPENTELEMETRY = Symbol.for('opentelemetry.js.api.1');
 
 interface OpenTelemetry {
@@ -15,8 +18,8 @@ interface OpenTelemetry {
 const setter = { set: (headers: Headers, name: string, value: string) => headers.set(name, value) };
 
 /**
- * Adds the headers by which the service continues the caller's trace (`traceparent`), in an application that traces with OpenTelemetry.
- * Its API is not imported, so that the client needs no package, and bundlers look for none.
+ * Adds the headers by which the service continues the caller's trace (`traceparent`), in an application that traces
+ * with OpenTelemetry. Its API is not imported, so that the client needs no package, and bundlers look for none.
  */
 export function injectTrace(headers: Headers): void {
   const api: OpenTelemetry | undefined = Reflect.get(globalThis, OPENTELEMETRY);

@@ -1,4 +1,7 @@
-/** The client runs wherever there is `fetch`: it imports its own files only. Its tsconfig.json leaves out the types of Node. */
+/**
+ * The client runs wherever there is `fetch`: it imports its own files only. Its tsconfig.json leaves out the types of
+ * Node.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -7,7 +7,10 @@ export function changed(): void {
   changesMade.value++;
 }
 
-/** Counts how often a part of a history was asked for that is not kept any more, so that its beginning is looked up again. */
+/**
+ * Counts how often a part of a history was asked for that is not kept any more, so that its beginning is looked up
+ * again.
+ */
 export const historyLosses = signal(0);
 
 export function historyPruned(): void {

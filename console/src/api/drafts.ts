@@ -43,8 +43,8 @@ export interface Comparison {
 }
 
 /**
- * Compares a draft, with all pages. `review` is that of the first page: when something changed before the last one was read, a merge
- * is refused.
+ * Compares a draft, with all pages. `review` is that of the first page: when something changed before the last one
+ * was read, a merge is refused.
  */
 export async function compareDraft(tenant: string, id: string, signal: AbortSignal): Promise<Comparison> {
   const page = (after: string | null) =>

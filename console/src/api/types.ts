@@ -1,4 +1,5 @@
-// The responses of the admin API, by the names that the console gives them. Those of admin-openapi.yaml are in schema.ts.
+// The responses of the admin API, by the names that the console gives them. Those of admin-openapi.yaml are in
+// schema.ts.
 
 import type {
   ActiveTenant,

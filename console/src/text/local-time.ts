@@ -1,4 +1,7 @@
-/** A time as an `<input type="datetime-local">` wants it: in the person's time zone, to the second. Empty for what is no time. */
+/**
+ * A time as an `<input type="datetime-local">` wants it: in the person's time zone, to the second. Empty for what is
+ * no time.
+ */
 export function toLocal(time: string): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return '';

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 
 /**
- * Characters that hide what a text says: control and format characters (among them those that turn the direction of the text, and the tags
- * that only a model reads), but tab and newline.
+ * Characters that hide what a text says: control and format characters (among them those that turn the direction of
+ * the text, and the tags that only a model reads), but tab and newline.
  */
 // A joiner inside an emoji hides nothing.
 const HIDDEN = /(?![\t\n])(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;

@@ -3,7 +3,10 @@ import { visible, visibleText } from '../text/visible.tsx';
 /** So many characters of the directories remain. */
 const STAYS = 4;
 
-/** A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it is the tooltip. */
+/**
+ * A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it
+ * is the tooltip.
+ */
 export function PathName({ path, isShorter = false }: { path: string; isShorter?: boolean }) {
   const shown = path.replace('/memories/', '');
   const name = shown.lastIndexOf('/') + 1;

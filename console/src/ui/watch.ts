@@ -1,5 +1,6 @@
 /**
- * Looks again and again while the page is visible, and when it becomes visible. What fails is left out: it is not what the person asked for.
+ * Looks again and again while the page is visible, and when it becomes visible. What fails is left out: it is not
+ * what the person asked for.
  *
  * @returns ends it, as an effect does
  */

@@ -25,8 +25,8 @@ export async function listFiles(execute: ExecuteTool): Promise<Resource[]> {
 }
 
 /**
- * The content of a file, read as views without their line numbers. A file that is too long for one view is read in several, and may change
- * between them.
+ * The content of a file, read as views without their line numbers. A file that is too long for one view is read in
+ * several, and may change between them.
  *
  * @throws McpError when there is no such file, or it has a line that is longer than a view
  */

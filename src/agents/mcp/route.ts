@@ -17,7 +17,10 @@ import type { McpResponse } from './exchange.ts';
 import { orderOf, Sessions, type Turn } from './sessions.ts';
 
 const SERVER = { name: 'memory-service', version };
-/** How long a request waits for an earlier one of its session. Not long: without routing by session, that one may be at another replica. */
+/**
+ * How long a request waits for an earlier one of its session. Not long: without routing by session, that one may be
+ * at another replica.
+ */
 const GAP_TIMEOUT_MS = 50;
 /** Longer ones are not ours. */
 const MAX_SESSION_ID_LENGTH = 64;
@@ -37,8 +40,8 @@ const load = () => {
 };
 
 /**
- * `POST /mcp`: MCP over streamable HTTP for the request's tenant. Any replica answers any request: of a session, nothing but the order of
- * its requests is kept, and that only as long as there are some.
+ * `POST /mcp`: MCP over streamable HTTP for the request's tenant. Any replica answers any request: of a session,
+ * nothing but the order of its requests is kept, and that only as long as there are some.
  */
 export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
   const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });

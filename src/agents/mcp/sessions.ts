@@ -1,11 +1,15 @@
 /** Each holds a name that callers choose. */
 const MAX_SESSIONS = 1000;
-/** After this many ids in a row that never arrived, another replica serves some of the requests, so waiting for them is pointless. */
+/**
+ * After this many ids in a row that never arrived, another replica serves some of the requests, so waiting for them
+ * is pointless.
+ */
 const MAX_GAPS = 3;
 
 /**
- * Runs the requests of a session one after the other, in the order of their JSON-RPC ids, which clients count up. A host sends the calls
- * of one turn at once, over several connections, and a later one may view what an earlier one creates.
+ * Runs the requests of a session one after the other, in the order of their JSON-RPC ids, which clients count up. A
+ * host sends the calls of one turn at once, over several connections, and a later one may view what an earlier one
+ * creates.
  */
 export class Session {
   /** How long a request waits for one with a lower id that has not arrived. */
@@ -89,7 +93,10 @@ export class Turn {
     this.#session = session;
   }
 
-  /** Resolves when it is the request's turn, or it has ended. A message without an id (a notification, a batch) runs at once. */
+  /**
+   * Resolves when it is the request's turn, or it has ended. A message without an id (a notification, a batch) runs
+   * at once.
+   */
   async start(id: number | undefined): Promise<void> {
     if (this.#hasArrived) return;
     this.#hasArrived = true;

@@ -11,8 +11,9 @@ Commands:
 - \`rename\` (old_path, new_path): Renames or moves a file or directory. An existing destination is not overwritten.`;
 
 /**
- * The memory tool. Its schema is one flat object, because the Claude API takes no `oneOf` at the top of a tool's schema. The service checks
- * the input and says what is wrong with it in words for the model, so only `command` is required here.
+ * The memory tool. Its schema is one flat object, because the Claude API takes no `oneOf` at the top of a tool's
+ * schema. The service checks the input and says what is wrong with it in words for the model, so only `command` is
+ * required here.
  */
 export const MEMORY_TOOL: Tool = {
   name: 'memory',

@@ -6,8 +6,8 @@ import type { Caller, Credentials } from '../../tenants/principal.ts';
 import { notFound, StoreError } from './errors.ts';
 
 /**
- * What a route of this API does. `manage` is what creates or changes stores, or erases history: deleting a store takes its history along, and
- * redacting a version is for good.
+ * What a route of this API does. `manage` is what creates or changes stores, or erases history: deleting a store
+ * takes its history along, and redacting a version is for good.
  */
 export type Access = 'read' | 'write' | 'manage';
 
@@ -19,12 +19,15 @@ declare module 'fastify' {
   }
 }
 
-/** In the place of a tenant, for requests to no store in particular: limits count them together. No tenant has this id. */
+/**
+ * In the place of a tenant, for requests to no store in particular: limits count them together. No tenant has this
+ * id.
+ */
 export const ALL_STORES = '*';
 
 /**
- * Identifies the caller of a route of this API, where the URL names the store. The policy of the store's tenant holds; that of a request to no
- * store is the default.
+ * Identifies the caller of a route of this API, where the URL names the store. The policy of the store's tenant
+ * holds; that of a request to no store is the default.
  *
  * @throws ServiceError or StoreError when the caller may not do this; 404 when it may not even know of the store.
  */

@@ -58,7 +58,10 @@ export const tooLarge = (maxFileBytes: number): StoreError =>
 export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>): StoreError =>
   invalid(`The memory store is full: it has ${used} of ${limit} ${of}, and this needs ${needed} more.`);
 
-/** The database ends a page with the file that takes its contents beyond this many bytes, whether they are sent or only hashed. */
+/**
+ * The database ends a page with the file that takes its contents beyond this many bytes, whether they are sent or
+ * only hashed.
+ */
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
 const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });

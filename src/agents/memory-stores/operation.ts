@@ -45,7 +45,10 @@ interface Operation<Params, Query, Body> {
   /** Null: it takes none. */
   body: z.ZodType<Body> | null;
   response: z.ZodType;
-  /** Returns the bytes to reserve before contents are read or written. For reads, the bytes of the result are reserved in any case. */
+  /**
+   * Returns the bytes to reserve before contents are read or written. For reads, the bytes of the result are reserved
+   * in any case.
+   */
   responseBytes?(query: Query, policy: RequestContext['policy']): number;
   /** Its errors beside those of all operations. */
   errors?: StoreError[];

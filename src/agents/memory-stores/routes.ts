@@ -5,8 +5,8 @@ import { storeRoutes } from './stores.ts';
 import { versionRoutes } from './versions.ts';
 
 /**
- * The Memory Stores API: programs for Anthropic's hosted stores work on this service (docs/memory-stores.md). Each operation is in the
- * file of its subject.
+ * The Memory Stores API: programs for Anthropic's hosted stores work on this service (docs/memory-stores.md). Each
+ * operation is in the file of its subject.
  */
 export async function memoryStoreRoutes(app: FastifyInstance, services: Services): Promise<void> {
   // Before anything else, so that each response has it.

@@ -6,7 +6,8 @@ import { isFilePath, PATH_RULE } from '../../tenants/store-ids.ts';
 import { MAX_METADATA } from '../../tenants/stores.ts';
 
 /*
- * What this API takes. Unknown query parameters are ignored, unknown fields of a body are refused. Null is the same as absent, as the SDKs send it.
+ * What this API takes. Unknown query parameters are ignored, unknown fields of a body are refused. Null is the same
+ * as absent, as the SDKs send it.
  */
 
 export const MAX_PAGE = 100;

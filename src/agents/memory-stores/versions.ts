@@ -35,7 +35,10 @@ type VersionFilter = {
 
 type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
 
-/** A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a modification. */
+/**
+ * A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a
+ * modification.
+ */
 const versionsText = (ofMemory: '' | 'AND v.memory_id = $memory::text::uuid') => `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { printable } from '../entry.ts';
 
-/* The responses of a service with the Memory Stores API, as far as they are read here. Fields that are not named are ignored. */
+/*
+ * The responses of a service with the Memory Stores API, as far as they are read here. Fields that are not named are
+ * ignored.
+ */
 
 export const storeSchema = z.object({
   id: z.string(),
@@ -98,7 +101,10 @@ interface Attempt {
   headers?: Headers;
 }
 
-/** Sends requests to a service with the Memory Stores API, such as Anthropic's, and repeats those that may succeed later. */
+/**
+ * Sends requests to a service with the Memory Stores API, such as Anthropic's, and repeats those that may succeed
+ * later.
+ */
 export class HostedClient {
   readonly url: string;
   readonly #key: string;

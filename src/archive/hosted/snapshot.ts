@@ -26,8 +26,8 @@ export interface Read {
 }
 
 /**
- * Reads a store with its versions, as the entries of an archive with a history: as of the moment when the first page of versions is read. Later
- * changes come before that page, and so are not seen.
+ * Reads a store with its versions, as the entries of an archive with a history: as of the moment when the first page
+ * of versions is read. Later changes come before that page, and so are not seen.
  */
 export async function* readWithVersions(
   store: HostedStore,
@@ -128,7 +128,9 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield content;
 }
 
-/** Where memories go that has files or a history already: the SHA-256 of each file there, in hexadecimal, by its path. */
+/**
+ * Where memories go that has files or a history already: the SHA-256 of each file there, in hexadecimal, by its path.
+ */
 export interface Destination {
   files: ReadonlyMap<string, string>;
   /** The path of the file that a memory becomes. */
@@ -138,8 +140,8 @@ export interface Destination {
 }
 
 /**
- * A store to import: with its versions, or only the memories that are missing at the destination. The counts are right once the entries
- * have been read.
+ * A store to import: with its versions, or only the memories that are missing at the destination. The counts are
+ * right once the entries have been read.
  */
 export class HostedSource {
   /** How many memories are at the destination already. */

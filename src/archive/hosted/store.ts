@@ -19,7 +19,10 @@ const CONFLICT = 409;
 const REFUSALS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
 
-/** `changed`: there is another content by now, or something is in the way. `refused`: the store cannot take this memory. */
+/**
+ * `changed`: there is another content by now, or something is in the way. `refused`: the store cannot take this
+ * memory.
+ */
 export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'refused'; reason: string };
 
 /** A memory store of a service with the Memory Stores API. Throws HostedStoreError. */
@@ -53,8 +56,8 @@ export class HostedStore {
   }
 
   /**
-   * Creates a memory, or replaces the content that it was found with. A request whose response was lost is sent again, and finds what the
-   * first one did.
+   * Creates a memory, or replaces the content that it was found with. A request whose response was lost is sent
+   * again, and finds what the first one did.
    */
   async write(
     { path, content, sha256 }: { path: string; content: string; sha256: string },

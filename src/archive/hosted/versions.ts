@@ -48,7 +48,10 @@ function joined(periods: readonly Period[]): Period[] {
   return whole;
 }
 
-/* The ids of imported versions. Those of this service stay what they are; others are hashed, so that importing again makes the same. */
+/*
+ * The ids of imported versions. Those of this service stay what they are; others are hashed, so that importing again
+ * makes the same.
+ */
 
 const hashOf = (id: string) => createHash('sha256').update(id).digest('hex');
 

@@ -26,8 +26,8 @@ import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
 /**
- * The memory on which a call runs. `root` is a view of the root, which shows own entries and mounts together; `refused` is what touches a
- * mount itself, or two memories, or one that is read-only.
+ * The memory on which a call runs. `root` is a view of the root, which shows own entries and mounts together;
+ * `refused` is what touches a mount itself, or two memories, or one that is read-only.
  */
 export type Route =
   | { kind: 'own' | 'root' }
@@ -36,7 +36,9 @@ export type Route =
 
 export const OWN: Route = { kind: 'own' };
 
-/** Chooses the memory for a call. A call with invalid input runs on the caller's own memory, which says what is wrong. */
+/**
+ * Chooses the memory for a call. A call with invalid input runs on the caller's own memory, which says what is wrong.
+ */
 export function routeOf(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -90,8 +92,8 @@ function pathOf(given: unknown): MemoryPath | undefined {
 }
 
 /**
- * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one that it mounts. A call
- * runs on one memory, with that memory's policy.
+ * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one
+ * that it mounts. A call runs on one memory, with that memory's policy.
  *
  * @param command undefined when the input names none
  * @throws ServiceError when the caller's own memory is archived and the call writes to it
@@ -227,7 +229,10 @@ function directoryOf(mount: Mount, call: Call, services: Services): MountedDirec
   };
 }
 
-/** The context of a call on one memory: the policy is that of the memory; the access and the length of results are those of the caller. */
+/**
+ * The context of a call on one memory: the policy is that of the memory; the access and the length of results are
+ * those of the caller.
+ */
 function contextOf(
   store: Memory,
   { limits, secrets: mode, createExisting }: TenantPolicy,

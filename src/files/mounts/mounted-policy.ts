@@ -31,7 +31,10 @@ export async function mountedPolicy(
   }
 }
 
-/** Reads something of a mount that is shown among others. They are shown also where the database cannot reach this one. */
+/**
+ * Reads something of a mount that is shown among others. They are shown also where the database cannot reach this
+ * one.
+ */
 export async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | 'unreachable'> {
   try {
     return await read();

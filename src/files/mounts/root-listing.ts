@@ -35,8 +35,9 @@ export async function lookupWithMounts(
 }
 
 /**
- * Reads from all mounts together about twice the entries of a result at most. The first read takes an equal part of each mount and counts
- * its entries; the second one takes the rest of the mounts that begin before the end of the result.
+ * Reads from all mounts together about twice the entries of a result at most. The first read takes an equal part of
+ * each mount and counts its entries; the second one takes the rest of the mounts that begin before the end of the
+ * result.
  */
 async function readMountedRoots(
   mounts: readonly MountedDirectory[],
@@ -58,8 +59,8 @@ async function readMountedRoots(
 }
 
 /**
- * Merges listings, all in the same depth-first order, into the first `maxEntries` entries of the whole. An own entry with the name of a mount is
- * hidden.
+ * Merges listings, all in the same depth-first order, into the first `maxEntries` entries of the whole. An own entry
+ * with the name of a mount is hidden.
  *
  * @param roots in the order of their paths
  */

@@ -32,7 +32,8 @@ export interface MountedFiles {
 }
 
 /**
- * All files that the caller sees, in the order of their paths: its own, except those that mounts hide, and those of mounts.
+ * All files that the caller sees, in the order of their paths: its own, except those that mounts hide, and those of
+ * mounts.
  *
  * @param mounts all of them
  * @param available those that can be read

@@ -11,8 +11,8 @@ import type { SearchedFile } from './query.ts';
 const PAGE = { files: 100, bytes: 2 ** 19 };
 
 /**
- * A page of the files at a path and below it, in the order of their paths: at most `limit`, stopping once they exceed `bytes`, but at least
- * one if there is one. The first page follows ''.
+ * A page of the files at a path and below it, in the order of their paths: at most `limit`, stopping once they exceed
+ * `bytes`, but at least one if there is one. The first page follows ''.
  */
 const searchPageQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number; bytes: number },

@@ -104,7 +104,10 @@ export interface SearchRequest {
 
 export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
 
-/** Checks an input as a model wrote it, but not its expression. A refusal is in words for the model, without `Error: `. */
+/**
+ * Checks an input as a model wrote it, but not its expression. A refusal is in words for the model, without `Error:
+ * `.
+ */
 export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
   const parsed = searchSchema.safeParse(input);
   if (!parsed.success) return refuse(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));

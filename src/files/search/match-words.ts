@@ -6,7 +6,9 @@ import { fold, similarity, type Word } from './words.ts';
 
 /** The statistics of a file that contains words of a query. The arrays have an element for each word. */
 export interface WordsFile extends FoundFile {
-  /** How often each word is in the content, weighted: in a heading it counts more, and another form of the word less. */
+  /**
+   * How often each word is in the content, weighted: in a heading it counts more, and another form of the word less.
+   */
   inContent: number[];
   /** The same of the path. */
   inPath: number[];

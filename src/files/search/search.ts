@@ -52,7 +52,8 @@ export class MemorySearch {
   /**
    * @param countedAs the tenant of which one search runs at a time
    * @param gone is aborted when nobody waits for the result any more
-   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`; DatabaseError
+   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`;
+   *   DatabaseError
    */
   async find(
     countedAs: string,
@@ -100,7 +101,10 @@ export class MemorySearch {
   }
 }
 
-/** Reads each page while the one before it is searched. A memory without files has one empty page, so that an expression is always checked. */
+/**
+ * Reads each page while the one before it is searched. A memory without files has one empty page, so that an
+ * expression is always checked.
+ */
 async function* pagesAhead(files: FileSource, path: MemoryPath) {
   let page = await files.page(path, '');
   for (;;) {

@@ -1,4 +1,7 @@
-/** Characters that folding may change, besides ASCII: Latin, Greek and Cyrillic, punctuation, and forms for compatibility. */
+/**
+ * Characters that folding may change, besides ASCII: Latin, Greek and Cyrillic, punctuation, and forms for
+ * compatibility.
+ */
 const FOLDABLE = /[\u00a0-\u052f\u1e00-\u206f\u3000\uf900-\ufaff\uff00-\uffef]{1,64}/g;
 const MARKS = /[\u0300-\u036f]+/g;
 
@@ -31,8 +34,8 @@ function foldPart(part: string): string {
 }
 
 /**
- * Words of questions and sentences, folded, that say nothing about a file: of English, German, French, Spanish, Italian and Portuguese.
- * Words that mean something in one of the others are left out.
+ * Words of questions and sentences, folded, that say nothing about a file: of English, German, French, Spanish,
+ * Italian and Portuguese. Words that mean something in one of the others are left out.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any are as at be been before but by can could did do does doing for from had has have having he her

@@ -85,8 +85,8 @@ export function textProblem(text: string): string | undefined {
 }
 
 /**
- * Masks the secrets in the result of a write when redaction is on. Results are stored under idempotency keys, and they can quote the
- * input or show lines that were stored before redaction was switched on.
+ * Masks the secrets in the result of a write when redaction is on. Results are stored under idempotency keys, and
+ * they can quote the input or show lines that were stored before redaction was switched on.
  */
 export async function maskResult(
   result: MemoryResult,
@@ -96,7 +96,10 @@ export async function maskResult(
   return { ...result, content: mask(result.content, await redaction.scanner.scan(result.content)) };
 }
 
-/** Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns undefined. */
+/**
+ * Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns
+ * undefined.
+ */
 export async function refuseSecretPath(
   path: MemoryPath,
   { redaction }: Pick<MemoryContext, 'redaction'>,

@@ -49,7 +49,10 @@ export async function createFile(path: MemoryPath, text: string, context: Memory
   }
 }
 
-/** Creates a file, or replaces the content of an existing one where that is allowed. `exists` remains the outcome for a directory. */
+/**
+ * Creates a file, or replaces the content of an existing one where that is allowed. `exists` remains the outcome for
+ * a directory.
+ */
 async function write(
   path: MemoryPath,
   content: string,

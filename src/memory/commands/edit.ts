@@ -46,8 +46,8 @@ export function refusedResult(outcome: Refusal): MemoryResult {
 }
 
 /**
- * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size. A file that is
- * over a limit that was lowered later may still shrink.
+ * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size.
+ * A file that is over a limit that was lowered later may still shrink.
  *
  * @param before content of the file before the change; undefined for a new file
  * @param describe returns the success message for the change as written

@@ -122,7 +122,10 @@ function listingLine(entry: ListedEntry): string {
     : `${formatSize(entry.bytes)}\t${entry.path}`;
 }
 
-/** Upper bound of the entries that can be shown: each takes at least `0B`, a tab, the path, `/`, a name, and a newline. */
+/**
+ * Upper bound of the entries that can be shown: each takes at least `0B`, a tab, the path, `/`, a name, and a
+ * newline.
+ */
 function maxEntriesShown(path: MemoryPath, maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (path.length + 6)) : Number.MAX_SAFE_INTEGER;
 }

@@ -24,7 +24,9 @@ const BASIC = /(\bBasic\s{1,2})([A-Za-z0-9+/]{8,}={0,2})/g;
 const KEYWORD_PASSWORD =
   /((?<![.A-Za-z0-9])(?:password|pwd)\s?=\s?)("[^"\n]{4,}"|'[^'\n]{4,}'|\{[^{}\n]{4,128}\}|[^\s;"'&]{4,})/gi;
 const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|dbname|database|dsn)\s?=/i;
-/** A connection string of JDBC, ADO.NET or ODBC and no program, so that a password of letters alone is no expression. */
+/**
+ * A connection string of JDBC, ADO.NET or ODBC and no program, so that a password of letters alone is no expression.
+ */
 const CONNECTION_STRING = /\bjdbc:[a-z]|\b(?:server|data source|driver|dsn)\s?=[^;"'\n]{1,128};/i;
 const ORACLE_PASSWORD = /(\bjdbc:oracle:[a-z]{3,5}:[^\s/@"']{1,128}\/)([^\s/@"']{4,128})(?=@)/gi;
 
@@ -57,7 +59,10 @@ export function findAssignments(text: string): Finding[] {
   return findings;
 }
 
-/** Returns a test for whether the line at an index matches `pattern`. Call it with ascending indices: each line is searched once. */
+/**
+ * Returns a test for whether the line at an index matches `pattern`. Call it with ascending indices: each line is
+ * searched once.
+ */
 function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   let lineEnd = -1;
   let found = false;
@@ -72,12 +77,18 @@ function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   };
 }
 
-/** Whether the value of `password=` is a password, and not an expression in a program: `password=settings.DB_PASSWORD`. */
+/**
+ * Whether the value of `password=` is a password, and not an expression in a program:
+ * `password=settings.DB_PASSWORD`.
+ */
 function isPassword(value: string): boolean {
   return isLiteral(value) && (/^["']/.test(value) || /^[^([]*[^\w.([,)]|\d/.test(value));
 }
 
-/** Whether a value is a password where no program is: no example, and no placeholder. ODBC quotes with braces, and templates have them too. */
+/**
+ * Whether a value is a password where no program is: no example, and no placeholder. ODBC quotes with braces, and
+ * templates have them too.
+ */
 function isLiteral(value: string): boolean {
   const password = /^["'{]/.test(value) ? value.slice(1, -1) : value;
   const isVariable =
@@ -90,9 +101,9 @@ function isGenerated(value: string): boolean {
 }
 
 /**
- * Whether a value was made by a generator rather than by a person: one piece of it is at least 12 characters long, mixes
- * letters with digits, and repeats itself no more than chance does. Names, versions, paths, dates and UUIDs have no
- * such piece.
+ * Whether a value was made by a generator rather than by a person: one piece of it is at least 12 characters long,
+ * mixes letters with digits, and repeats itself no more than chance does. Names, versions, paths, dates and UUIDs
+ * have no such piece.
  */
 function looksRandom(value: string): boolean {
   return value
@@ -108,8 +119,8 @@ function looksRandom(value: string): boolean {
 }
 
 /**
- * Whether upper and lower case change too often for words: generated letters with few digits, or base64url, which its own `-` and `_` cut
- * into short pieces. Half of them change; the words of an identifier have three letters and more.
+ * Whether upper and lower case change too often for words: generated letters with few digits, or base64url, which its
+ * own `-` and `_` cut into short pieces. Half of them change; the words of an identifier have three letters and more.
  */
 function looksScrambled(value: string): boolean {
   const words = value.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? [];

@@ -33,8 +33,8 @@ export function isExamplePassword(value: string): boolean {
 }
 
 /**
- * Sorts findings and merges overlapping ones into one that covers both, so that no part of either remains. The kind of the longer one
- * wins, and a specific kind wins over a generic one.
+ * Sorts findings and merges overlapping ones into one that covers both, so that no part of either remains. The kind
+ * of the longer one wins, and a specific kind wins over a generic one.
  */
 export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretKind>): Finding[] {
   const rank = (finding: Finding) => (generic.has(finding.kind) ? 0 : finding.end - finding.start);

@@ -32,8 +32,8 @@ const LONGEST = 19;
 /** A longer run of four-digit groups than two card numbers is a table of numbers. */
 const MOST_FOURS = 8;
 
-// One character class between two digits, so that there is nothing to backtrack into. Text from the web and from PDFs has spaces and
-// hyphens that do not break, figure spaces and thin ones.
+// One character class between two digits, so that there is nothing to backtrack into. Text from the web and from PDFs
+// has spaces and hyphens that do not break, figure spaces and thin ones.
 const DIGITS_AND_SEPARATORS = /\d[\d .\u00a0\u2007\u2009-\u2011\u202f-]{11,}\d/g;
 
 interface Group {
@@ -103,7 +103,10 @@ function lastGroupOfCard(text: string, chain: readonly Group[], first: number): 
   return found;
 }
 
-/** Whether the last group may belong to the card: cards are 4-4-4-4, 4-6-5 and the like, with one and the same separator. */
+/**
+ * Whether the last group may belong to the card: cards are 4-4-4-4, 4-6-5 and the like, with one and the same
+ * separator.
+ */
 function isGrouped(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const start = chain[first] as Group;
   const group = chain[last] as Group;

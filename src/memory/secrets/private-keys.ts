@@ -6,8 +6,8 @@ const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-
 /** A line of a real key's body; the shortest (Ed25519) has 64 characters. Placeholders such as `...` have none. */
 const BODY_LINE = /[A-Za-z0-9+/]{40}/;
 
-// The body after a BEGIN that has no END, piece by piece: base64, white space, and white space escaped in JSON. One expression
-// for all pieces would keep a place to go back to for each, and run out of memory for them.
+// The body after a BEGIN that has no END, piece by piece: base64, white space, and white space escaped in JSON. One
+// expression for all pieces would keep a place to go back to for each, and run out of memory for them.
 const BODY_PIECE = /[A-Za-z0-9+/=]{16,}|\s+|\\[nrt]/y;
 const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
 
@@ -22,8 +22,8 @@ const PUTTY_PUBLIC_CHARACTERS = 8192;
 
 /**
  * Private keys in PEM, OpenSSH and PGP armor, from the BEGIN line to the END line, whatever the label and the headers;
- * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a key. Keys for PuTTY, from
- * the first line of their file.
+ * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a
+ * key. Keys for PuTTY, from the first line of their file.
  */
 export function findPrivateKeys(text: string): Finding[] {
   const findings: Finding[] = [];

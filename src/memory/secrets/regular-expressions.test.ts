@@ -43,8 +43,8 @@ const literals = new Map(
 );
 
 /**
- * Shrinks the finite counts of an expression. Counts change only the constant factor, never whether the expression is linear,
- * and small counts let recheck decide instead of guess.
+ * Shrinks the finite counts of an expression. Counts change only the constant factor, never whether the expression is
+ * linear, and small counts let recheck decide instead of guess.
  */
 function withSmallCounts(pattern: string): string {
   return pattern.replace(/\{(\d+)(,?)(\d*)\}/g, (_, least: string, comma: string, most: string) => {
@@ -53,7 +53,10 @@ function withSmallCounts(pattern: string): string {
   });
 }
 
-/** The limits on characters that recheck reads stay. Those on time are off: on a busy machine, they would change the verdict. */
+/**
+ * The limits on characters that recheck reads stay. Those on time are off: on a busy machine, they would change the
+ * verdict.
+ */
 const DETERMINISTIC = { randomSeed: 1, timeout: null, attackTimeout: null, incubationTimeout: null };
 
 it('finds the regular expressions of the sources', () => {

@@ -27,7 +27,8 @@ const PLACEHOLDER = new RegExp(
 );
 
 /**
- * The scanner behind `SECRETS`. It uses no network and keeps no state. What it finds and misses is listed in src/memory/secrets/scanner.test.ts.
+ * The scanner behind `SECRETS`. It uses no network and keeps no state. What it finds and misses is listed in
+ * src/memory/secrets/scanner.test.ts.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };
@@ -35,8 +36,8 @@ export function createSecretScanner(): SecretScanner {
 
 async function scan(text: string): Promise<Secret[]> {
   let found: Finding[] = [];
-  // Findings are replaced by spaces, which keep the offsets, and the text is scanned again until nothing new appears: scanning masked
-  // text must find nothing.
+  // Findings are replaced by spaces, which keep the offsets, and the text is scanned again until nothing new appears:
+  // scanning masked text must find nothing.
   let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const fresh = await findAll(rest);
@@ -69,8 +70,8 @@ function blank(text: string, findings: readonly Finding[]): string {
 const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
 
 /**
- * Extends findings that only appear once their neighbors are blank over the whole word: text joined to a secret is likely secret too, and
- * a long chain takes one pass instead of one pass per link.
+ * Extends findings that only appear once their neighbors are blank over the whole word: text joined to a secret is
+ * likely secret too, and a long chain takes one pass instead of one pass per link.
  *
  * @param findings as `merge` returns them
  */

@@ -20,7 +20,10 @@ export function placeholder(kind: string): string {
   return `[REDACTED:${kind}]`;
 }
 
-/** Replaces each secret in `text` by its placeholder. `secrets` must be sorted and not overlap, as `scan` returns them. */
+/**
+ * Replaces each secret in `text` by its placeholder. `secrets` must be sorted and not overlap, as `scan` returns
+ * them.
+ */
 export function mask(text: string, secrets: readonly Secret[]): string {
   let masked = '';
   let from = 0;

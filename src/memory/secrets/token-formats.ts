@@ -13,8 +13,9 @@ interface Format {
  * Tokens with a fixed prefix. The formats are those that their issuers document, as gitleaks' rules
  * (https://github.com/gitleaks/gitleaks) collect them. Why they are our own: docs/decisions/0017-own-secret-formats.md.
  *
- * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in src/memory/secrets/scanner.test.ts. A pattern must be
- * linear: begin with the prefix, and require nothing after an unbounded repetition that it does not stop at.
+ * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in src/memory/secrets/scanner.test.ts. A
+ * pattern must be linear: begin with the prefix, and require nothing after an unbounded repetition that it does not
+ * stop at.
  */
 const FORMATS: readonly Format[] = [
   // This service's own keys: 32 random bytes in base64url and a checksum of 6 characters.

@@ -1,6 +1,6 @@
 /**
- * Clients that leave in the middle of each kind of request. The service keeps running, releases files, transactions and slots, and logs
- * departures without errors.
+ * Clients that leave in the middle of each kind of request. The service keeps running, releases files, transactions
+ * and slots, and logs departures without errors.
  */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** The propose-only keys of one tenant search for as long as a search may take, and send more than the tenant's rate. */
+/**
+ * The propose-only keys of one tenant search for as long as a search may take, and send more than the tenant's rate.
+ */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../report.ts';

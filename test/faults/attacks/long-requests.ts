@@ -1,6 +1,6 @@
 /**
- * One request at a time, each of a kind that reads or changes as much at once as the default limits allow: none of them holds the event loop for
- * long.
+ * One request at a time, each of a kind that reads or changes as much at once as the default limits allow: none of
+ * them holds the event loop for long.
  */
 import { randomUUID } from 'node:crypto';
 import { archiveOf } from '../../support/archives.ts';

@@ -1,4 +1,7 @@
-/** A tenant views the root of its memory, which mounts 16 memories of 9,900 files, while another tenant views a file of its own. */
+/**
+ * A tenant views the root of its memory, which mounts 16 memories of 9,900 files, while another tenant views a file
+ * of its own.
+ */
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Replica } from '../../support/faults/replica.ts';

@@ -1,4 +1,7 @@
-/** The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer has got its id. */
+/**
+ * The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer has got its
+ * id.
+ */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../report.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /*
- * A memory of 300 files, as an assistant keeps it for one person: those of facts.txt, which answer the questions, and others about the same
- * people, projects and things, which do not.
+ * A memory of 300 files, as an assistant keeps it for one person: those of facts.txt, which answer the questions, and
+ * others about the same people, projects and things, which do not.
  */
 
 const FILES = 300;

@@ -14,8 +14,8 @@ export class NoCluster extends Error {
 }
 
 /**
- * A Citus cluster in Docker whose nodes can be killed and added: node 0 is the coordinator, the others are workers. `CITUS_IMAGE` names
- * another image than that of `scripts/citus-cluster`.
+ * A Citus cluster in Docker whose nodes can be killed and added: node 0 is the coordinator, the others are workers.
+ * `CITUS_IMAGE` names another image than that of `scripts/citus-cluster`.
  */
 export class FaultyCluster {
   readonly #name = `memory-citus-${randomBytes(4).toString('hex')}`;
@@ -52,7 +52,10 @@ export class FaultyCluster {
     return cluster;
   }
 
-  /** Creates a database on all nodes, or extends one that the coordinator has to all, and returns its URL on the coordinator. */
+  /**
+   * Creates a database on all nodes, or extends one that the coordinator has to all, and returns its URL on the
+   * coordinator.
+   */
   async createDatabase(name: string): Promise<string> {
     return (await this.#call('createdb', name)).trim().split('\n').at(-1) ?? '';
   }

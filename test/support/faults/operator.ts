@@ -66,8 +66,8 @@ export interface Tools {
 }
 
 /**
- * Finds PostgreSQL's client tools in PG_BIN or the folder that `pg_config` names, and a matching server: the one in the same folder
- * if there is one, otherwise ours.
+ * Finds PostgreSQL's client tools in PG_BIN or the folder that `pg_config` names, and a matching server: the one in
+ * the same folder if there is one, otherwise ours.
  *
  * @param ours folder of our server binaries
  * @returns the tools, or the reason why they are missing or do not match the server

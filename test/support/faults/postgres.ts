@@ -84,7 +84,8 @@ export class PostgresServer {
       'shared_buffers=32MB',
       ...(this.#options.settings ?? []),
     ];
-    // Processes of a killed server may hold its shared memory for a moment. The new server then exits at once, so try again.
+    // Processes of a killed server may hold its shared memory for a moment. The new server then exits at once, so try
+    // again.
     for (;;) {
       const log = openSync(join(this.#options.folder, 'log'), 'a');
       const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];

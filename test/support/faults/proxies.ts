@@ -77,8 +77,8 @@ export class TcpProxy {
 }
 
 /**
- * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to those that last answered 200.
- * It never retries a request.
+ * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to those that last
+ * answered 200. It never retries a request.
  */
 export class Balancer {
   readonly #replicas: { url: URL; ready: boolean }[];

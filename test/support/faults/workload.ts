@@ -1,4 +1,7 @@
-/** Clients that retry writes under idempotency keys until they are answered, and a ledger of what the database must then contain. */
+/**
+ * Clients that retry writes under idempotency keys until they are answered, and a ledger of what the database must
+ * then contain.
+ */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +13,10 @@ export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<stri
 /** One possible state of the files in a slot: contents by path below the slot. */
 type Files = Readonly<Record<string, string>>;
 
-/** When a write was first sent and when it was acknowledged, by `performance.now()`. Infinity: it was abandoned or is in flight. */
+/**
+ * When a write was first sent and when it was acknowledged, by `performance.now()`. Infinity: it was abandoned or is
+ * in flight.
+ */
 interface Write {
   /** The id of its tool call, which the history records. */
   toolUse: string;
@@ -104,7 +110,10 @@ export class Workload {
     for (let n = 0; !this.#stopping; n++) await this.#slot(tenant, `${name}-${n}`, n % 2 === 0);
   }
 
-  /** Creates a file, renames it, inserts a line into a file that the tenant's clients share, and deletes the file if asked to. */
+  /**
+   * Creates a file, renames it, inserts a line into a file that the tenant's clients share, and deletes the file if
+   * asked to.
+   */
   async #slot(tenant: string, slot: string, deletes: boolean): Promise<void> {
     const text = this.#options.text?.(deletes) ?? `${slot} text`;
     const [a, b] = [`/memories/${slot}/a`, `/memories/${slot}/b`];
@@ -135,7 +144,10 @@ export class Workload {
     return done;
   }
 
-  /** Sends a block until it is answered or abandoned (never without an expected answer). Returns whether it was acknowledged. */
+  /**
+   * Sends a block until it is answered or abandoned (never without an expected answer). Returns whether it was
+   * acknowledged.
+   */
   async #write(
     tenant: string,
     input: object,
@@ -260,7 +272,10 @@ function now(): Moment {
   return { from: time, until: time };
 }
 
-/** The states that a slot may have at a moment: the one the last acknowledged write left, or that of a write in flight. */
+/**
+ * The states that a slot may have at a moment: the one the last acknowledged write left, or that of a write in
+ * flight.
+ */
 function allowed(states: (Write & { files: Files })[], { from, until }: Moment): Files[] {
   const settled = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
   const inFlight = states.slice(settled + 1).filter(({ sent }) => sent <= until);

@@ -54,8 +54,8 @@ function textProblem(name: string, value: unknown): string | undefined {
 }
 
 /**
- * Section 3: checks that the command's fields are present and have the right types, then the contents of texts. The path rules apply
- * afterwards.
+ * Section 3: checks that the command's fields are present and have the right types, then the contents of texts. The
+ * path rules apply afterwards.
  */
 export function checkInput(input: Record<string, unknown>): { command: string; fields: Fields } {
   const command = String(input.command);

@@ -2,7 +2,8 @@ import { chmod, cp } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-// Postgres refuses to run as root and looks up its user by name. `nobody` is the one unprivileged account on every Unix.
+// Postgres refuses to run as root and looks up its user by name. `nobody` is the one unprivileged account on every
+// Unix.
 const NOBODY = 65534;
 export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 

@@ -29,7 +29,9 @@ export async function findCluster(url: string): Promise<Cluster> {
   return { isCitus: true, nodes: [url, ...nodes] };
 }
 
-/** Creates a database as a copy of another one, or an empty one: on Citus with the extension and the nodes registered. */
+/**
+ * Creates a database as a copy of another one, or an empty one: on Citus with the extension and the nodes registered.
+ */
 export async function createDatabase(cluster: Cluster, name: string, template = 'template0'): Promise<void> {
   await onAllNodes(cluster, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   if (cluster.isCitus && template === 'template0') await addCitus(cluster, name);

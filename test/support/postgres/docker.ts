@@ -10,8 +10,8 @@ const SHARED_MEMORY_BYTES = 2 ** 30;
 /**
  * Starts PostgreSQL 18 in a container, if a Docker engine answers within a few seconds.
  *
- * Ryuk, the reaper of testcontainers, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image to pull, and
- * the supervisor (supervisor.ts) already cleans up.
+ * Ryuk, the reaper of testcontainers, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image
+ * to pull, and the supervisor (supervisor.ts) already cleans up.
  *
  * @throws SourceUnavailable if no engine answers or the container does not start
  */

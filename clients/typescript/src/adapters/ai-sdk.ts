@@ -12,8 +12,8 @@ export interface ToolExecutionOptions {
 }
 
 /**
- * What the model reads in the place of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()` returns: here they are
- * the same. The SDK sets `is_error: true`.
+ * What the model reads in the place of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()`
+ * returns: here they are the same. The SDK sets `is_error: true`.
  */
 export class MemoryToolError extends Error {
   override readonly name = 'MemoryToolError';
@@ -27,8 +27,8 @@ export class MemoryToolError extends Error {
  * The `execute` of `anthropic.tools.memory_20250818({ execute: memoryExecute(memory) })`. Its calls run one after the
  * other, so make one for each conversation: it costs nothing.
  *
- * It throws a `MemoryToolError` for a failure that the model can correct, and when the service gives no result: then its `cause` is the
- * `MemoryServiceError`.
+ * It throws a `MemoryToolError` for a failure that the model can correct, and when the service gives no result: then
+ * its `cause` is the `MemoryServiceError`.
  */
 export function memoryExecute(client: Pick<MemoryClient, 'execute'>): Execute<MemoryInput> {
   return executeIn(inOrder(), client, 'memory');
@@ -46,8 +46,8 @@ export interface AiSdk {
 }
 
 /**
- * The memory tool and `memory_search`: `tools: { ...memoryTools(memory, { anthropic, jsonSchema }) }`. The calls of both run one after the
- * other, so make them for each conversation.
+ * The memory tool and `memory_search`: `tools: { ...memoryTools(memory, { anthropic, jsonSchema }) }`. The calls of
+ * both run one after the other, so make them for each conversation.
  */
 export function memoryTools<Sdk extends AiSdk>(
   client: Pick<MemoryClient, 'execute'>,

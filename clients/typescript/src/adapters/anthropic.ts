@@ -13,8 +13,8 @@ import { inOrder } from './in-order.ts';
  * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(memory)], … })`, in the place of the SDK's
  * `betaMemoryTool(…)`. Its calls run one after the other, so make one for each conversation: it costs nothing.
  *
- * The model reads the documented strings verbatim, failures with `is_error: true`. When the service gives no result, the
- * runner shows the model `Error: ` and the message of the `MemoryServiceError`, and the conversation goes on.
+ * The model reads the documented strings verbatim, failures with `is_error: true`. When the service gives no result,
+ * the runner shows the model `Error: ` and the message of the `MemoryServiceError`, and the conversation goes on.
  *
  * @param definition more of the tool's definition, such as `cache_control`
  */
@@ -26,8 +26,8 @@ export function memoryTool(
 }
 
 /**
- * The memory tool and `memory_search`: `tools: [...memoryTools(memory), …]`. The calls of both run one after the other, so make them for each
- * conversation.
+ * The memory tool and `memory_search`: `tools: [...memoryTools(memory), …]`. The calls of both run one after the
+ * other, so make them for each conversation.
  */
 export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,

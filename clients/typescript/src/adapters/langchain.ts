@@ -12,12 +12,12 @@ const SCHEMA = { type: 'object', properties: {} } as const;
 type LangChainTool<Input> = StructuredToolInterface<typeof SCHEMA, Input, string | ToolMessage>;
 
 /**
- * The memory tool for `bindTools` and for LangChain's agents, in the place of `tools.memory_20250818(…)`. Its calls run one after the
- * other, so make one for each conversation: it costs nothing.
+ * The memory tool for `bindTools` and for LangChain's agents, in the place of `tools.memory_20250818(…)`. Its calls
+ * run one after the other, so make one for each conversation: it costs nothing.
  *
  * A failure that the model can correct comes back as a `ToolMessage` with `status: 'error'` and the documented string.
- * LangChain sends the string but not the flag: it has no `is_error` (as of `@langchain/anthropic` 1.5). When the service
- * gives no result, it throws a `MemoryServiceError`.
+ * LangChain sends the string but not the flag: it has no `is_error` (as of `@langchain/anthropic` 1.5). When the
+ * service gives no result, it throws a `MemoryServiceError`.
  */
 export function memoryTool(client: Pick<MemoryClient, 'execute'>): LangChainTool<MemoryInput> {
   return memoryToolIn(inOrder(), client);

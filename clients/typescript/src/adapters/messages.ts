@@ -9,12 +9,12 @@ export interface AssistantMessage {
 }
 
 /**
- * Executes every call of the tools `memory` and `memory_search` in an assistant message, one after the other in the order in which the model wrote them.
- * Blocks of other tools are left to the caller.
+ * Executes every call of the tools `memory` and `memory_search` in an assistant message, one after the other in the
+ * order in which the model wrote them. Blocks of other tools are left to the caller.
  *
  * @returns a `tool_result` block for each, in the same order; empty when there are none
- * @throws MemoryServiceError when a call gets no result. What was executed before it stays; running the same message again
- *   is safe, since each call happens once under its block's id.
+ * @throws MemoryServiceError when a call gets no result. What was executed before it stays; running the same message
+ *   again is safe, since each call happens once under its block's id.
  */
 export async function runMemoryTools(
   client: Pick<MemoryClient, 'execute'>,

@@ -50,7 +50,10 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
   );
 }
 
-/** Whether a text would come to where something else is: it comes to where the draft has the file, unless only the original moved it. */
+/**
+ * Whether a text would come to where something else is: it comes to where the draft has the file, unless only the
+ * original moved it.
+ */
 const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
   conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
 

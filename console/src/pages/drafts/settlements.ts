@@ -72,8 +72,8 @@ export const stateOf = (change: DraftChange) => JSON.stringify(change);
 export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
 
 /**
- * How far a change is settled. `open`: a conflict that waits; `marked`: the text still has marks of conflicts; `stale`: the file changed
- * since.
+ * How far a change is settled. `open`: a conflict that waits; `marked`: the text still has marks of conflicts;
+ * `stale`: the file changed since.
  */
 export function progressOf(change: DraftChange, settlement: Settlement | undefined): Progress {
   if (settlement === undefined) return change.conflict === null ? 'merges' : 'open';

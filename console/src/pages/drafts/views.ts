@@ -3,8 +3,8 @@ import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts
 import { mergedText } from './own-text.ts';
 
 /**
- * What is compared with what. `sides`: the original with the draft; `result`: the original with what the merge makes of it; `draft` and
- * `original`: the base with that side.
+ * What is compared with what. `sides`: the original with the draft; `result`: the original with what the merge makes
+ * of it; `draft` and `original`: the base with that side.
  */
 export type View = 'sides' | 'result' | 'draft' | 'original';
 

@@ -24,7 +24,10 @@ export type DiffRow =
   /** A line on both sides, or on one. In the unified form, a changed line is two rows. */
   | { kind: 'line'; old: Side | null; now: Side | null };
 
-/** Beyond as many added and removed lines, a diff replaces the whole text: the time to find it grows with their square. */
+/**
+ * Beyond as many added and removed lines, a diff replaces the whole text: the time to find it grows with their
+ * square.
+ */
 const MAX_EDITS = 1000;
 
 export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff): ShownDiff {

@@ -40,7 +40,9 @@ function By({ tenant, version }: { tenant: string; version: string }) {
   );
 }
 
-/** The files that are not in the new preview as in the old one, with the version that is there now, as far as it says. */
+/**
+ * The files that are not in the new preview as in the old one, with the version that is there now, as far as it says.
+ */
 function changedBetween(before: Changes, after: Changes): { path: string; version: string | null }[] {
   const old = new Set(before.files.map(keyOf));
   const changed = after.files.filter((file) => !old.has(keyOf(file)));

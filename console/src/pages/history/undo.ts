@@ -6,7 +6,10 @@ import { actorFilter } from '../../text/actor.ts';
 import { count } from '../../text/format.ts';
 import { toast } from '../../ui/messages.tsx';
 
-/** Returns what undoes a change that this page made, and nothing that came after it; undefined when there is nothing to undo. */
+/**
+ * Returns what undoes a change that this page made, and nothing that came after it; undefined when there is nothing
+ * to undo.
+ */
 export function undoOf(
   tenant: string,
   { changed_at }: Pick<Changes, 'changed_at'>,

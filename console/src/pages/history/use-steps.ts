@@ -8,8 +8,8 @@ export type MoveTo = (at: string | null) => Promise<boolean>;
 export type Step = (direction: 1 | -1) => void;
 
 /**
- * Moves a moment by one change, back or on. Steps that are asked for while one is under way follow it. Going elsewhere, to another
- * moment or page, cancels all of them.
+ * Moves a moment by one change, back or on. Steps that are asked for while one is under way follow it. Going
+ * elsewhere, to another moment or page, cancels all of them.
  *
  * @param at null is now
  */

@@ -9,7 +9,10 @@ import { Options } from '../../ui/options.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
-/** In seconds, up to the longest that the service allows. In the order of the page, which numbers as names would not keep. */
+/**
+ * In seconds, up to the longest that the service allows. In the order of the page, which numbers as names would not
+ * keep.
+ */
 const OVERLAPS = {
   '86400s': 'For a day',
   '3600s': 'For an hour',

@@ -16,7 +16,10 @@ interface Props {
   onClose: () => void;
 }
 
-/** Edits a file. A save replaces the content that was read and no other: when somebody else changed it, both are shown. */
+/**
+ * Edits a file. A save replaces the content that was read and no other: when somebody else changed it, both are
+ * shown.
+ */
 export function FileEditor({ tenant, path, file, onClose }: Props) {
   const draft = draftOf(tenant, path);
   const [base, setBase] = useState(draft?.base ?? file);

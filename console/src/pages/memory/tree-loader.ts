@@ -193,7 +193,10 @@ export class TreeLoader {
     this.#set({});
   }
 
-  /** Loads the part of a directory that begins with a path, if that is not loaded. Returns false when there is no such part. */
+  /**
+   * Loads the part of a directory that begins with a path, if that is not loaded. Returns false when there is no such
+   * part.
+   */
   async #loadPart(tree: Tree, path: string, start: PageStart, signal: AbortSignal): Promise<boolean> {
     const directory = parentOf(path);
     const parts = tree.directories.get(directory);
