@@ -28,7 +28,9 @@ export function countUse(request: FastifyRequest, use: keyof Uses): void {
 function createdAtOf(context: RequestContext | undefined): string | null {
   if (context === undefined) return null;
   const { principal, policy } = context;
-  if (policy.draftOf !== null) return principal.tenantCreatedAt ?? null;
+  // Uses of a draft count for its original, which only the keys of the original know.
+  if (policy.draftOf !== null)
+    return principal.draftOf === undefined ? null : (principal.tenantCreatedAt ?? null);
   // The request may have created the tenant.
   return policy.createdAt === NO_TENANT ? null : policy.createdAt;
 }

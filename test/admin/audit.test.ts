@@ -199,7 +199,7 @@ describeService(
         { action: 'deleteFile', channel: 'command_line', outcome: 'not_found', details: {} },
         { action: 'deleteFile', channel: 'command_line', outcome: 'ok', details: { recursive: false } },
         { action: 'writeFile', channel: 'command_line', outcome: 'ok', details: { file: 'replaced' } },
-        { action: 'writeFile', channel: 'command_line', outcome: 'refused', details: {} },
+        { action: 'writeFile', channel: 'command_line', outcome: 'precondition_failed', details: {} },
         { action: 'writeFile', channel: 'command_line', outcome: 'ok', details: { file: 'created' } },
         { action: 'createTenant' },
       ]);

@@ -110,6 +110,12 @@ describeService('commands on a memory through the admin API', (service) => {
          LATERAL (SELECT memory_version_id(memory_id_prefix(now()), md5(n::text)::uuid) AS id) AS made`,
       [tenant],
     );
+    await service().query(
+      `UPDATE tenants SET file_count = 1201, last_change_at = now(),
+         byte_count = (SELECT sum(size_bytes) FROM entries WHERE tenant_id = $1::text)
+       WHERE id = $1::text`,
+      [tenant],
+    );
     expect((await bothWays('ls', tenant)).stdout.split('\n')).toHaveLength(1 + 1202 + 1);
     expect((await bothWays('log', tenant)).stdout.split('\n')).toHaveLength(1 + 1201 + 1);
     expect((await bothWays('log', tenant, '--limit', '450')).stdout.split('\n')).toHaveLength(1 + 450 + 1);
