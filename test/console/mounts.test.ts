@@ -22,7 +22,13 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     await page.getByLabel('Tenant whose memory it shows').fill(team);
     await page.getByRole('button', { name: 'Mount', exact: true }).click();
     await page.getByText('Added the mount.').waitFor();
-    const mount = { name: 'team', tenant: team, access: 'read_only', instructions: 'What all have learned.' };
+    const mount = {
+      name: 'team',
+      tenant: team,
+      createdAt: expect.any(String),
+      access: 'read_only',
+      instructions: 'What all have learned.',
+    };
     expect((await tenants.find(own))?.mounts).toStrictEqual([mount]);
 
     const row = page.getByRole('row', { name: '/memories/team' });

@@ -114,7 +114,7 @@ it('answers writes with 503 and still serves reads while the disk is nearly full
   }
 });
 
-it('refuses to create a database on a disk without enough room and leaves no files', async (test) => {
+it('refuses to create a database on a disk without enough room and leaves only its lock file', async (test) => {
   const disk = await mountDisk(20);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
@@ -124,7 +124,9 @@ it('refuses to create a database on a disk without enough room and leaves no fil
     expect(cli.output()).toMatch(
       /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, but only \d+ MiB are free\. Make room, or set DATA_DIR to a folder on another disk\.$/,
     );
-    expect(await run('find', [disk, '-type', 'f'])).toMatchObject({ stdout: '' });
+    expect(await run('find', [disk, '-type', 'f'])).toMatchObject({
+      stdout: `${join(disk, 'data/memory-service.lock')}\n`,
+    });
   } finally {
     await run('umount', [disk]);
   }

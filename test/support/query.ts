@@ -1,15 +1,13 @@
-import { parseQuery, type Query, type Value } from '../../src/database/query.ts';
+import type { Query, Value } from '../../src/database/query.ts';
 
 /** Returns a query whose text has numbers for its parameters, `$1`, `$2`, …, and its parameters. */
 export function numberedQuery<Row>(
   sql: string,
   values: readonly Value[],
 ): { statement: Query<Record<string, Value>, Row>; params: Record<string, Value> } {
+  const parameters = values.map((_, i) => `p${i + 1}`);
   return {
-    statement: parseQuery(
-      sql,
-      sql.replace(/\$(\d+)/g, (_, number) => `$p${number}`),
-    ),
+    statement: { name: sql, sql, parameters },
     params: Object.fromEntries(values.map((value, i) => [`p${i + 1}`, value])),
   };
 }
