@@ -9,7 +9,7 @@ const MAX_RESULT_VIEWS = 4;
 /** The same limit where `MAX_VIEW_CHARS` is higher, or is no limit. */
 const MAX_RESULTS_CHARS = 4 * MEBI;
 /** Commands with results of one line. */
-const SHORT_COMMANDS: unknown[] = ['create', 'delete', 'rename'];
+const SHORT_COMMANDS: unknown[] = ['create', 'delete', 'insert', 'rename'];
 
 /** Returns the length of results, in UTF-16 code units, after which a request runs no more calls. */
 export function maxResultsChars({ maxViewChars }: MemoryLimits): number {
