@@ -2,8 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { History } from '../history/history.ts';
-import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';
-import { BATCH, readPages } from '../lib/pages.ts';
+import { findAt, redactedAt, type TreeRow, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 
 /** A page of the entries at a path and below it, in path order. The first page follows ''. */
@@ -79,46 +78,6 @@ export async function listPage(
 
 async function readPage(database: Database, tenant: string, path: MemoryPath, page: PageOfPaths) {
   return (await database.query(listTreeQuery, { tenant, path, ...page })).rows;
-}
-
-/** Lists all of it, reading page by page. */
-export async function* listed(
-  database: Database,
-  tenant: string,
-  path: MemoryPath,
-): AsyncGenerator<ListedRow> {
-  const limit = BATCH.rows;
-  const entries = readPages<ListedRow>(
-    (last) => readPage(database, tenant, path, { after: last?.path ?? '', limit }),
-    limit,
-  );
-  const rows = orError(entries, path, () => new ServiceError('nothing_at', tenant, path));
-  for await (const row of rows) if (row.path !== ROOT) yield row;
-}
-
-/** What was at a path and below it at a time. */
-export async function* listedAt(
-  history: History,
-  tenant: string,
-  path: MemoryPath,
-  at: string,
-): AsyncGenerator<ListedRow> {
-  const rows = orError(treeAt(history, tenant, path, at), path, () => nothingThen(history, tenant, path, at));
-  for await (const row of rows) yield entryOf(row);
-}
-
-async function* orError<Row>(
-  rows: AsyncIterable<Row>,
-  path: MemoryPath,
-  error: () => ServiceError | Promise<ServiceError>,
-): AsyncGenerator<Row> {
-  // The root always exists, but the past has no row for it, and the present none before the first write.
-  let found = path === ROOT;
-  for await (const row of rows) {
-    found = true;
-    yield row;
-  }
-  if (!found) throw await error();
 }
 
 function entryOf(row: TreeRow): ListedEntry {
