@@ -175,12 +175,12 @@ ORDER BY rotated_at DESC LIMIT 1
 );
 
 /**
- * Locks a key with all its secrets. A rotation adds a row, which only a later statement sees: what a change needs to
- * know of a key is read after this.
+ * Locks the current secret of a key, and thereby the key. Returns none after waiting for a rotation, because another
+ * secret is the current one now.
  */
 export const lockKeyQuery = defineQuery<{ id: string }>(
   'lock_key',
-  'SELECT id FROM api_keys WHERE id = $id ORDER BY hash FOR UPDATE',
+  'SELECT id FROM api_keys WHERE id = $id AND rotated_at IS NULL FOR UPDATE',
 );
 
 /** A key that is not revoked. */

@@ -301,7 +301,8 @@ export class Keys {
 }
 
 async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
-  await query(lockKeyQuery, { id });
+  // The current secret is read again after the lock: a rotation adds a row, which only a later statement sees.
+  while ((await query(lockKeyQuery, { id })).rows.length === 0) await current(query, id, scope);
   return current(query, id, scope);
 }
 

@@ -162,8 +162,9 @@ describeService(
     it('rotates a key in turn for all who ask at once', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
-      const rotated = await Promise.all(Array.from({ length: 4 }, rotate));
-      expect(rotated.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200]);
+      // Rotations that see several secrets wait for one another too, whatever the order of the hashes is.
+      const rotated = await Promise.all(Array.from({ length: 20 }, rotate));
+      expect(rotated.filter(({ status }) => status !== 200)).toStrictEqual([]);
       for (const secret of [key, ...rotated.map(({ body }) => String(body.key))])
         expect(await view(secret)).toBe(200);
       expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
