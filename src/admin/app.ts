@@ -34,9 +34,11 @@ import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } f
 import { listDirectory, sumSizes } from './files.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
+import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { ERROR_HEADER } from './operation.ts';
+import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { requiredTenant } from './required-tenant.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
 import { operationRoutes } from './routes.ts';
@@ -56,7 +58,7 @@ import {
 import { countChanges, findAdjacentChanges } from './timeline.ts';
 import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
 import { validatorCompiler } from './validation.ts';
-import { getVersion, listVersions, redactDirectories, redactVersion } from './versions.ts';
+import { getVersion, listVersions } from './versions.ts';
 
 export const ADMIN_API: ApiDescription = {
   title: 'Memory service administration',
@@ -104,6 +106,8 @@ const ROUTES = [
     listAuditEvents,
     getFleetUsage,
     listAllDrafts,
+    expireFiles,
+    pruneHistory,
   ]),
 ];
 
@@ -123,7 +127,15 @@ const TENANT_ROUTES = [
   exportRoutes,
   importRoutes,
   operationRoutes([listVersions, getVersion, countChanges, findAdjacentChanges, diffVersion, diffTimes]),
-  operationRoutes([redactVersion, redactDirectories, restore, revert]),
+  operationRoutes([
+    checkRedaction,
+    redactVersion,
+    checkDirectoryRedaction,
+    redactDirectories,
+    pruneTenantHistory,
+    restore,
+    revert,
+  ]),
   operationRoutes([
     listDrafts,
     createTenantDraft,

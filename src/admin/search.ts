@@ -26,7 +26,14 @@ export const searchFiles = defineOperation({
     at: givenTime.optional().meta({ description: 'Default: now.' }),
     limit: count(1, MAX_RESULTS).default(DEFAULT_RESULTS),
   }),
-  response: { description: 'The matches.', schema: z.object({ matches: z.array(foundSchema), more }) },
+  response: {
+    description: 'The matches.',
+    schema: z.object({
+      matches: z.array(foundSchema),
+      more,
+      text: z.string().meta({ description: 'The result that an agent would read.' }),
+    }),
+  },
   errors: [noSuchTenant, incomplete],
   async run({ database, services, tenant, signal: gone, query: { in: where, limit, at: given, ...query } }) {
     // Imported on demand: few commands search.
@@ -34,7 +41,7 @@ export const searchFiles = defineOperation({
     const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };
     const searched = { tenant, input, where, at, gone };
-    const { matches, more: left } = await searchForOperator((await services()).search, database, searched);
-    return { matches, more: left };
+    const found = await searchForOperator((await services()).search, database, searched);
+    return { matches: found.matches, more: found.more, text: found.content };
   },
 });

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { type LogEntry, logPage, withChanges } from '../history/log.ts';
-import { eraseDirectories, eraseVersion } from '../history/redact.ts';
 import { versionRecord } from '../history/version.ts';
 import { noSuchTenant } from './errors.ts';
 import {
@@ -151,67 +150,3 @@ function entryRecord({ version, replaced, before }: LogEntry) {
     previous_path: before.kind === 'file' ? before.path : null,
   };
 }
-
-const counted = z.int().min(0);
-const redactedSchema = z.object({
-  versions: counted.meta({ description: 'The version itself and those with the same content.' }),
-  same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
-  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
-  drafts: z.array(z.string()).meta({
-    description:
-      'Open drafts that still have the file, as it was or changed. Close them, or delete and redact it there.',
-  }),
-});
-
-const redactedDirectoriesSchema = z.object({
-  directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
-  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
-});
-
-const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
-
-export const redactVersion = defineOperation({
-  id: 'redactVersion',
-  method: 'POST',
-  url: '/tenants/:tenant/versions/:version/redact',
-  summary: 'Permanently remove the path and content of a superseded version',
-  description:
-    'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
-  tag: 'history',
-  params: versionParams,
-  response: { description: 'What was redacted.', schema: redactedSchema },
-  errors: [noSuchTenant, noSuchVersion, new ServiceError('version_is_live', LIVE, LIVE)],
-  async run({ database, params: { tenant, version }, origin, note }) {
-    const redacted = await eraseVersion(database, tenant, version, origin);
-    note({ details: { version, versions: redacted.versions } });
-    return {
-      versions: redacted.versions,
-      same_path: redacted.samePath,
-      stored_results: redacted.storedResults,
-      drafts: redacted.drafts,
-    };
-  },
-});
-
-export const redactDirectories = defineOperation({
-  id: 'redactDirectories',
-  method: 'POST',
-  url: '/tenants/:tenant/directories/redact',
-  summary: 'Permanently remove the names of deleted directories',
-  description:
-    'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
-  tag: 'history',
-  params: tenantParams,
-  body: z.strictObject({ path: memoryPath }),
-  response: { description: 'What was redacted.', schema: redactedDirectoriesSchema },
-  errors: [
-    noSuchTenant,
-    new ServiceError('no_such_directory', 'acme', '/memories/old'),
-    new ServiceError('directory_exists', '/memories/old'),
-  ],
-  async run({ database, params: { tenant }, body: { path }, note }) {
-    const { directories, storedResults } = await eraseDirectories(database, tenant, path);
-    note({ details: { directories } });
-    return { directories, stored_results: storedResults };
-  },
-});

@@ -1,6 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { databaseTime } from '../database/clock.ts';
-import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
@@ -60,7 +58,7 @@ export function numberOfDays(value: string): number {
 export const TIME_HELP = `
 <time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`;
 
-/** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
+/** A commander argument parser for times, which checks one. */
 export function timeArgument(value: string): string {
   try {
     parseTime(value, new Date());
@@ -68,24 +66,6 @@ export function timeArgument(value: string): string {
   } catch (error) {
     throw error instanceof ServiceError ? new InvalidArgumentError(error.message) : error;
   }
-}
-
-/** The time that an argument names. A duration goes back from the database's time, by which changes are recorded. */
-export async function timeOf(database: Database, argument: string): Promise<string> {
-  return parseTime(argument, await databaseTime(database));
-}
-
-/** The same for arguments that may be left out. */
-export async function timesOf<Name extends string>(
-  database: Database,
-  given: { [name in Name]?: string | null | undefined },
-): Promise<{ [name in Name]?: string }> {
-  const times: { [name in Name]?: string } = {};
-  for (const name of Object.keys(given) as Name[]) {
-    const argument = given[name];
-    if (typeof argument === 'string') times[name] = await timeOf(database, argument);
-  }
-  return times;
 }
 
 /** What the help says of an ID of a version. */

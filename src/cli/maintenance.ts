@@ -1,20 +1,18 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
+import { expireFiles, pruneHistory, pruneTenantHistory } from '../admin/maintenance.ts';
 import { type Migrated, type MigrationProgress, migrateData } from '../archive/migrate-data.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { expireFiles } from '../files/expiry.ts';
-import { pruneHistory } from '../history/pruning.ts';
 import { amount, byteAmount } from '../lib/units.ts';
-import { tenantDefaults } from '../tenants/effective-settings.ts';
-import { requireTenant } from '../tenants/tenants.ts';
 import { tenantId } from './arguments.ts';
-import type { Io } from './io.ts';
-import { printJson, printLine } from './output.ts';
-import { audited, type Open, type OpenPlace, withDatabase } from './session.ts';
+import { type Connect, withCaller } from './caller.ts';
+import { type Io, Progress } from './io.ts';
+import { DEFAULTS_HELP, printJson, printLine } from './output.ts';
+import { audited, type OpenPlace } from './session.ts';
 
 /** `expire`: runs the service's hourly job now. */
-export function registerExpireCommand(program: Command, open: Open, io: Io = process): void {
+export function registerExpireCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('expire')
     .description(
@@ -22,25 +20,24 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
     )
     .option('--dry-run', 'show what would be deleted, without deleting it')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  MEMORY_TTL_DAYS=180 memory-service expire --dry-run')
+    .addHelpText(
+      'after',
+      `\n${DEFAULTS_HELP}\n\nExample:\n  MEMORY_TTL_DAYS=180 memory-service expire --dry-run`,
+    )
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
-        const verb = dryRun ? 'Would delete' : 'Deleted';
-        const expired = await audited({ database, io }, 'expireFiles', { dryRun }, async (note) => {
-          const done = await expireFiles(database, {
-            defaultTtlDays: config.MEMORY_TTL_DAYS,
-            ...tenantDefaults(config),
-            dryRun,
-            onTenant: (tenant, { files, bytes }) => {
-              if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${byteAmount(bytes)}`);
-            },
-          });
-          if (done === undefined)
-            throw new OperatorError('Another process is deleting expired files. Try again later.');
-          note({ details: { ...done } });
-          return done;
-        });
+      withCaller(connect, async (caller) => {
+        const progress = new Progress(io.stderr, dryRun ? 'Counted' : 'Expired', 'tenant');
+        const onProgress = (tenants: number) => progress.update(tenants);
+        const { by_tenant: listed, ...expired } = await caller
+          .call(expireFiles, { body: { dry_run: dryRun }, onProgress })
+          .finally(() => progress.end());
         if (json) return printJson(io.stdout, expired);
+        for (const { tenant, files, bytes } of listed) {
+          printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${byteAmount(bytes)}`);
+        }
+        const more = expired.tenants - listed.length;
+        if (more > 0) printLine(io.stderr, `and ${more} more`);
+        const verb = dryRun ? 'Would delete' : 'Deleted';
         printLine(
           io.stdout,
           `${verb} ${amount(expired.files, 'file')} (${byteAmount(expired.bytes)}) of ${amount(expired.tenants, 'tenant')}.`,
@@ -50,7 +47,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
 }
 
 /** `history prune`: runs the service's hourly job now. */
-export function registerPruneCommand(program: Command, open: Open, io: Io = process): void {
+export function registerPruneCommand(program: Command, connect: Connect, io: Io): void {
   const history = program.command('history').description('Maintain the history of changes.');
   history
     .command('prune')
@@ -59,17 +56,13 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
     )
     .argument('[tenant]', 'tenant ID (default: all tenants)', tenantId)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service history prune acme')
+    .addHelpText('after', `\n${DEFAULTS_HELP}\n\nExample:\n  memory-service history prune acme`)
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
-        if (tenant !== undefined) await requireTenant(database, tenant);
-        const pruned = await audited({ database, io }, 'pruneHistory', { tenant }, async (note) => {
-          const done = await pruneHistory(database, { ...tenantDefaults(config), tenant });
-          if (done === undefined)
-            throw new OperatorError('Another process is pruning the history. Try again later.');
-          note({ details: { ...done } });
-          return done;
-        });
+      withCaller(connect, async (caller) => {
+        const pruned =
+          tenant === undefined
+            ? await caller.call(pruneHistory, {})
+            : await caller.call(pruneTenantHistory, { params: { tenant } });
         if (json) return printJson(io.stdout, pruned);
         printLine(
           io.stdout,

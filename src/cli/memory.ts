@@ -9,11 +9,10 @@ import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { registerExportCommand, registerImportCommand } from './archives.ts';
-import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { printJson, printLine, shown, time } from './output.ts';
-import { withTenant } from './session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, connect: Connect, io: Io): void {
@@ -147,7 +146,7 @@ interface SearchOptions {
 }
 
 /** `search`: finds files by their contents and paths, as the tool `memory_search` does. */
-export function registerSearchCommand(program: Command, { connect, open, io }: Cli): void {
+export function registerSearchCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('search')
     .description('Find files by words, a literal text, or a regular expression.')
@@ -172,26 +171,11 @@ export function registerSearchCommand(program: Command, { connect, open, io }: C
       `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d`,
     )
     .action((tenant: string, query: string, { json, path, mode, limit, ...options }: SearchOptions) => {
-      if (json) {
-        return withCaller(connect, async (caller) => {
-          const given = { query, mode, path, limit, at: options.at };
-          printJson(io.stdout, await caller.call(searchFiles, { params: { tenant }, query: given }));
-        });
-      }
-      // The admin API returns the matches without the text that the model reads.
-      return withTenant(open, tenant, async ({ database, tenant: row }) => {
-        // Imported on demand: no other command searches.
-        const { MemorySearch } = await import('../files/search/search.ts');
-        const { searchForOperator } = await import('../files/search/operator-search.ts');
-        const search = new MemorySearch();
-        try {
-          const { at } = await timesOf(database, options);
-          const input = { query, mode, path, max_results: limit };
-          const { content } = await searchForOperator(search, database, { tenant: row, input, at });
-          await print(io.stdout, [`${shown(io.stdout, content)}\n`]);
-        } finally {
-          await search.close();
-        }
+      const given = { query, mode, path, limit, at: options.at };
+      return withCaller(connect, async (caller) => {
+        const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
+        if (json) return printJson(io.stdout, found);
+        await print(io.stdout, [`${shown(io.stdout, text)}\n`]);
       });
     });
 }
@@ -206,7 +190,7 @@ export function registerMemoryCommands(program: Command, cli: Cli): void {
   const { connect, open, io } = cli;
   registerLs(program, connect, io);
   registerCat(program, connect, io);
-  registerSearchCommand(program, cli);
+  registerSearchCommand(program, connect, io);
   registerChangeCommands(program, connect, io);
   registerExportCommand(program, open, io);
   registerImportCommand(program, open, io);

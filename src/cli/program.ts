@@ -139,11 +139,11 @@ export function createProgram(context: CliContext): Command {
   registerTenantCommands(program, cli);
   registerKeyCommands(program, cli);
   registerUsageCommand(program, cli);
-  registerExpireCommand(program, open, io);
+  registerExpireCommand(program, connect, io);
   registerMemoryCommands(program, cli);
   registerPushCommand(program, open, io);
-  registerRedactCommand(program, cli);
-  registerPruneCommand(program, open, io);
+  registerRedactCommand(program, connect, io);
+  registerPruneCommand(program, connect, io);
   registerLogCommand(program, connect, io);
   registerShowCommand(program, connect, io);
   registerDiffCommand(program, connect, io);

@@ -1,21 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { restore, revert } from '../admin/changes.ts';
-import { redactDirectories, redactVersion } from '../admin/versions.ts';
-import type { Database } from '../database/database.ts';
-import { OperatorError } from '../errors/errors.ts';
-import { History } from '../history/history.ts';
 import {
-  countErasableDirectories,
-  type ErasurePreview,
-  previewErasure,
-  type RemainingVersion,
-} from '../history/redact.ts';
+  checkDirectoryRedaction,
+  checkRedaction,
+  redactDirectories,
+  redactVersion,
+} from '../admin/redactions.ts';
+import { OperatorError } from '../errors/errors.ts';
 import { shownTime } from '../history/time-text.ts';
-import type { Version } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, type Cli, type Connect, localCaller, withCaller } from './caller.ts';
+import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { confirm, type Io, Progress, print } from './io.ts';
 import { bySource, checkActor, resolvedTime, sourceOption } from './log.ts';
 import { formatJson, printJson, printLine } from './output.ts';
@@ -198,7 +194,7 @@ interface Options {
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
 
 /** `redact`: removes a secret from the history. */
-export function registerRedactCommand(program: Command, { connect, open, io }: Cli): void {
+export function registerRedactCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('redact')
     .description('Permanently remove the path and content of a version that is no longer live.')
@@ -231,19 +227,15 @@ Examples:
     )
     .action((tenant: string, subject: Subject, options: Options) => {
       const { dryRun, yes, json = false } = options;
-      // The admin API has no dry run of a redaction.
-      const chosen = dryRun ? localCaller(open, io) : connect;
-      return withCaller(chosen, async (caller) => {
-        const { database } = caller;
+      return withCaller(connect, async (caller) => {
         if (subject.kind === 'path') {
-          if (dryRun && database) return showDirectories(database, tenant, subject.path, json, io);
+          if (dryRun) return showDirectories(caller, tenant, subject.path, json, io);
           return redactPath(caller, tenant, subject.path, options, io);
         }
         const id = await fullVersionId(caller, tenant, subject.version);
-        const preview = database && (() => previewErasure(new History(database), tenant, id));
-        if (dryRun && preview) return showPreview(await preview(), json, io);
+        if (dryRun) return showRedaction(await readRedaction(caller, tenant, id), json, io);
         if (!yes) {
-          if (io.stdin.isTTY && preview) await print(io.stderr, previewLines(await preview()));
+          if (io.stdin.isTTY) await print(io.stderr, redactionLines(await readRedaction(caller, tenant, id)));
           const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
           await confirm(io, question, 'Nothing was redacted.');
         }
@@ -293,46 +285,55 @@ async function redactPath(
 }
 
 async function showDirectories(
-  database: Database,
+  caller: Caller,
   tenant: string,
   path: MemoryPath,
   json: boolean,
   io: Io,
 ): Promise<void> {
-  const directories = await countErasableDirectories(database, tenant, path);
-  if (json) return printJson(io.stdout, { dryRun: true, directories });
+  const { directories } = await caller.call(checkDirectoryRedaction, { params: { tenant }, query: { path } });
+  if (json) return printJson(io.stdout, { dry_run: true, directories });
   printLine(io.stdout, `Would redact directories: ${directories}, and all stored results of ${tenant}.`);
 }
 
-async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Promise<void> {
-  if (!json) return print(io.stdout, previewLines(preview));
-  const { redacted, remaining, lines } = preview;
-  printJson(io.stdout, {
-    dryRun: true,
-    redacted: redacted.map(named),
-    remaining: remaining.map(({ version, ...what }) => ({ ...named(version), ...what })),
-    lines,
-  });
+type Redaction = Omit<Awaited<ReturnType<typeof checkRedaction.run>>, 'next'>;
+
+/** Reads all pages of the versions that may remain. */
+async function readRedaction(caller: Caller, tenant: string, version: string): Promise<Redaction> {
+  const pages = pagesOf((after) =>
+    caller.call(checkRedaction, { params: { tenant, version }, query: { limit: 1000, after } }),
+  );
+  const found: Redaction = { redacted: [], remaining: [], lines: 0 };
+  for await (const { redacted, remaining, lines } of pages) {
+    found.redacted = redacted;
+    found.lines = lines;
+    for (const each of remaining) found.remaining.push(each);
+  }
+  return found;
 }
 
-const named = ({ id, memoryId, path, createdAt }: Version) => ({ id, memoryId, path, createdAt });
+async function showRedaction(redaction: Redaction, json: boolean, io: Io): Promise<void> {
+  if (json) return printJson(io.stdout, { dry_run: true, ...redaction });
+  await print(io.stdout, redactionLines(redaction));
+}
 
-function* previewLines({ redacted, remaining, lines }: ErasurePreview): Generator<string> {
+function* redactionLines({ redacted, remaining, lines }: Redaction): Generator<string> {
   if (redacted.length === 0) yield 'This version is already redacted.\n';
   else yield `These versions and all stored results of the tenant would be redacted:\n`;
-  for (const version of redacted) yield line(version);
+  for (const version of redacted) yield versionLine(version);
   if (remaining.length === 0) return;
   yield '\nThese are kept and may contain the same text or path. Redact each one that does:\n';
-  for (const each of remaining) yield line(each.version, whatItHas(each, lines));
+  for (const each of remaining) yield versionLine(each, remainingText(each, lines));
 }
 
-const line = ({ createdAt, id, path }: Version, also = '') =>
-  `  ${shownTime(createdAt).padEnd(27)}  ${id}  ${path}${also}\n`;
+function versionLine({ created_at: time, id, path }: Redaction['redacted'][number], note = ''): string {
+  return `  ${shownTime(time).padEnd(27)}  ${id}  ${path}${note}\n`;
+}
 
-function whatItHas({ isLive, hasPath, sharedLines }: RemainingVersion, lines: number): string {
-  const has = [
-    ...(hasPath ? ['the path'] : []),
-    ...(lines > 0 ? [`${sharedLines} of ${amount(lines, 'line')}`] : []),
+function remainingText(version: Redaction['remaining'][number], lines: number): string {
+  const parts = [
+    ...(version.has_path ? ['the path'] : []),
+    ...(lines > 0 ? [`${version.shared_lines} of ${amount(lines, 'line')}`] : []),
   ];
-  return `${isLive ? ' (live)' : ''}: ${has.join(', ') || 'the same file'}`;
+  return `${version.is_live ? ' (live)' : ''}: ${parts.join(', ') || 'the same file'}`;
 }

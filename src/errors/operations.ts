@@ -23,6 +23,9 @@ export const PARAMETER_ERRORS = {
   ),
 };
 
+/** Work that one process does at a time. */
+const JOBS = { expiration: 'deleting expired files', history: 'pruning the history' };
+
 /** Why an operation on tenants, keys, files or the history is not possible. */
 export const OPERATION_ERRORS = {
   // Tenants and keys
@@ -63,6 +66,10 @@ export const OPERATION_ERRORS = {
       { of, used, limit, needed }: { of: string; used: number; limit: number; needed: number },
     ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
   ),
+
+  // Jobs
+
+  job_is_running: refused((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),
 
   // Moving a whole database
 

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { batches } from '../lib/pages.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { resultRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -200,54 +201,73 @@ export interface RemainingVersion {
   sharedLines: number;
 }
 
-/** What erasing a version would do. */
-export interface ErasurePreview {
+/** A part of what erasing a version would do. */
+export interface ErasurePage {
   /** The version and those of the file with the same content. None when it is erased already. */
   redacted: Version[];
-  /** The other versions of the file, and those of other files with a path or a line of it. */
+  /** Other versions of the file, and those of other files with a path or a line of it. */
   remaining: RemainingVersion[];
   /** How many different lines the content has. */
   lines: number;
+  /** The version after which the next page begins; null on the last page. */
+  next: string | null;
 }
 
 /**
- * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the
- * tenant's whole history, page by page.
+ * Finds what erasing a version would remove, and a page of the versions that may contain the same text or path and
+ * stay. A page examines `limit` versions of the tenant, the newest first: those before the version `before`.
  *
- * @throws ServiceError when there is no such version, or the live file has it or its content
+ * @throws ServiceError when there is no such version, or a live file has it or its content
  */
-export async function previewErasure(history: History, tenant: string, id: string): Promise<ErasurePreview> {
+export async function previewErasure(
+  history: History,
+  tenant: string,
+  id: string,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<ErasurePage> {
   const { version, content } = await history.existing(tenant, id);
-  if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0 };
+  if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0, next: null };
   const redacted: Version[] = [];
-  for await (const each of history.versions(tenant)) {
+  for await (const each of timeSliced(history.versions(tenant, { memoryId: version.memoryId }))) {
     if (!isErasedWith(each, version)) continue;
     if (isHead(each)) throw new ServiceError('version_is_live', id, each.id);
     redacted.push(each);
   }
-  const lines = linesOf(content ?? '');
+  const lines = await linesOf(content ?? '');
   const paths = new Set(redacted.map(({ path }) => path));
+  const page = await history.versionsPage(tenant, {}, before, limit);
+  const others = page.filter((each) => each.redactedAt === null && !isErasedWith(each, version));
   const remaining: RemainingVersion[] = [];
-  const others = without(history.versions(tenant), version);
-  for await (const batch of batches(others, { ...BATCH, weightOf: (each) => each.contentSizeBytes ?? 0 })) {
+  for await (const [other, text] of withTexts(history, tenant, others)) {
+    const own = await linesOf(text);
+    const found = {
+      version: other,
+      isLive: isHead(other),
+      isSameFile: other.memoryId === version.memoryId,
+      hasPath: paths.has(other.path),
+      sharedLines: await countShared(lines, own),
+    };
+    if (found.isSameFile || found.hasPath || found.sharedLines > 0) remaining.push(found);
+  }
+  const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
+  return { redacted, remaining, lines: lines.size, next };
+}
+
+/** Reads the contents of versions, a batch at a time; '' for a deletion. */
+async function* withTexts(
+  history: History,
+  tenant: string,
+  versions: Iterable<Version>,
+): AsyncGenerator<[Version, string]> {
+  const weightOf = ({ contentSizeBytes }: Version) => contentSizeBytes ?? 0;
+  for await (const batch of batches(timeSliced(versions), { ...BATCH, weightOf })) {
     const files = batch.filter(({ contentSha256 }) => contentSha256 !== null);
     const contents = await history.contents(
       tenant,
       files.map(({ id: versionId, memoryId }) => ({ memoryId, versionId })),
     );
-    for (const each of batch) {
-      const own = linesOf(contents.get(each.id) ?? '');
-      const other = {
-        version: each,
-        isLive: isHead(each),
-        isSameFile: each.memoryId === version.memoryId,
-        hasPath: paths.has(each.path),
-        sharedLines: [...lines].filter((line) => own.has(line)).length,
-      };
-      if (other.isSameFile || other.hasPath || other.sharedLines > 0) remaining.push(other);
-    }
+    for (const version of batch) yield [version, contents.get(version.id) ?? ''];
   }
-  return { redacted, remaining, lines: lines.size };
 }
 
 const isHead = ({ supersededAt, operation }: Version) => supersededAt === null && operation !== 'deleted';
@@ -258,17 +278,24 @@ function isErasedWith(version: Version, chosen: Version): boolean {
   return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;
 }
 
-async function* without(versions: AsyncIterable<Version>, chosen: Version): AsyncGenerator<Version> {
-  for await (const each of versions) {
-    if (each.redactedAt === null && !isErasedWith(each, chosen)) yield each;
+/** The different lines of a content, without blank ones and the spaces around them. */
+async function linesOf(content: string): Promise<Set<string>> {
+  const lines = new Set<string>();
+  for await (const line of timeSliced(linesIn(content))) if (line !== '') lines.add(line);
+  return lines;
+}
+
+function* linesIn(content: string): Generator<string> {
+  for (let start = 0; start <= content.length; ) {
+    const newline = content.indexOf('\n', start);
+    const end = newline === -1 ? content.length : newline;
+    yield content.slice(start, end).trim();
+    start = end + 1;
   }
 }
 
-function linesOf(content: string): Set<string> {
-  return new Set(
-    content
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => line !== ''),
-  );
+async function countShared(lines: ReadonlySet<string>, others: ReadonlySet<string>): Promise<number> {
+  let shared = 0;
+  for await (const line of timeSliced(lines)) if (others.has(line)) shared++;
+  return shared;
 }

@@ -25,6 +25,8 @@ const MANAGING = [
 /** Routes that keys for certain tenants may not use. */
 const OF_THE_FLEET = [
   'GET /v1/usage',
+  'POST /v1/files/expire',
+  'POST /v1/history/prune',
   'POST /v1/tenants',
   'POST /v1/tenants/{tenant}/copy',
   'POST /v1/tenants/{tenant}/rename',

@@ -7,9 +7,6 @@ import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
-const NEEDS_DATABASE =
-  'memory-service: This command works on the database. Leave out --url, --profile, MEMORY_ADMIN_URL and MEMORY_PROFILE, and set DATABASE_URL or DATA_DIR.\n';
-
 describeService('commands on a memory through the admin API', (service) => {
   const admin = useAdmin(service);
   let url: string;
@@ -80,6 +77,11 @@ describeService('commands on a memory through the admin API', (service) => {
       ['ls', tenant, '/memories/none'],
       ['cat', tenant, '/memories/d/a', '--at', first.created_at],
       ['search', tenant, 'three', '--json'],
+      ['search', tenant, 'three'],
+      ['search', tenant, 'one', '--mode', 'literal', '--at', first.created_at],
+      ['search', tenant, 'none'],
+      ['search', tenant, '(', '--mode', 'regex'],
+      ['search', tenant, 'one', '--path', '/memories/none'],
       ['log', tenant],
       ['log', tenant, '--since', '1h', '--limit', '2', '-p'],
       ['log', tenant, '/memories/d/a', '--json', '--content', '-p'],
@@ -146,32 +148,110 @@ describeService('commands on a memory through the admin API', (service) => {
     await bothWays('revert', tenant, '--by', 'nobody', '--since', '2020-01-01');
   });
 
-  it('redacts, and asks for the database where the admin API has no dry run', async () => {
+  it('prints search results as an agent reads them', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/d/a', 'one\ntwo\n');
+    expect(await bothWays('search', tenant, 'two')).toStrictEqual({
+      code: 0,
+      stdout: 'Found 1 file in /memories, the best first:\n/memories/d/a:2: two\n',
+      stderr: '',
+    });
+  });
+
+  it('redacts a version after a dry run', async () => {
     const tenant = await made();
     await put(tenant, '/memories/a', 'secret');
-    const [{ id }] = JSON.parse(`[${(await onDatabase('log', tenant, '--json')).stdout.trim()}]`);
+    await put(tenant, '/memories/copy', 'secret\nmore');
+    const [copy, { id }] = JSON.parse(
+      `[${(await onDatabase('log', tenant, '--json')).stdout.trim().replaceAll('\n', ',')}]`,
+    );
     expect((await remotely(['redact', tenant, id, '--yes'])).stderr).toContain('is live');
+    expect((await bothWays('redact', tenant, id, '--dry-run')).stderr).toContain('is live');
     await remotely(['rm', tenant, '/memories/a']);
-    expect(await remotely(['redact', tenant, id, '--dry-run'])).toStrictEqual({
-      code: 1,
-      stdout: '',
-      stderr: NEEDS_DATABASE,
+    const dryRun = await bothWays('redact', tenant, id, '--dry-run');
+    expect(dryRun.stdout).toContain(`  ${copy.id}  /memories/copy (live): 1 of 1 line\n`);
+    await bothWays('redact', tenant, id, '--dry-run', '--json');
+    const asked = await runOn(service(), ['redact', tenant, id], {
+      admin: { url, key: admin().key.key },
+      typed: 'n\n',
     });
+    expect(asked.stderr).toContain(dryRun.stdout);
     expect(await remotely(['redact', tenant, id, '--yes'])).toStrictEqual({
       code: 0,
       stdout:
         'Redacted versions: 1, stored results: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       stderr: '',
     });
+    expect((await bothWays('redact', tenant, id, '--dry-run')).stdout).toBe(
+      'This version is already redacted.\n',
+    );
     expect((await bothWays('show', tenant, id)).stdout).toContain('redacted   ');
   });
 
-  it('asks for the database where the admin API has no text for the model', async () => {
+  it('redacts the names of deleted directories after a dry run', async () => {
     const tenant = await made();
-    expect(await remotely(['search', tenant, 'x'])).toStrictEqual({
-      code: 1,
-      stdout: '',
-      stderr: NEEDS_DATABASE,
-    });
+    await put(tenant, '/memories/d/f', 'x');
+    await bothWays('redact', tenant, '/memories/d', '--dry-run');
+    await remotely(['rm', tenant, '/memories/d/f']);
+    for (const line of (await onDatabase('log', tenant, '--json')).stdout.trim().split('\n')) {
+      await remotely(['redact', tenant, JSON.parse(line).id, '--yes']);
+    }
+    await remotely(['rm', tenant, '/memories/d', '--recursive']);
+    expect((await bothWays('redact', tenant, '/memories/d', '--dry-run')).stdout).toBe(
+      `Would redact directories: 1, and all stored results of ${tenant}.\n`,
+    );
+    await bothWays('redact', tenant, '/memories/d', '--dry-run', '--json');
+    expect((await remotely(['redact', tenant, '/memories/d', '--yes'])).stdout).toBe(
+      'Redacted directories: 1, stored results: 0.\n',
+    );
+  });
+
+  it('lists every version that may contain a redacted text, a page at a time', async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/a', 'secret');
+    const { id } = JSON.parse((await onDatabase('log', tenant, '--json')).stdout);
+    await remotely(['rm', tenant, '/memories/a']);
+    await service().query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       SELECT $1::text, '/memories/f' || n, '/memories', 'file', 'secret' || E'\\n' || n, id, id, 'created', now()
+       FROM generate_series(1, 1200) AS n,
+         LATERAL (SELECT memory_version_id(memory_id_prefix(now()), md5(n::text)::uuid) AS id) AS made`,
+      [tenant],
+    );
+    const { stdout } = await bothWays('redact', tenant, id, '--dry-run', '--json');
+    expect(JSON.parse(stdout).remaining).toHaveLength(1201);
+  });
+
+  it('expires files and prunes the history', async () => {
+    const tenant = await made();
+    await onDatabase('tenants', 'set', tenant, '--ttl-days', '30', '--history-days', '1');
+    await put(tenant, '/memories/a', 'one');
+    await put(tenant, '/memories/a', 'two', '--force');
+    await remotely(['rm', tenant, '/memories/a']);
+    await put(tenant, '/memories/b', 'three');
+    await service().query(
+      "UPDATE entries SET accessed_at = now() - interval '31 days', updated_at = now() - interval '31 days' WHERE tenant_id = $1",
+      [tenant],
+    );
+    const found = {
+      stdout: 'Would delete 1 file (5 bytes) of 1 tenant.\n',
+      stderr: `${tenant}: 1 file, 5 bytes\n`,
+    };
+    expect(await bothWays('expire', '--dry-run')).toStrictEqual({ code: 0, ...found });
+    expect((await bothWays('expire', '--dry-run', '--json')).stdout).toBe(
+      '{\n  "tenants": 1,\n  "files": 1,\n  "bytes": 5\n}\n',
+    );
+    expect((await remotely(['expire'])).stdout).toBe('Deleted 1 file (5 bytes) of 1 tenant.\n');
+    expect((await bothWays('expire')).stdout).toBe('Deleted 0 files (0 bytes) of 0 tenants.\n');
+    await onDatabase('tenants', 'set', tenant, '--history-days', '0');
+    expect((await remotely(['history', 'prune', tenant])).stdout).toMatch(
+      /^Deleted 5 versions \(\d\.\d KB of history\)\.\n$/,
+    );
+    await bothWays('history', 'prune', tenant, '--json');
+    await bothWays('history', 'prune');
+    await bothWays('history', 'prune', 'no-such-tenant');
+    expect((await bothWays('audit', '--tenant', tenant, '--json', '--limit', '1')).stdout).toContain(
+      '"action":"pruneTenantHistory"',
+    );
   });
 });

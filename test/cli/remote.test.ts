@@ -154,7 +154,7 @@ describeService('the command line through the admin API', (service) => {
 
   describe('without success', () => {
     it('says that a command needs the database', async () => {
-      expect(await remotely('expire')).toStrictEqual({
+      expect(await remotely('migrate')).toStrictEqual({
         code: 1,
         stdout: '',
         stderr:
