@@ -30,7 +30,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/console.md',
   ],
   'Control planes': ['docs/admin-api.md'],
-  Contributors: ['CONTRIBUTING.md', 'docs/design.md', 'bench/RESULTS.md'],
+  Contributors: ['CONTRIBUTING.md', 'docs/writing.md', 'docs/design.md', 'bench/RESULTS.md'],
   Releases: ['CHANGELOG.md', 'SECURITY.md'],
 };
 

@@ -1,0 +1,90 @@
+/**
+ * `npm run words`: checks every comment, test title, user-visible string, and document against docs/writing.md.
+ *
+ * `ratchet.json` has the number of findings that each folder may still have, from before the rules. It only falls: the
+ * run writes lower counts by itself, so commit the file with your change.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { allowed, type Counts, count, excess, type Finding, folderOf, lowered } from './ratchet.ts';
+import { check, RULES, retiredWords, subjectFault } from './rules.ts';
+import { textsOf } from './texts.ts';
+
+const root = join(import.meta.dirname, '../..');
+const GUIDE = 'docs/writing.md';
+const RATCHET = 'scripts/words/ratchet.json';
+/** How many findings of a rule in a folder the report shows. */
+const SHOWN = 20;
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
+const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+
+function findings(): Finding[] {
+  const rules = [...RULES, retiredWords(readFileSync(join(root, GUIDE), 'utf8'))];
+  const files = lines(git('ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'));
+  const deleted = new Set(lines(git('ls-files', '--deleted')));
+  return files
+    .filter((file) => !deleted.has(file))
+    .flatMap((file) =>
+      textsOf(file, readFileSync(join(root, file), 'utf8')).flatMap(({ kind, line, text }) =>
+        check(text, kind === 'titles', rules).map(({ offset, ...hit }) => ({
+          file,
+          kind,
+          line: line + text.slice(0, offset).split('\n').length - 1,
+          text: text.slice(offset).replaceAll(/\s+/g, ' ').trim(),
+          ...hit,
+        })),
+      ),
+    );
+}
+
+/** Prints a group of findings. Files with uncommitted changes come first, because they probably have the new one. */
+function report(group: readonly Finding[], limit: number, changed: ReadonlySet<string>): void {
+  const [{ kind, rule, file, advice }] = group as [Finding];
+  const first = group.toSorted((a, b) => Number(changed.has(b.file)) - Number(changed.has(a.file)));
+  console.error(
+    limit === 0
+      ? `\n${rule}: ${advice}`
+      : `\n${rule}: ${group.length} in the ${kind} of ${folderOf(file)}, where at most ${limit} are left to rewrite. ${advice}`,
+  );
+  for (const { file, line, text, found } of first.slice(0, SHOWN)) {
+    const excerpt = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+    console.error(`  ${file}:${line}: ${excerpt}${text.startsWith(found) ? '' : ` (${found})`}`);
+  }
+  if (first.length > SHOWN) console.error(`  … and ${first.length - SHOWN} more`);
+}
+
+/** Checks the subjects of all commits since the guide, and returns their number of faults. */
+function checkSubjects(): number {
+  if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
+    console.log('Commit subjects are not checked: this clone has no history (git fetch --unshallow).');
+    return 0;
+  }
+  const guide = git('log', '--diff-filter=A', '--format=%H', '-1', '--', GUIDE).trim();
+  if (guide === '') return 0;
+  const faults = lines(git('log', '--no-merges', '--format=%h %s', `${guide}..HEAD`)).flatMap((line) => {
+    const [commit = '', subject = ''] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
+    const fault = subjectFault(subject);
+    return fault === undefined ? [] : [`commit ${commit}: ${subject}\n  The subject ${fault}.`];
+  });
+  for (const fault of faults) console.error(fault);
+  return faults.length;
+}
+
+const all = findings();
+const ratchet: Counts = JSON.parse(readFileSync(join(root, RATCHET), 'utf8'));
+const groups = excess(all, ratchet);
+const changed = new Set(lines(git('diff', '--name-only', 'HEAD')));
+for (const group of groups) report(group, allowed(ratchet, group[0] as Finding), changed);
+const faults = checkSubjects();
+
+const next = JSON.stringify(lowered(ratchet, count(all)), undefined, 2);
+if (next !== JSON.stringify(ratchet, undefined, 2)) {
+  writeFileSync(join(root, RATCHET), `${next}\n`);
+  console.log(`Fewer findings than before: ${RATCHET} has the new counts. Commit it.`);
+}
+if (groups.length + faults > 0) {
+  console.error(`\nSee ${GUIDE} for the rules, with examples.`);
+  process.exitCode = 1;
+}

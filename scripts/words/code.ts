@@ -1,0 +1,127 @@
+/** Finds comments, test titles, and user-visible strings in TypeScript, JavaScript, and JSX. */
+import { parseSync, Visitor } from 'rolldown/utils';
+import { lineAt, paragraphs, type Text } from './paragraphs.ts';
+
+type Program = ReturnType<typeof parseSync>['program'];
+/** Any node of the syntax tree. */
+interface Node {
+  type: string;
+  start: number;
+  end: number;
+}
+type Comment = ReturnType<typeof parseSync>['comments'][number];
+
+/** Folders whose strings users see: the help and messages of the CLI, the catalog of errors, and the console. */
+const USER_VISIBLE = /^(src\/cli\/|src\/errors\/|console\/src\/)/;
+const TEST_FUNCTION = /^(it|test|describe\w*)$/;
+const DIRECTIVE = /^\W*(biome-ignore|@ts-|eslint|v8 ignore|@vitest|@module-tag|@__|#|\/ <reference)/;
+
+export function codeTexts(file: string, source: string): Text[] {
+  const { program, comments, errors } = parseSync(file, source);
+  const [error] = errors;
+  if (error !== undefined) throw new Error(`${file} cannot be parsed: ${error.message}`);
+  const isTest = /\.test\.tsx?$/.test(file);
+  return [
+    ...commentTexts(source, comments),
+    ...(USER_VISIBLE.test(file) && !isTest ? strings(source, program) : []),
+    ...(isTest || file.startsWith('test/') ? titles(source, program) : []),
+  ];
+}
+
+function commentTexts(source: string, comments: Comment[]): Text[] {
+  const groups: Comment[][] = [];
+  for (const comment of comments) {
+    const previous = groups.at(-1)?.at(-1);
+    const isNext =
+      previous?.type === 'Line' &&
+      comment.type === 'Line' &&
+      /^[ \t]*\n[ \t]*$/.test(source.slice(previous.end, comment.start));
+    if (isNext) groups.at(-1)?.push(comment);
+    else groups.push([comment]);
+  }
+  return groups.flatMap((group) => {
+    const content = group.map(({ value }) => value).join('\n');
+    if (DIRECTIVE.test(content)) return [];
+    return paragraphs(content, lineAt(source, group[0]?.start ?? 0)).map((text) => ({
+      kind: 'comments' as const,
+      ...text,
+    }));
+  });
+}
+
+/** The title in each call of `it`, `describe`, and the functions built on them, such as `it.each([…])('title')`. */
+function titles(source: string, program: Program): Text[] {
+  const found: Text[] = [];
+  new Visitor({
+    CallExpression({ callee, arguments: [first] }) {
+      if (first === undefined || !TEST_FUNCTION.test(rootName(callee))) return;
+      const text = literal(first);
+      if (text !== undefined) found.push({ kind: 'titles', line: lineAt(source, first.start), text });
+    },
+  }).visit(program);
+  return found;
+}
+
+function rootName(node: Node): string {
+  const { name, object, callee } = node as Node & { name?: string; object?: Node; callee?: Node };
+  const inner = object ?? callee;
+  return inner === undefined ? (name ?? '') : rootName(inner);
+}
+
+/** Strings that read as prose, and the text of elements. */
+function strings(source: string, program: Program): Text[] {
+  const found: Text[] = [];
+  let end = 0;
+  const add = (node: Node) => {
+    // A part of a longer string that was added as a whole.
+    if (node.start < end) return;
+    const text = literal(node);
+    if (text === undefined || !isProse(text)) return;
+    end = node.end;
+    found.push(
+      ...paragraphs(withoutCommands(text), lineAt(source, node.start)).map((each) => ({
+        kind: 'texts' as const,
+        ...each,
+      })),
+    );
+  };
+  new Visitor({
+    BinaryExpression: add,
+    TemplateLiteral: add,
+    Literal: add,
+    JSXText: ({ start, value }) => {
+      const text = value.replaceAll(/\s+/g, ' ').trim();
+      if (isProse(text)) found.push({ kind: 'texts', line: lineAt(source, start), text });
+    },
+    TaggedTemplateExpression: ({ quasi }) => {
+      end = Math.max(end, quasi.end);
+    },
+  }).visit(program);
+  return found;
+}
+
+/** Help shows commands as examples, and a completion is a script. */
+const withoutCommands = (text: string) =>
+  text.startsWith('#') ? '' : text.replaceAll(/^ *memory-service .*$/gm, '');
+
+const isProse = (text: string) =>
+  /\p{L}+ \p{L}+/u.test(text) && !/^(SELECT|WITH|UPDATE|INSERT|DELETE) /.test(text);
+
+/** The value of a string, a template (with `…` for each expression), or a sum of them. */
+function literal(node: Node): string | undefined {
+  if (node.type === 'Literal') {
+    const { value } = node as Node & { value?: unknown };
+    return typeof value === 'string' ? value : undefined;
+  }
+  if (node.type === 'TemplateLiteral') {
+    const { quasis } = node as Node & { quasis: { value: { cooked: string | null } }[] };
+    return quasis.map(({ value }) => value.cooked ?? '').join('…');
+  }
+  if (node.type === 'BinaryExpression') {
+    const { operator, left, right } = node as Node & { operator: string; left: Node; right: Node };
+    const [start, rest] = [literal(left), literal(right)];
+    if (operator === '+' && (start !== undefined || rest !== undefined))
+      return `${start ?? '…'}${rest ?? '…'}`;
+  }
+  return undefined;
+}

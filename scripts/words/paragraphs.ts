@@ -1,0 +1,35 @@
+/** Pieces of prose in a file. */
+
+/** `texts` are strings that a user of the service sees: help, errors, console, descriptions of the APIs. */
+export type Kind = 'comments' | 'titles' | 'texts' | 'docs';
+
+export interface Text {
+  kind: Kind;
+  /** The line of its first character, from 1. */
+  line: number;
+  text: string;
+}
+
+export const lineAt = (source: string, index: number) => source.slice(0, index).split('\n').length;
+
+/** A line that starts a paragraph: a list item, or a tag of JSDoc with its name. */
+const STARTS = /^\s*(?:[-*•] |\d+\. |@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
+
+/** Splits a comment into paragraphs and list items, without the marks at the start of their lines. */
+export function paragraphs(content: string, firstLine = 1): { line: number; text: string }[] {
+  const found: { line: number; text: string }[] = [];
+  let current: { line: number; text: string } | undefined;
+  for (const [i, raw] of content.split('\n').entries()) {
+    const line = raw.replace(/^\s*\*(?= |$)/, '').trim();
+    if (line === '' || STARTS.test(line)) current = undefined;
+    if (line === '') continue;
+    const text = line.replace(STARTS, '').trim();
+    if (current !== undefined) {
+      current.text += `\n${text}`;
+      continue;
+    }
+    current = { line: firstLine + i, text };
+    found.push(current);
+  }
+  return found;
+}

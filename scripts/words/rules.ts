@@ -1,0 +1,184 @@
+/** The rules of docs/writing.md that a program can check. */
+
+/** A hit of a rule in one sentence. */
+export interface Hit {
+  rule: Rule['name'];
+  /** The part of the sentence that breaks the rule. */
+  found: string;
+  advice: string;
+}
+
+export interface Rule {
+  name: string;
+  /** Soft rules allow a count for each folder everywhere, the others only where old texts still wait for a rewrite. */
+  soft?: true;
+  advice: string;
+  /** Returns the part of the sentence that breaks the rule. */
+  find(sentence: Sentence): string | undefined;
+}
+
+export interface Sentence {
+  text: string;
+  /** Test titles start in lower case, so their first word counts in any case. */
+  isTitle: boolean;
+}
+
+/** The longest sentence, in words. The guide asks for 30. */
+const MAX_WORDS = 35;
+
+const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
+
+/** Returns the opening of a sentence, up to six words, if its first word is one of these. */
+function opening({ text, isTitle }: Sentence, words: readonly string[]): string | undefined {
+  const start = text.replace(/^["'“‘(*_]+/, '');
+  const first = words.find((word) => {
+    const head = isTitle ? start.toLowerCase() : start;
+    const wanted = isTitle ? word.toLowerCase() : word;
+    return head.startsWith(wanted) && !/^[\w’'-]/.test(head.slice(wanted.length));
+  });
+  return first === undefined ? undefined : start.split(/\s+/).slice(0, 6).join(' ');
+}
+
+const isQuestion = ({ text }: Sentence) => /\?["'”’)*_]*$/.test(text);
+
+/** Whether "Where …" or "Why …" is only the condition of a main clause: "Where Docker is missing, tests use …". */
+const hasMainClause = ({ text }: Sentence) =>
+  /^[^:]*?, (?!and\b|or\b|but\b|what\b|which\b|who\b|where\b|how\b)\S+ \S+/.test(text);
+
+export const RULES: readonly Rule[] = [
+  {
+    name: 'clause',
+    advice: 'Start with a noun or a verb: "The response of …", "Returns …".',
+    find: (sentence) => {
+      if (isQuestion(sentence)) return undefined;
+      const clause = opening(sentence, ['What', 'Whatever', 'How', 'Who', 'Whoever', 'Whose', 'Why']);
+      if (clause !== undefined) return clause;
+      return hasMainClause(sentence) ? undefined : opening(sentence, ['Where']);
+    },
+  },
+  {
+    name: 'fragment',
+    advice: 'Name the thing: "Metrics shared by all listeners" instead of "Those of the process".',
+    find: (sentence) => opening(sentence, ['Those', 'That of', 'Such', 'One that', 'One of which', 'Of']),
+  },
+  {
+    name: 'pronoun-of',
+    advice: 'Repeat the noun: "the policy of the console" instead of "that of the console".',
+    // At the start of a sentence, it is a fragment.
+    find: match(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
+  },
+  {
+    name: 'is-to-be',
+    advice: 'Use "must", "has to", or the future: "files to export", "the file that the merge will replace".',
+    find: match(/\b(is|are|was|were) to be\b/i),
+  },
+  {
+    name: 'long',
+    advice: `Split it: at most ${MAX_WORDS} words, and one fact a sentence.`,
+    find: ({ text }) => {
+      const count = text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+      return count > MAX_WORDS ? `${count} words` : undefined;
+    },
+  },
+  {
+    name: 'what',
+    soft: true,
+    advice: 'Name the thing instead of "what …": "the files that …", "the text that …".',
+    find: (sentence) =>
+      isQuestion(sentence) || opening(sentence, ['What', 'Whatever']) !== undefined
+        ? undefined
+        : match(/\b(what|whatever)\b/i)(sentence),
+  },
+  {
+    name: 'nothing',
+    soft: true,
+    advice: 'Say what happens, not what does not: "Only files listed under `blocked_by` are moved."',
+    find: match(/\b(nothing|nobody|no one|none of)\b/i),
+  },
+  {
+    name: 'own',
+    soft: true,
+    advice: 'Use "its own …", "a separate …", or a plain noun: "tenants without their own settings".',
+    find: match(/\b(of (its|their|his|her|your|our) own|an own)\b/i),
+  },
+  {
+    name: 'as-it-is',
+    soft: true,
+    advice: 'Use "unchanged", "the current …", or "exact".',
+    find: match(/\bas (it|they) (is|are|was|were|stands?|stood)\b/i),
+  },
+];
+
+/** Returns the rule against the words in the last column of the glossary in docs/writing.md. */
+export function retiredWords(guide: string): Rule {
+  const glossary = guide.slice(guide.indexOf('\n## Glossary\n'));
+  const rows = glossary.split('\n').filter((line) => /^\|.*\|$/.test(line));
+  const terms = new Map<string, string>();
+  for (const row of rows) {
+    const [, term = '', , retired = ''] = row.split('|').map((cell) => cell.trim());
+    for (const [, word = ''] of retired.matchAll(/`([^`]+)`/g)) terms.set(word.toLowerCase(), term);
+  }
+  if (terms.size === 0) throw new Error('The glossary of docs/writing.md has no words to retire.');
+  const patterns = [...terms].map(([word, term]) => ({ pattern: inflections(word), term }));
+  return {
+    name: 'retired',
+    advice: 'Use the word of the glossary in docs/writing.md',
+    find: ({ text }) => {
+      for (const { pattern, term } of patterns) {
+        const found = pattern.exec(text)?.[0];
+        if (found !== undefined) return `${found} → ${term}`;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Matches a word with the endings of its plural and of a regular verb. */
+function inflections(word: string): RegExp {
+  const endings = word.endsWith('e')
+    ? `${word.slice(0, -1)}(?:e|es|ed|er|ing|al)`
+    : `${word}(?:s|es|ed|ing)?`;
+  return new RegExp(`(?<![\\w-])${endings}(?![\\w-])`, 'i');
+}
+
+/** Returns the hits of each sentence of a text. `offset` is the index of the sentence in the text. */
+export function check(text: string, isTitle: boolean, rules: readonly Rule[]): (Hit & { offset: number })[] {
+  return sentencesOf(text).flatMap(({ offset, text }) => {
+    const sentence = { text, isTitle: isTitle && offset === 0 };
+    return rules.flatMap((rule) => {
+      const found = rule.find(sentence);
+      return found === undefined ? [] : [{ rule: rule.name, found, advice: rule.advice, offset }];
+    });
+  });
+}
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+const ABBREVIATION = /\b(e\.g|i\.e|vs|etc|cf|no|approx)\.\s*$/i;
+
+/** Splits a text into sentences. Code in backticks counts as one word, and its contents are not checked. */
+function sentencesOf(text: string): { offset: number; text: string }[] {
+  const masked = text.replaceAll(/(`+)[^`]+\1/g, (code) => `\`${'x'.repeat(code.length - 2)}\``);
+  const sentences: { offset: number; text: string }[] = [];
+  for (const { index, segment } of segmenter.segment(masked.replaceAll('\n', ' '))) {
+    const previous = sentences.at(-1);
+    if (
+      previous !== undefined &&
+      (ABBREVIATION.test(previous.text) || !/[.!?…]["'”’)\]*_]*\s*$/.test(previous.text))
+    )
+      previous.text += segment;
+    else sentences.push({ offset: index, text: segment });
+  }
+  return sentences
+    .map(({ offset, text }) => ({ offset, text: text.trim() }))
+    .filter(({ text }) => text !== '');
+}
+
+const MAX_SUBJECT = 72;
+
+/** Returns the fault of a commit subject and its remedy, or undefined. */
+export function subjectFault(subject: string): string | undefined {
+  if (/^(Say|Tell|Give|Take|Let|Leave)\b/.test(subject))
+    return `starts with "${subject.split(' ', 1)[0]}": say what changed for whom, with a concrete verb (Add, Reject, Show, Remove …)`;
+  if (subject.length > MAX_SUBJECT) return `has ${subject.length} characters, and at most ${MAX_SUBJECT} fit`;
+  return undefined;
+}

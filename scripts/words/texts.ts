@@ -1,0 +1,95 @@
+/** Finds the texts of a file that people read: comments, test titles, user-visible strings, and documents. */
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { LineCounter, parseDocument, visit } from 'yaml';
+import { codeTexts } from './code.ts';
+import { markdownTexts } from './markdown.ts';
+import { lineAt, paragraphs, type Text } from './paragraphs.ts';
+
+/** Generated or copied files. */
+const SKIPPED =
+  /^(test\/fixtures\/|migrations\/[^/]+\.sql$|console\/src\/api\/schema\.ts$|test\/api\/generators\/.*\/generated)/;
+
+/** Files whose comments users read: they count as texts. */
+const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)/;
+
+export function textsOf(file: string, source = readFileSync(file, 'utf8')): Text[] {
+  if (SKIPPED.test(file)) return [];
+  const texts = extract(file, source);
+  return PUBLISHED.test(file) && !file.includes('.test.')
+    ? texts.map((text) => ({ ...text, kind: 'texts' }))
+    : texts;
+}
+
+function extract(file: string, source: string): Text[] {
+  if (/^(admin-)?openapi\.yaml$/.test(file)) return descriptions(source);
+  switch (extname(file)) {
+    case '.ts':
+    case '.tsx':
+    case '.js':
+    case '.mjs':
+    case '.cjs':
+    case '.mts':
+      return codeTexts(file, source);
+    case '.md':
+      return markdownTexts(source);
+    case '.sql':
+      return lineComments(source, /^\s*-- ?(.*)/);
+    case '.css':
+      return blocks(source, /\/\*([\s\S]*?)\*\//g);
+    case '.py':
+      return [...blocks(source, /"""([\s\S]*?)"""/g), ...lineComments(source, /^\s*# ?(.*)/)];
+    case '.yaml':
+    case '.yml':
+    case '.sh':
+      return lineComments(source, /^\s*# ?(.*)/);
+    default:
+      return source.startsWith('#!') || file.endsWith('Dockerfile')
+        ? lineComments(source, /^\s*#(?!!) ?(.*)/)
+        : [];
+  }
+}
+
+/** Descriptions and summaries of an OpenAPI document. */
+function descriptions(source: string): Text[] {
+  const lines = new LineCounter();
+  const texts: Text[] = [];
+  visit(parseDocument(source, { lineCounter: lines }), {
+    Pair(_, pair) {
+      const { key, value } = pair as {
+        key: { value?: unknown };
+        value: { value?: unknown; range?: number[] };
+      };
+      if ((key.value !== 'description' && key.value !== 'summary') || typeof value?.value !== 'string')
+        return;
+      const { line } = lines.linePos(value.range?.[0] ?? 0);
+      texts.push(...paragraphs(value.value).map(({ text }) => ({ kind: 'texts' as const, line, text })));
+    },
+  });
+  return texts;
+}
+
+/** Comments of whole lines. Neighboring lines are one comment. */
+function lineComments(source: string, pattern: RegExp): Text[] {
+  const texts: Text[] = [];
+  let comment: string[] = [];
+  const lines = source.split('\n');
+  for (const [i, line] of [...lines, ''].entries()) {
+    const found = pattern.exec(line)?.[1];
+    if (found !== undefined) comment.push(found);
+    else if (comment.length > 0) {
+      texts.push(...paragraphs(comment.join('\n'), i - comment.length + 1).map(asComment));
+      comment = [];
+    }
+  }
+  return texts;
+}
+
+/** Comments or docstrings between two marks. */
+function blocks(source: string, pattern: RegExp): Text[] {
+  return [...source.matchAll(pattern)].flatMap(({ index, 1: content = '' }) =>
+    paragraphs(content, lineAt(source, index)).map(asComment),
+  );
+}
+
+const asComment = (text: Omit<Text, 'kind'>): Text => ({ kind: 'comments', ...text });

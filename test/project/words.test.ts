@@ -1,0 +1,256 @@
+/** The check of docs/writing.md: each rule with examples that break it, and with examples that do not. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Counts, excess, type Finding, lowered } from '../../scripts/words/ratchet.ts';
+import { check, RULES, retiredWords, subjectFault } from '../../scripts/words/rules.ts';
+import { textsOf } from '../../scripts/words/texts.ts';
+
+const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), 'utf8');
+const rules = [...RULES, retiredWords(guide)];
+const found = (text: string, isTitle = false) => check(text, isTitle, rules).map(({ rule }) => rule);
+
+/** By rule: sentences that break only this rule, and sentences that break none. */
+const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
+  clause: {
+    breaks: [
+      'What goes back: a body for JSON.',
+      'How long a key is kept.',
+      'Who made the change.',
+      'Whose key this is.',
+      'Why the write failed.',
+      'Where memories go that have a history already: the hash of each file.',
+      'Where a file is stored, and how.',
+      'Returns the file. What needs a key is rejected.',
+      '"What goes back" is a clause.',
+    ],
+    holds: [
+      'What does an agent see?',
+      'Where Docker is missing, the tests use the embedded Postgres.',
+      'Whether the tenant is suspended.',
+      'However, the write is applied once.',
+      'Whole memories are exported.',
+      'How-to guides solve one task.',
+    ],
+  },
+  fragment: {
+    breaks: [
+      'Those with a mount.',
+      'That of the page allows its files.',
+      'Such a key is rejected.',
+      'One that expired is deleted.',
+      'Of a key.',
+    ],
+    holds: [
+      'Often, a key expires.',
+      'Offers the console.',
+      'That key is rejected.',
+      'One key that expired is deleted.',
+    ],
+  },
+  'pronoun-of': {
+    breaks: [
+      'The policy is that of the console.',
+      'Files and those of mounts.',
+      'Each limit is the one of its tenant.',
+    ],
+    holds: ['A file that often changes.', 'One of the tenants.'],
+  },
+  'is-to-be': {
+    breaks: ['The file that is to be replaced.', 'The keys are to be rotated.'],
+    holds: ['The file has to be replaced.', 'A key to be rotated.'],
+  },
+  long: {
+    breaks: [`The file has ${'one more word, '.repeat(11)}.`],
+    holds: [
+      `The file has ${'one more word '.repeat(10)}.`,
+      `The file has ${'one more word '.repeat(8)}. It also has ${'one more word '.repeat(8)}.`,
+      `Run \`${'one more word '.repeat(12)}\` in a shell.`,
+    ],
+  },
+  what: {
+    breaks: ['Returns what the caller sent.', 'Deletes whatever is left.'],
+    holds: ['Do you know what an agent sees?', 'Run `what` in a shell.'],
+  },
+  nothing: {
+    breaks: ['The command changes nothing.', 'A key that nobody uses.', 'None of the files is deleted.'],
+    holds: ['The command makes no change.', 'The mode `nothing` is the default.'],
+  },
+  own: {
+    breaks: ['A tenant with a limit of its own.', 'The page has an own entry.'],
+    holds: ['A tenant with its own limit.'],
+  },
+  'as-it-is': {
+    breaks: ['The file is left as it is.', 'Shows files as they were.'],
+    holds: ['The file is left unchanged.', 'As it starts, the service reads the file.'],
+  },
+  retired: {
+    breaks: [
+      'The write was refused.',
+      'Two moments of the history.',
+      'Equal to the byte.',
+      'Several folders.',
+    ],
+    holds: ['The write was rejected.', 'Set `FOLDER` to a directory.', 'A settlement-day.'],
+  },
+};
+
+it('has examples for every rule', () => {
+  expect(Object.keys(EXAMPLES).toSorted()).toStrictEqual(rules.map(({ name }) => name).toSorted());
+});
+
+describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds }) => {
+  it.each(breaks)('finds %j', (text) => expect(found(text)).toStrictEqual([rule]));
+  it.each(holds)('accepts %j', (text) => expect(found(text)).toStrictEqual([]));
+});
+
+it('checks the first word of a test title in lower case, and of a comment only in upper case', () => {
+  expect(found('what is rejected changes a file', true)).toStrictEqual(['clause']);
+  expect(found('of a key', true)).toStrictEqual(['fragment']);
+  expect(found('of a key')).toStrictEqual([]);
+});
+
+it.each([
+  ['Say nothing of a draft', 'starts with "Say"'],
+  ['Leave no key behind', 'starts with "Leave"'],
+  [`Add ${'x'.repeat(70)}`, 'has 74 characters, and at most 72 fit'],
+])('rejects the commit subject %j', (subject, fault) => expect(subjectFault(subject)).toContain(fault));
+
+it.each(['Reject keys that expired', 'Letter sizes in the console', `Add ${'x'.repeat(68)}`])(
+  'accepts the commit subject %j',
+  (subject) => expect(subjectFault(subject)).toBeUndefined(),
+);
+
+describe('textsOf', () => {
+  it('reads comments, titles, and strings of TypeScript', () => {
+    const source = `/**
+ * First line
+ * goes on.
+ *
+ * - An item.
+ * @throws ServiceError 400 for a key.
+ */
+const x = 1; // Beside code.
+
+// Two lines
+// are one comment.
+
+// biome-ignore lint/x: a directive
+it.each([1])('returns ' + '%s', () => {});
+describeService(\`keys of \${x}\`, () => {});
+`;
+    expect(textsOf('test/x.test.ts', source)).toStrictEqual([
+      { kind: 'comments', line: 2, text: 'First line\ngoes on.' },
+      { kind: 'comments', line: 5, text: 'An item.' },
+      { kind: 'comments', line: 6, text: 'ServiceError 400 for a key.' },
+      { kind: 'comments', line: 8, text: 'Beside code.' },
+      { kind: 'comments', line: 10, text: 'Two lines\nare one comment.' },
+      { kind: 'titles', line: 14, text: 'returns %s' },
+      { kind: 'titles', line: 15, text: 'keys of …' },
+    ]);
+  });
+
+  it('reads strings of the CLI and of the console, and the text of elements', () => {
+    expect(
+      textsOf('src/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
+    ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
+    expect(
+      textsOf('console/src/x.tsx', 'const x = <p title="The file name">\n  Two words <b>{y}</b>\n</p>;'),
+    ).toStrictEqual([
+      { kind: 'texts', line: 1, text: 'The file name' },
+      { kind: 'texts', line: 1, text: 'Two words' },
+    ]);
+    expect(textsOf('src/lib/x.ts', "const x = 'Two words';")).toStrictEqual([]);
+  });
+
+  it('reads Markdown without code blocks and struck text', () => {
+    const source = `---
+title: x
+---
+# A *title*
+
+A \`code\` [link](x).
+Second line.
+
+\`\`\`sh
+npm ci
+\`\`\`
+
+- ~~Wrong.~~ Right.
+
+| A | B |
+| --- | --- |
+| c | d |
+`;
+    expect(textsOf('docs/x.md', source)).toStrictEqual([
+      { kind: 'docs', line: 4, text: 'A title' },
+      { kind: 'docs', line: 6, text: 'A `code` link.\nSecond line.' },
+      { kind: 'docs', line: 13, text: ' Right.' },
+      { kind: 'docs', line: 15, text: 'A' },
+      { kind: 'docs', line: 15, text: 'B' },
+      { kind: 'docs', line: 17, text: 'c' },
+      { kind: 'docs', line: 17, text: 'd' },
+    ]);
+  });
+
+  it('reads descriptions and summaries of OpenAPI', () => {
+    const source = 'paths:\n  /x:\n    summary: One.\n    description: |\n      Two.\n\n      Three.\n';
+    expect(textsOf('openapi.yaml', source)).toStrictEqual([
+      { kind: 'texts', line: 3, text: 'One.' },
+      { kind: 'texts', line: 4, text: 'Two.' },
+      { kind: 'texts', line: 4, text: 'Three.' },
+    ]);
+  });
+
+  it.each([
+    ['migrations/functions/x.sql', '-- One.\n-- Two.\nSELECT 1;\n'],
+    ['scripts/x.sh', '# One.\n# Two.\nls\n'],
+    ['.ci/x', '#!/bin/sh\n# One.\n# Two.\nls\n'],
+    ['test/x.py', '"""One.\nTwo."""\n'],
+    ['console/src/x.css', '/* One.\n   Two. */\n'],
+  ])('reads comments of %s', (file, source) => {
+    expect(textsOf(file, source).map(({ text }) => text)).toStrictEqual(['One.\nTwo.']);
+  });
+
+  it('counts docstrings of the clients and comments of chart values as user-visible', () => {
+    expect(textsOf('clients/typescript/src/x.ts', '// One.').map(({ kind }) => kind)).toStrictEqual([
+      'texts',
+    ]);
+    expect(textsOf('charts/memory-service/values.yaml', '# One.').map(({ kind }) => kind)).toStrictEqual([
+      'texts',
+    ]);
+  });
+});
+
+describe('the ratchet', () => {
+  const finding = (file: string): Finding => ({
+    file,
+    line: 1,
+    kind: 'comments',
+    rule: 'clause',
+    text: 'What.',
+    found: 'What',
+    advice: '',
+  });
+  const ratchet: Counts = { comments: { 'src/a': { clause: 2, what: 1 } } };
+
+  it('accepts the counts of a folder, and reports all its findings above them', () => {
+    const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
+    expect(excess(two, ratchet)).toStrictEqual([]);
+    const three = [...two, finding('src/a/z.ts')];
+    expect(excess(three, ratchet)).toStrictEqual([three]);
+  });
+
+  it('accepts no finding in a new folder', () => {
+    expect(excess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
+  });
+
+  it('only falls', () => {
+    expect(lowered(ratchet, { comments: { 'src/a': { clause: 1 } } })).toStrictEqual({
+      comments: { 'src/a': { clause: 1 } },
+    });
+    expect(
+      lowered(ratchet, { comments: { 'src/a': { clause: 9, what: 9 }, 'src/b': { what: 1 } } }),
+    ).toStrictEqual(ratchet);
+  });
+});
