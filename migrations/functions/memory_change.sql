@@ -46,6 +46,8 @@ BEGIN
     kept := memory_keep_entries(p_tenant, p_moved, p_at, false);
     versions := versions + kept.versions;
     history_bytes := history_bytes + kept.bytes;
+  ELSE
+    history_bytes := memory_lose_entries(p_tenant, p_edited);
   END IF;
   -- Files may swap paths, or leave a directory that a file replaces. So they all leave first, for paths that no
   -- caller can name.

@@ -56,6 +56,8 @@ BEGIN
     kept := memory_keep_entries(p_tenant, p_paths, p_at, true);
     versions := kept.versions;
     history_bytes := kept.bytes;
+  ELSE
+    history_bytes := memory_lose_entries(p_tenant, p_paths);
   END IF;
   -- What is below a directory before the directory.
   FOR deleted_path IN SELECT p.path FROM unnest(p_paths) AS p (path) ORDER BY p.path COLLATE "C" DESC LOOP

@@ -118,6 +118,25 @@ BEGIN
 END
 $$;
 
+-- Prepares for a change that replaces or deletes the files at p_paths without keeping their heads: the versions that
+-- are made from these heads keep their contents. Returns by how many bytes the history grew.
+CREATE OR REPLACE FUNCTION memory_lose_entries(p_tenant text, p_paths text[], OUT bytes bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  lost_path text;
+  file record;
+BEGIN
+  bytes := 0;
+  FOREACH lost_path IN ARRAY p_paths LOOP
+    SELECT e.memory_id, e.version INTO file FROM entries AS e
+    WHERE e.tenant_id = p_tenant AND e.path = lost_path AND e.kind = 'file';
+    IF FOUND THEN
+      bytes := bytes + memory_make_whole(p_tenant, file.memory_id, ARRAY[file.version]);
+    END IF;
+  END LOOP;
+END
+$$;
+
 -- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not
 -- kept, so the history is complete only from now on. With p_max_history_bytes null, the caller is not done yet.
 CREATE OR REPLACE FUNCTION memory_count_change(

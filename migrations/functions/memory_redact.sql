@@ -66,14 +66,15 @@ END
 $$;
 
 -- Keeps as a whole the content of each version of a file that comes before one of p_versions, so that those can be
--- erased.
-CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[]) RETURNS void
+-- erased or replaced. Returns by how many bytes the history grew.
+CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[], OUT bytes bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   next_version uuid;
   previous record;
   whole text;
 BEGIN
+  bytes := 0;
   FOREACH next_version IN ARRAY p_versions LOOP
     SELECT v.id, v.splice_start, octet_length(v.content) AS stored INTO previous FROM versions AS v
     WHERE v.tenant_id = p_tenant AND v.memory_id = p_memory AND v.id < next_version ORDER BY v.id DESC LIMIT 1;
@@ -82,6 +83,7 @@ BEGIN
       UPDATE versions AS v SET
         content = whole, splice_start = NULL, splice_length = NULL, bytes = v.bytes - previous.stored + octet_length(whole)
       WHERE v.tenant_id = p_tenant AND v.id = previous.id;
+      bytes := bytes + octet_length(whole) - previous.stored;
     END IF;
   END LOOP;
 END

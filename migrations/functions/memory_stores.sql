@@ -116,6 +116,8 @@ BEGIN
   END IF;
   IF opened.keeps_history THEN
     kept_bytes := memory_store_keep(p_tenant, file.path, file, CASE WHEN is_edited THEN p_content ELSE file.content END, opened.at);
+  ELSIF is_edited THEN
+    kept_bytes := memory_make_whole(p_tenant, file.memory_id, ARRAY[file.version]);
   END IF;
   UPDATE entries AS e SET
     path = new_path, parent_path = memory_parent(new_path), content = COALESCE(p_content, e.content),

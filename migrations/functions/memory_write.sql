@@ -59,6 +59,8 @@ BEGIN
         p_tenant, file.version, file.memory_id, file.operation, p_path, file.changed_at, opened.at, file.origin, file.size_bytes, sha256(old_bytes),
         CASE WHEN NOT is_whole THEN p_start END, CASE WHEN NOT is_whole THEN octet_length(p_text) END, kept, kept_bytes
       );
+    ELSIF opened.history_bytes > 0 THEN
+      kept_bytes := memory_make_whole(p_tenant, file.memory_id, ARRAY[file.version]);
     END IF;
     UPDATE entries AS e SET
       content = convert_from(overlay(old_bytes PLACING convert_to(p_text, 'UTF8') FROM p_start + 1 FOR p_removed), 'UTF8'),

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant, setHistoryDays } from '../support/service.ts';
 
 // Small enough for random scripts to reach.
 const MAX_FILE_BYTES = 200;
@@ -13,6 +13,11 @@ const MAX_FILE_BYTES = 200;
 const step = fc.record({
   second: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   input: anyInput,
+  // Set before the input: it changes no result.
+  historyDays: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 30) },
+  ),
 });
 const script = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
 
@@ -31,8 +36,9 @@ describeService(
             new Model({ maxFileBytes: MAX_FILE_BYTES }),
             new Model({ maxFileBytes: MAX_FILE_BYTES }),
           ];
-          for (const { second, input } of commands) {
+          for (const { second, input, historyDays } of commands) {
             const tenant = tenants[second ? 1 : 0];
+            if (historyDays !== undefined) await setHistoryDays(service(), tenant, historyDays);
             const expected = models[second ? 1 : 0]?.run(input);
             const { status, content, is_error } = await service().execute(input, { tenant });
             expect({ input, status, content, is_error }).toEqual({ input, status: 200, ...expected });

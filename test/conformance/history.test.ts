@@ -25,7 +25,7 @@ import {
 import { ROOT } from '../support/model/path.ts';
 import { run } from '../support/model.ts';
 import { type Moment, moment, OPERATOR, restore } from '../support/restore.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { describeService, freshTenant, type Service, setHistoryDays } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const DAYS = 30;
@@ -67,6 +67,10 @@ const step = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('prune' as const), time, bytes: fc.constantFrom(0, 0, 4000) }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('look' as const), time }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('keep' as const), days: fc.constantFrom(0, DAYS, DAYS) }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 const script = fc.array(step, { minLength: 15, maxLength: 40, size: 'max' });
@@ -141,6 +145,8 @@ class World {
         return this.prune(this.timeOf(step.time), step.bytes);
       case 'look':
         return this.look(this.timeOf(step.time));
+      case 'keep':
+        return setHistoryDays(this.service, this.tenant, step.days);
     }
   }
 
@@ -171,7 +177,7 @@ class World {
     if (error !== undefined) {
       expect(after).toEqual(before);
       if (error.includes('is complete only since')) expect(at < (await this.since())).toBe(true);
-      else if (error.includes('was redacted')) expect(this.model.redacted.size).toBeGreaterThan(0);
+      else if (error.includes('has been redacted')) expect(this.model.redacted.size).toBeGreaterThan(0);
       else if (/ does not exist|did not exist/.test(error) && this.model.redacted.size > 0) return;
       else
         expect([error, expected]).toEqual([

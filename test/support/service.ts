@@ -254,3 +254,8 @@ export function freshTenant(label = 'tenant'): string {
   tenants += 1;
   return `${label}-${tenants}`;
 }
+
+/** Sets how long a tenant keeps its history, if there is such a tenant; 0 switches it off. */
+export async function setHistoryDays(service: Service, tenant: string, days: number): Promise<void> {
+  await service.query('UPDATE tenants SET history_days = $2::bigint WHERE id = $1', [tenant, days]);
+}

@@ -1,0 +1,163 @@
+/**
+ * Versions from before a tenant's history was switched off keep their contents, whatever replaces the current one.
+ *
+ * @module-tag long-on-pglite
+ */
+import { afterAll, expect, it } from 'vitest';
+import { expireFiles } from '../../src/files/expiry.ts';
+import { History } from '../../src/history/history.ts';
+import { eraseVersion } from '../../src/history/redact.ts';
+import { restoreVersion } from '../../src/history/restore.ts';
+import { revert } from '../../src/history/revert.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { Drafting } from '../support/drafts.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { all, sdk } from '../support/memory-stores.ts';
+import { OPERATOR, run } from '../support/restore.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const PATH = '/memories/d/f';
+
+interface Fixture {
+  service: Service;
+  tenant: string;
+  drafting: Drafting;
+  /** The versions of the file, the oldest first. */
+  versions: { id: string; memoryId: string }[];
+}
+
+const tool =
+  (...steps: object[]) =>
+  ({ service, tenant }: Fixture) =>
+    run(service, tenant, ...steps);
+
+/** The file as the Memory Stores API has it. */
+async function memoryOf({ service, tenant }: Fixture) {
+  const { memories } = sdk(service, 'any').beta.memoryStores;
+  const [memory] = await all(memories.list(tenant));
+  return { memories, id: (memory as { id: string }).id };
+}
+
+/** Each writer that can replace, move, or delete a file. */
+const WRITERS: Record<string, (fixture: Fixture) => Promise<unknown>> = {
+  'an insert': tool(cmd.insert(PATH, 0, '4\n')),
+  'a replacement': tool(cmd.replace(PATH, '3\n', '')),
+  'a create that overwrites': tool(cmd.create(PATH, 'new')),
+  'a rename, then an edit': tool(cmd.rename(PATH, '/memories/g'), cmd.insert('/memories/g', 0, '4\n')),
+  'a rename of the directory, then its deletion': tool(
+    cmd.rename('/memories/d', '/memories/e'),
+    cmd.delete('/memories/e'),
+  ),
+  'a deletion': tool(cmd.delete(PATH)),
+  'a deletion of the directory': tool(cmd.delete('/memories/d')),
+  'an expiration': async ({ service, tenant }) => {
+    await service.query(
+      "UPDATE entries SET accessed_at = '2026-01-01Z', updated_at = '2026-01-01Z' WHERE tenant_id = $1 AND kind = 'file'",
+      [tenant],
+    );
+    await new Tenants(service.database).set(tenant, { ttlDays: 1 });
+    await expireFiles(service.database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 });
+  },
+  'a restore': ({ service, tenant, versions }) =>
+    restoreVersion(service.database, tenant, { version: String(versions[0]?.id) }, OPERATOR),
+  'a revert': ({ service, tenant }) =>
+    revert(service.database, tenant, { by: 'anonymous', since: '2026-01-01T00:00:00Z' }, OPERATOR),
+  'a merge that edits': async ({ service, tenant, drafting }) => {
+    const draft = await drafting.create(tenant);
+    await run(service, draft.id, cmd.insert(PATH, 0, '4\n'));
+    await drafting.merge(draft);
+  },
+  'a merge that deletes': async ({ service, tenant, drafting }) => {
+    const draft = await drafting.create(tenant);
+    await run(service, draft.id, cmd.delete(PATH));
+    await drafting.merge(draft);
+  },
+  'a replacement by a draft': async ({ service, tenant, drafting }) => {
+    const draft = await drafting.create(tenant);
+    await run(service, draft.id, cmd.replace(PATH, '3\n', '33\n'));
+    await drafting.replace(draft);
+  },
+  'an update of a memory': async (fixture) => {
+    const { memories, id } = await memoryOf(fixture);
+    await memories.update(id, { memory_store_id: fixture.tenant, content: 'new' });
+  },
+  'an update of a memory and its path': async (fixture) => {
+    const { memories, id } = await memoryOf(fixture);
+    await memories.update(id, { memory_store_id: fixture.tenant, path: '/d', content: 'new' });
+  },
+  'a deletion of a memory': async (fixture) => {
+    const { memories, id } = await memoryOf(fixture);
+    await memories.delete(id, { memory_store_id: fixture.tenant });
+  },
+};
+
+describeService(
+  'with the history switched off',
+  (service) => {
+    const drafting = new Drafting(service);
+    afterAll(() => assertInvariants(service()));
+
+    async function versionsOf(tenant: string) {
+      const versions = [];
+      for await (const version of new History(service().database).versions(tenant)) versions.push(version);
+      return versions.reverse();
+    }
+
+    it.each(Object.entries(WRITERS))('%s leaves older versions as they were', async (_, write) => {
+      const tenant = freshTenant('off');
+      await run(
+        service(),
+        tenant,
+        cmd.create(PATH, '1\n'),
+        cmd.insert(PATH, 0, '2\n'),
+        cmd.insert(PATH, 0, '3\n'),
+      );
+      const versions = await versionsOf(tenant);
+      await new Tenants(service().database).set(tenant, { historyDays: 0 });
+      await write({ service: service(), tenant, drafting, versions });
+
+      const kept = (await versionsOf(tenant)).map(({ id }) => id);
+      expect(kept.slice(0, 2)).toStrictEqual(versions.slice(0, 2).map(({ id }) => id));
+      expect(kept).not.toContain(versions[2]?.id);
+      const history = new History(service().database);
+      const contents = await history.contents(
+        tenant,
+        versions.map(({ id, memoryId }) => ({ versionId: id, memoryId })),
+      );
+      expect([...contents.values()]).toStrictEqual(['1\n', '2\n1\n']);
+    });
+
+    it('and on again, each version has its content, also after a redaction', async () => {
+      const tenant = freshTenant('off');
+      const set = (historyDays: number) => new Tenants(service().database).set(tenant, { historyDays });
+      await run(
+        service(),
+        tenant,
+        cmd.create(PATH, '1\n'),
+        cmd.insert(PATH, 0, '2\n'),
+        cmd.insert(PATH, 0, '3\n'),
+      );
+      await set(0);
+      await run(service(), tenant, cmd.insert(PATH, 0, '4\n'), cmd.insert(PATH, 0, '5\n'));
+      await set(30);
+      await run(service(), tenant, cmd.insert(PATH, 0, '6\n'), cmd.insert(PATH, 0, '7\n'));
+      const versions = await versionsOf(tenant);
+      const contents = async () => {
+        const named = versions.map(({ id, memoryId }) => ({ versionId: id, memoryId }));
+        return [...(await new History(service().database).contents(tenant, named)).values()];
+      };
+      expect(await contents()).toStrictEqual([
+        '1\n',
+        '2\n1\n',
+        '5\n4\n3\n2\n1\n',
+        '6\n5\n4\n3\n2\n1\n',
+        '7\n6\n5\n4\n3\n2\n1\n',
+      ]);
+      await eraseVersion(service().database, tenant, String(versions[1]?.id), OPERATOR.origin);
+      await eraseVersion(service().database, tenant, String(versions[3]?.id), OPERATOR.origin);
+      expect(await contents()).toStrictEqual(['1\n', '5\n4\n3\n2\n1\n', '7\n6\n5\n4\n3\n2\n1\n']);
+    });
+  },
+  { CREATE_EXISTING: 'overwrite' },
+);
