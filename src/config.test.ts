@@ -116,6 +116,19 @@ it('rejects a URL as DATA_DIR, and an unknown sslmode', () => {
 });
 
 it.each([
+  ['statement_timeout', 'DB_STATEMENT_TIMEOUT_MS'],
+  ['query_timeout', 'DB_STATEMENT_TIMEOUT_MS'],
+  ['lock_timeout', 'DB_LOCK_TIMEOUT_MS'],
+  ['idle_in_transaction_session_timeout', 'DB_IDLE_IN_TRANSACTION_TIMEOUT_MS'],
+])('rejects a DATABASE_URL with %s, and names %s', (parameter, variable) => {
+  const read = () =>
+    loadConfig({ DATABASE_URL: `postgres://db.example/memory?sslmode=disable&${parameter}=0` });
+  expect(read).toThrow(
+    new ConfigError([`DATABASE_URL must not have the parameter ${parameter}; set ${variable} instead`]),
+  );
+});
+
+it.each([
   'abc',
   '1',
   '10.0.0.0/0',

@@ -64,6 +64,14 @@ const urlWithoutUser = httpUrl.refine((value) => !/\/\/[^/?#\\]*@/.test(value), 
   error: 'must be a URL without a user and a password',
 });
 
+/** Parameters of a `DATABASE_URL` that would replace a setting of the service, and the variable of the setting. */
+const TIME_LIMITS: Record<string, string> = {
+  statement_timeout: 'DB_STATEMENT_TIMEOUT_MS',
+  query_timeout: 'DB_STATEMENT_TIMEOUT_MS',
+  lock_timeout: 'DB_LOCK_TIMEOUT_MS',
+  idle_in_transaction_session_timeout: 'DB_IDLE_IN_TRANSACTION_TIMEOUT_MS',
+};
+
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /** The problem of a `DATABASE_URL`, in words that hold no part of it. */
@@ -76,10 +84,12 @@ function describeDatabaseUrl(value: string): string | undefined {
   if (!URL.canParse(value) || /#|[/?].*@/s.test(value.slice(value.indexOf('//') + 2))) {
     return 'must be a URL like postgres://user:password@host:5432/database; percent-encode the user and the password, such as @ as %40, / as %2F, ? as %3F, # as %23, : as %3A, and % as %25';
   }
-  const mode = new URL(value).searchParams.get('sslmode');
+  const { searchParams } = new URL(value);
+  const mode = searchParams.get('sslmode');
   if (mode !== null && !SSL_MODES.includes(mode))
     return `must have one of these as sslmode: ${SSL_MODES.join(', ')}`;
-  return undefined;
+  const limit = Object.keys(TIME_LIMITS).find((name) => searchParams.has(name));
+  return limit && `must not have the parameter ${limit}; set ${TIME_LIMITS[limit]} instead`;
 }
 
 const databaseUrl = z.string().superRefine((value, context) => {

@@ -172,7 +172,7 @@ export async function openPostgres(
 ): Promise<Database> {
   const reachable: pg.ClientConfig = {
     connectionString: url,
-    application_name: 'memory-service',
+    fallback_application_name: 'memory-service',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
@@ -410,7 +410,7 @@ async function migrateOnOneConnection(
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
   const connection: pg.ClientConfig = {
     connectionString: url,
-    application_name: 'memory-service migrate',
+    fallback_application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
     // The role may have limits of its own, such as those that it needs behind a pooler.
     options: asOptions(NO_TIME_LIMITS),

@@ -36,10 +36,15 @@ function withPlainSslMode(text: string): string {
 /**
  * A connection all of whose faults reject `connect`, or the running or next query. Those of pg can also be thrown
  * while the pool opens a connection, or emitted as an error that nobody listens to, and both would end the process.
+ *
+ * A parameter of the URL never replaces one of `config`. The server reads the URL's `options` before those of
+ * `config`, and uses the last value of a setting.
  */
 export class Connection extends pg.Client {
-  constructor({ connectionString, ...options }: pg.ClientConfig = {}) {
-    super({ ...options, ...read(connectionString ?? '') });
+  constructor({ connectionString, ...config }: pg.ClientConfig = {}) {
+    const given = read(connectionString ?? '');
+    const options = [given.options, config.options].filter(Boolean).join(' ');
+    super({ ...given, ...config, options });
     this.on('error', () => {});
     failOnUnreadableMessages(this);
   }

@@ -1,0 +1,68 @@
+/** Settings of the sessions on a server, whatever `DATABASE_URL` sets. */
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { defineQuery } from '../../src/database/query.ts';
+import { createTestDatabase, isCitus } from '../support/database.ts';
+
+const settingsQuery = defineQuery<{ names: string[] }, { name: string; setting: string }>(
+  'test_session_settings',
+  'SELECT name, current_setting(name) AS setting FROM unnest($names::text[]) AS names (name)',
+);
+
+async function settings(database: Database, expected: Record<string, string>) {
+  const { rows } = await database.query(settingsQuery, { names: Object.keys(expected) });
+  return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+}
+
+it('are those that the service needs, beside options of the URL that it does not set', async () => {
+  const own = await createTestDatabase();
+  const options = [
+    '-c statement_timeout=0 -clock_timeout=0 --idle-in-transaction-session-timeout=0',
+    '-c plan_cache_mode=auto -c enable_seqscan=on -c jit=on',
+    '-c work_mem=5MB -c search_path=public',
+  ].join(' ');
+  const parameters = new URLSearchParams({
+    options,
+    connectionTimeoutMillis: '1',
+    application_name: 'staging',
+  });
+  const database = await openDatabase(
+    loadConfig({
+      DATABASE_URL: `${own.url}?${parameters}`,
+      DB_STATEMENT_TIMEOUT_MS: '61000',
+      DB_LOCK_TIMEOUT_MS: '62000',
+      DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '63000',
+    }),
+  );
+  try {
+    const expected = {
+      statement_timeout: '61s',
+      lock_timeout: '62s',
+      idle_in_transaction_session_timeout: '63s',
+      plan_cache_mode: isCitus() ? 'force_custom_plan' : 'force_generic_plan',
+      enable_seqscan: 'off',
+      jit: 'off',
+      work_mem: '5MB',
+      search_path: 'public',
+      application_name: 'staging',
+    };
+    expect(await settings(database, expected)).toStrictEqual(expected);
+  } finally {
+    await database.close();
+    await own.drop();
+  }
+});
+
+it('name the service where the URL gives the application no name', async () => {
+  const own = await createTestDatabase();
+  const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
+  try {
+    const expected = { application_name: 'memory-service' };
+    expect(await settings(database, expected)).toStrictEqual(expected);
+  } finally {
+    await database.close();
+    await own.drop();
+  }
+});
