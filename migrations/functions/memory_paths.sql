@@ -7,10 +7,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- Whether `p_path` is `p_top` or below it. '0' follows '/', so this is a range of the primary key and there is
--- nothing to escape.
+-- nothing to escape. Columns of paths have the collation "C", and parameters that of the database.
 CREATE OR REPLACE FUNCTION memory_in_subtree(p_path text, p_top text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT p_path >= p_top AND p_path < p_top || '0' AND (p_path = p_top OR p_path >= p_top || '/')
+  SELECT p_path COLLATE "C" >= p_top AND p_path COLLATE "C" < p_top || '0' AND (p_path = p_top OR p_path COLLATE "C" >= p_top || '/')
 $$;
 
 -- Every directory above `p_path`, the root first.

@@ -236,6 +236,18 @@ describeService('rename', (service) => {
   ]);
   script(
     service,
+    'moves a file to a path that only a locale sorts among the paths below it',
+    { '/memories/a': '1' },
+    [
+      [cmd.rename('/memories/a', '/memories/ä/a'), ok('Successfully renamed /memories/a to /memories/ä/a')],
+      [
+        cmd.rename('/memories/ä', '/memories/ä/b'),
+        error('Error: Cannot rename /memories/ä to /memories/ä/b, which is inside it'),
+      ],
+    ],
+  );
+  script(
+    service,
     'moves a directory with its contents but not siblings with the same prefix',
     { '/memories/a/b/c': '1', '/memories/a/d': '22', '/memories/a0': '', '/memories/a-': '' },
     [
