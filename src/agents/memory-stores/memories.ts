@@ -1,19 +1,16 @@
-import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Services } from '../../files/services.ts';
-import { type MemoryLimits, refuseSecretPath } from '../../memory/commands/command.ts';
+import { refuseSecretPath } from '../../memory/commands/command.ts';
 import { applyWritePolicy } from '../../memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import type { OverQuota, PolicyRefusal } from '../../memory/store.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import { directoryOf, filePathOf, shownPath, uuidOf } from '../../tenants/store-ids.ts';
-import { Stores } from '../../tenants/stores.ts';
 import { fileJsonBytes } from '../result-bounds.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
-import { deletedSchema, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
+import { deletedSchema, done, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
 import {
   MAX_FULL_PAGE,
   memoryCreate,
@@ -71,143 +68,134 @@ const notStored = [
   invalid('The memory store is archived: nothing in it can be created or changed.'),
 ];
 
-/** Memories: each is a file. */
-export async function memoryRoutes(app: FastifyInstance, services: Services): Promise<void> {
-  const { scanner } = services;
-  const stores = new Stores(services.database);
+/* Memories: each is a file. */
 
-  defineOperation(app, services, {
-    method: 'POST',
-    url: '/:memory_store_id/memories',
-    id: 'createMemory',
-    access: 'write',
-    summary: 'Create a memory',
-    description: 'No other memory may be at, above or below the path.',
-    params: storeParams,
-    query: memoryView,
-    body: memoryCreate,
-    response: memorySchema,
-    responseBytes: fullFileBytes,
-    errors: [...notStored, conflict],
-    run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
-      const path = filePathOf(body.path) ?? ROOT;
-      const content = (await applySecretPolicy({ path, content: body.content }, policy, scanner)) ?? '';
-      const { maxFileBytes } = policy.limits;
-      if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
-      const created = await memories.create({ path, content, withContent: view === 'full' });
-      if (created.kind !== 'created') throw refused(created, maxFileBytes);
-      return memoryRecord(store, created);
-    },
-  });
+export const createMemory = defineOperation({
+  id: 'createMemory',
+  method: 'POST',
+  url: '/:memory_store_id/memories',
+  access: 'write',
+  summary: 'Create a memory',
+  description: 'No other memory may be at, above or below the path.',
+  tag: 'memory stores',
+  params: storeParams,
+  query: memoryView,
+  body: memoryCreate,
+  response: done(memorySchema),
+  contentBytes: fileJsonBytes,
+  errors: [...notStored, conflict],
+  run: async ({ store, memories, scanner, query: { view = 'basic' }, body, policy }) => {
+    const path = filePathOf(body.path) ?? ROOT;
+    const content = (await applySecretPolicy({ path, content: body.content }, policy, scanner)) ?? '';
+    const { maxFileBytes } = policy.limits;
+    if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
+    const created = await memories.create({ path, content, withContent: view === 'full' });
+    if (created.kind !== 'created') throw refused(created, maxFileBytes);
+    return memoryRecord(store, created);
+  },
+});
 
-  defineOperation(app, services, {
-    method: 'GET',
-    url: '/:memory_store_id/memories',
-    id: 'listMemories',
-    access: 'read',
-    summary: 'List memories, by their paths',
-    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
-    params: storeParams,
-    query: memoryList,
-    body: null,
-    response: pageOf(z.union([memorySchema, prefixSchema])),
-    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
-    run: async ({ store, memories, query }) => {
-      const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
-      const [, after = ''] = readCursor(positions.memories, page) ?? [];
-      const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
-        top: directoryOf(prefix) ?? ROOT,
-        after,
-        withContent: view === 'full',
-        bytes: PAGE_BYTES[view],
-        limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
-      });
-      if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
-      const data = fittingItems(
-        rows.map((row) =>
-          row.kind === 'file'
-            ? memoryRecord(store, row)
-            : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
-        ),
-      );
-      const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
-      return { data, next_page: last === undefined ? null : writeCursor(['memories', last.path]) };
-    },
-  });
+export const listMemories = defineOperation({
+  id: 'listMemories',
+  method: 'GET',
+  url: '/:memory_store_id/memories',
+  access: 'read',
+  summary: 'List memories, by their paths',
+  description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+  tag: 'memory stores',
+  params: storeParams,
+  query: memoryList,
+  response: done(pageOf(z.union([memorySchema, prefixSchema]))),
+  contentBytes: fullPageBytes,
+  run: async ({ stores, store, memories, query }) => {
+    const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
+    const [, after = ''] = readCursor(positions.memories, page) ?? [];
+    const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
+      top: directoryOf(prefix) ?? ROOT,
+      after,
+      withContent: view === 'full',
+      bytes: PAGE_BYTES[view],
+      limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
+    });
+    if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+    const data = fittingItems(
+      rows.map((row) =>
+        row.kind === 'file'
+          ? memoryRecord(store, row)
+          : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+      ),
+    );
+    const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
+    return { data, next_page: last === undefined ? null : writeCursor(['memories', last.path]) };
+  },
+});
 
-  defineOperation(app, services, {
-    method: 'GET',
-    url: '/:memory_store_id/memories/:memory_id',
-    id: 'retrieveMemory',
-    access: 'read',
-    summary: 'Retrieve a memory',
-    params: memoryParams,
-    query: memoryView,
-    body: null,
-    response: memorySchema,
-    errors: [notFound('memory')],
-    run: async ({ store, memories, params, query: { view = 'full' } }) => {
-      const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
-      if (found === undefined) throw notFound('memory');
-      return memoryRecord(store, found);
-    },
-  });
+export const retrieveMemory = defineOperation({
+  id: 'retrieveMemory',
+  method: 'GET',
+  url: '/:memory_store_id/memories/:memory_id',
+  access: 'read',
+  summary: 'Retrieve a memory',
+  tag: 'memory stores',
+  params: memoryParams,
+  query: memoryView,
+  response: done(memorySchema),
+  errors: [notFound('memory')],
+  run: async ({ store, memories, params, query: { view = 'full' } }) => {
+    const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
+    if (found === undefined) throw notFound('memory');
+    return memoryRecord(store, found);
+  },
+});
 
-  defineOperation(app, services, {
-    method: 'POST',
-    url: '/:memory_store_id/memories/:memory_id',
-    id: 'updateMemory',
-    access: 'write',
-    summary: "Change a memory's content, its path, or both",
-    description: 'A memory that already matches the request gets no new version, whatever the precondition.',
-    params: memoryParams,
-    query: memoryView,
-    body: memoryUpdate,
-    response: memorySchema,
-    responseBytes: fullFileBytes,
-    errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
-    run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
-      const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
-      const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
-      const { maxFileBytes } = policy.limits;
-      const updated = await memories.update(memoryUuid(params), {
-        path,
-        content,
-        maxFileBytes,
-        withContent: view === 'full',
-        expected: body.precondition?.content_sha256 ?? null,
-      });
-      if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
-      return memoryRecord(store, updated);
-    },
-  });
+export const updateMemory = defineOperation({
+  id: 'updateMemory',
+  method: 'POST',
+  url: '/:memory_store_id/memories/:memory_id',
+  access: 'write',
+  summary: "Change a memory's content, its path, or both",
+  description: 'A memory that already matches the request gets no new version, whatever the precondition.',
+  tag: 'memory stores',
+  params: memoryParams,
+  query: memoryView,
+  body: memoryUpdate,
+  response: done(memorySchema),
+  contentBytes: fileJsonBytes,
+  errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
+  run: async ({ store, memories, scanner, params, query: { view = 'basic' }, body, policy }) => {
+    const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
+    const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
+    const { maxFileBytes } = policy.limits;
+    const updated = await memories.update(memoryUuid(params), {
+      path,
+      content,
+      maxFileBytes,
+      withContent: view === 'full',
+      expected: body.precondition?.content_sha256 ?? null,
+    });
+    if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
+    return memoryRecord(store, updated);
+  },
+});
 
-  defineOperation(app, services, {
-    method: 'DELETE',
-    url: '/:memory_store_id/memories/:memory_id',
-    id: 'deleteMemory',
-    access: 'write',
-    summary: 'Delete a memory',
-    description: 'Its versions are kept.',
-    params: memoryParams,
-    query: memoryDelete,
-    body: null,
-    response: deletedSchema('memory_deleted'),
-    errors: [notFound('memory'), preconditionFailed()],
-    run: async ({ memories, params, query }) => {
-      const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
-      if (deleted.kind !== 'deleted') throw refused(deleted, 0);
-      return { id: params.memory_id, type: 'memory_deleted' };
-    },
-  });
-}
-
-function fullFileBytes(
-  { view }: { view?: string | undefined },
-  { limits }: { limits: MemoryLimits },
-): number {
-  return view === 'full' ? fileJsonBytes(limits) : 0;
-}
+export const deleteMemory = defineOperation({
+  id: 'deleteMemory',
+  method: 'DELETE',
+  url: '/:memory_store_id/memories/:memory_id',
+  access: 'write',
+  summary: 'Delete a memory',
+  description: 'Its versions are kept.',
+  tag: 'memory stores',
+  params: memoryParams,
+  query: memoryDelete,
+  response: done(deletedSchema('memory_deleted')),
+  errors: [notFound('memory'), preconditionFailed()],
+  run: async ({ memories, params, query }) => {
+    const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
+    if (deleted.kind !== 'deleted') throw refused(deleted, 0);
+    return { id: params.memory_id, type: 'memory_deleted' as const };
+  },
+});
 
 /** @throws StoreError 404 for what cannot be the id of a memory. */
 function memoryUuid({ memory_id: id }: { memory_id: string }): string {

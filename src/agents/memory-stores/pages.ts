@@ -44,9 +44,9 @@ function parseJson(json: string): unknown {
 /** A page with contents ends with the item that takes it beyond this many bytes, as stored or as sent. */
 export const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Returns the most bytes that a page is expected to have; 0 where it is short. */
-export function fullPageBytes(view: 'basic' | 'full' | undefined, limits: MemoryLimits): number {
-  return view === 'full' ? FULL_PAGE_BYTES + fileJsonBytes(limits) : 0;
+/** Returns the most bytes that a page with contents is expected to have. */
+export function fullPageBytes(limits: MemoryLimits): number {
+  return FULL_PAGE_BYTES + fileJsonBytes(limits);
 }
 
 /** Returns the first items, up to the item whose JSON takes the page beyond `FULL_PAGE_BYTES`. */

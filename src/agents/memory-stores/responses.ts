@@ -148,6 +148,9 @@ export function versionRecord(
   };
 }
 
+/** Describes the response of success. */
+export const done = (schema: z.ZodType) => ({ description: 'Done.', schema });
+
 export const deletedSchema = <Type extends 'memory_store_deleted' | 'memory_deleted'>(type: Type) =>
   z.object({ id: z.string(), type: z.literal(type) });
 

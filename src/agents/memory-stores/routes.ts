@@ -1,20 +1,165 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Database } from '../../database/database.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { Memories } from '../../files/memories.ts';
+import { Memory } from '../../files/memory.ts';
 import type { Services } from '../../files/services.ts';
-import { memoryRoutes } from './memories.ts';
-import { storeRoutes } from './stores.ts';
-import { versionRoutes } from './versions.ts';
+import { History } from '../../history/history.ts';
+import { auditIntent, logUnrecorded } from '../../http/audit.ts';
+import { contextOf } from '../../http/authentication.ts';
+import { inFlightOf } from '../../http/capacity.ts';
+import { inputValidator, type OperationApi, operationRoute } from '../../http/operation.ts';
+import { agentErrors } from '../../http/problem-responses.ts';
+import { countUse } from '../../http/usage.ts';
+import { jsonBytes } from '../../lib/json.ts';
+import { type AuditSubject, audited } from '../../tenants/audit.ts';
+import { Stores } from '../../tenants/stores.ts';
+import { requireSameTenant } from '../../tenants/tenants.ts';
+import { contextForWrite, inTenant } from '../proposals.ts';
+import { ALL_STORES, identifyForStore } from './authenticate.ts';
+import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
+import { createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
+import type { StoreOperation, StoreTypes } from './operation.ts';
+import {
+  archiveMemoryStore,
+  createMemoryStore,
+  deleteMemoryStore,
+  listMemoryStores,
+  retrieveMemoryStore,
+  updateMemoryStore,
+} from './stores.ts';
+import { listMemoryVersions, redactMemoryVersion, retrieveMemoryVersion } from './versions.ts';
 
-/**
- * The Memory Stores API: programs for Anthropic's hosted stores work on this service (docs/memory-stores.md). Each
- * operation is in the file of its subject.
- */
+const OPERATIONS = [
+  createMemoryStore,
+  listMemoryStores,
+  retrieveMemoryStore,
+  updateMemoryStore,
+  archiveMemoryStore,
+  deleteMemoryStore,
+  createMemory,
+  listMemories,
+  retrieveMemory,
+  updateMemory,
+  deleteMemory,
+  listMemoryVersions,
+  retrieveMemoryVersion,
+  redactMemoryVersion,
+] as StoreOperation[];
+
+/** The Memory Stores API: programs for Anthropic's hosted stores work on this service (docs/memory-stores.md). */
 export async function memoryStoreRoutes(app: FastifyInstance, services: Services): Promise<void> {
   // Before anything else, so that each response has it.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('Request-Id', request.id);
     done(null, payload);
   });
-  await storeRoutes(app, services);
-  await memoryRoutes(app, services);
-  await versionRoutes(app, services);
+  app.setValidatorCompiler(inputValidator(validate));
+  const api = storesApi(services);
+  for (const operation of OPERATIONS) operationRoute(app, api, operation);
+}
+
+const ofAll = [invalid('limit: Too small: expected number to be >=1'), ...agentErrors];
+const ofStore = [notFound('memory store'), new ServiceError('tenant_suspended', 'acme')];
+const ofBody = [
+  new ServiceError('invalid_json', 'malformed'),
+  new ServiceError('invalid_utf8'),
+  new ServiceError('unsupported_charset'),
+];
+
+function storesApi(services: Services): OperationApi<StoreTypes> {
+  const { database, scanner } = services;
+  const shared = { database, scanner, stores: new Stores(database), history: new History(database) };
+  return {
+    configOf: ({ access, isForSuspended = false }) => ({
+      identify: identifyForStore,
+      storeAccess: access,
+      isForSuspended,
+    }),
+    errorResponsesOf: ({ url, body, errors = [] }) =>
+      errorResponses([
+        ...ofAll,
+        ...(url.includes(':memory_store_id') ? ofStore : []),
+        ...(body === undefined ? [] : ofBody),
+        ...errors,
+      ]),
+    async respond(operation, request) {
+      const { method, access, contentBytes } = operation;
+      const { params, query, body, headers } = request;
+      const work = async () => {
+        if (access === 'write') await contextForWrite(request);
+        return inTenant(request, access === 'read' ? 'read' : 'write', async (context) => {
+          const { tenant, draftOf = tenant, actor } = context.principal;
+          const origin = { actor, requestId: request.id };
+          const { createdAt } = context.policy;
+          const result = await operation.run({
+            ...context,
+            ...shared,
+            params,
+            query,
+            body,
+            headers,
+            store: draftOf,
+            tenant,
+            origin,
+            memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
+          });
+          if (access === 'read') await requireSameTenant(database, tenant, createdAt);
+          return result;
+        });
+      };
+      const inFlight = inFlightOf(request);
+      const isFull = (query as { view?: string }).view === 'full';
+      const bytes = (isFull && contentBytes?.(contextOf(request).policy.limits)) || 0;
+      const result = await inFlight.work(bytes, () =>
+        access === 'manage' ? recorded(database, request, work) : work(),
+      );
+      request.logEntry.outcome = 'ok';
+      countUse(request, access === 'read' ? 'reads' : 'writes');
+      // A change is done, whether or not there is room for its result.
+      if (method === 'GET') await inFlight.reserveResponse(jsonBytes(result));
+      return result;
+    },
+  };
+}
+
+/** Records what only a key that manages stores may do in the audit trail. */
+function recorded(
+  database: Database,
+  request: FastifyRequest,
+  work: () => Promise<object | null>,
+): Promise<object | null> {
+  const { actor, tenant } = contextOf(request).principal;
+  const { memory_store_id: _, ...details } = request.params as Record<string, string>;
+  const isOfStore = tenant !== ALL_STORES;
+  const changeAndNote = async (note: (subject: AuditSubject) => void) => {
+    const result = await work();
+    if (!isOfStore && result !== null && 'id' in result) note({ tenant: String(result.id) });
+    return result;
+  };
+  return audited(
+    database,
+    auditIntent(request, { actor, channel: 'memory_stores_api' }),
+    { tenant: isOfStore ? tenant : undefined, details },
+    changeAndNote,
+    {
+      onUnrecorded: logUnrecorded(request),
+      outcomeOf: (error) => (error instanceof StoreError ? error.type : undefined),
+    },
+  );
+}
+
+/** Parses a part of a request. @throws StoreError that names the first field that is wrong, without its value */
+function validate<T>(schema: z.ZodType<T>, part: string, given: unknown): T {
+  // Fastify gives null for a body that is absent.
+  const result = schema.safeParse(part === 'body' ? (given ?? undefined) : given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue?.path.map(String).join('.') ?? '';
+  // A key of an object may be anything, and messages do not repeat what was sent.
+  const what =
+    issue?.code === 'unrecognized_keys' ? 'the body has a field that this API does not know' : issue?.message;
+  const named = field.startsWith('metadata.') ? 'metadata' : field;
+  throw invalid(named === '' ? `The request is not valid: ${what}.` : `${named}: ${what}`);
 }

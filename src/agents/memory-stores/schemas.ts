@@ -180,7 +180,6 @@ export const versionList = z.object({
 
 export const memoryView = z.object({ view: view.optional() });
 export const memoryDelete = z.object({ expected_content_sha256: sha256.optional() });
-export const nothing = z.object({});
 
 const storeId = z.string().meta({ examples: ['memstore_5f1d7a84b1c24a0f9d3e7c11'] });
 const memoryId = z.string().meta({ examples: ['mem_019aa1b2c3d47e5f8a9b0c1d2e3f4a5b'] });

@@ -1,10 +1,8 @@
-import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { Database } from '../../database/database.ts';
 import { defineQuery } from '../../database/query.ts';
 import { hasReason } from '../../errors/errors.ts';
-import type { Services } from '../../files/services.ts';
-import { History } from '../../history/history.ts';
+import type { History } from '../../history/history.ts';
 import { eraseVersion } from '../../history/redact.ts';
 import {
   AFTER,
@@ -16,12 +14,11 @@ import {
   versionOf,
 } from '../../history/version.ts';
 import { uuidOf } from '../../tenants/store-ids.ts';
-import { Stores } from '../../tenants/stores.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
-import { pageOf, versionRecord, versionSchema } from './responses.ts';
-import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
+import { done, pageOf, versionRecord, versionSchema } from './responses.ts';
+import { MAX_FULL_PAGE, memoryView, storeParams, versionList, versionParams } from './schemas.ts';
 
 /** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
 type VersionFilter = {
@@ -66,81 +63,77 @@ const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string
   versionsText('AND v.memory_id = $memory::text::uuid'),
 );
 
-/** Versions: those of the history. */
-export async function versionRoutes(app: FastifyInstance, services: Services): Promise<void> {
-  const { database } = services;
-  const history = new History(database);
-  const stores = new Stores(database);
+/* Versions of the history. */
 
-  defineOperation(app, services, {
-    method: 'GET',
-    url: '/:memory_store_id/memory_versions',
-    id: 'listMemoryVersions',
-    access: 'read',
-    summary: 'List versions, the newest first',
-    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
-    params: storeParams,
-    query: versionList,
-    body: null,
-    response: pageOf(versionSchema),
-    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
-    run: async ({ store, tenant, query }) => {
-      const isFull = query.view === 'full';
-      const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
-      const [, before = null] = readCursor(positions.versions, query.page) ?? [];
-      const found = await listVersions(database, tenant, query, before, limit + 1);
-      if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
-      const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
-      const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
-      const data = fittingItems(
-        page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
-      );
-      const last = found.length > data.length ? page[data.length - 1] : undefined;
-      return { data, next_page: last === undefined ? null : writeCursor(['versions', last.id]) };
-    },
-  });
+export const listMemoryVersions = defineOperation({
+  id: 'listMemoryVersions',
+  method: 'GET',
+  url: '/:memory_store_id/memory_versions',
+  access: 'read',
+  summary: 'List versions, the newest first',
+  description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+  tag: 'memory stores',
+  params: storeParams,
+  query: versionList,
+  response: done(pageOf(versionSchema)),
+  contentBytes: fullPageBytes,
+  run: async ({ database, history, stores, store, tenant, query }) => {
+    const isFull = query.view === 'full';
+    const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
+    const [, before = null] = readCursor(positions.versions, query.page) ?? [];
+    const found = await listVersions(database, tenant, query, before, limit + 1);
+    if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+    const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
+    const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
+    const data = fittingItems(
+      page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
+    );
+    const last = found.length > data.length ? page[data.length - 1] : undefined;
+    return { data, next_page: last === undefined ? null : writeCursor(['versions', last.id]) };
+  },
+});
 
-  const ofVersion = { params: versionParams, body: null, response: versionSchema } as const;
-  const url = '/:memory_store_id/memory_versions/:memory_version_id';
+const ofVersion = { params: versionParams, response: done(versionSchema) };
+const url = '/:memory_store_id/memory_versions/:memory_version_id';
 
-  defineOperation(app, services, {
-    method: 'GET',
-    url,
-    id: 'retrieveMemoryVersion',
-    access: 'read',
-    summary: 'Retrieve a version',
-    ...ofVersion,
-    query: memoryView,
-    errors: [notFound('memory version')],
-    run: async ({ store, tenant, params, query: { view = 'full' } }) => {
-      const version = await existing(history, tenant, versionUuid(params));
-      const content = await history.content(tenant, version);
-      return versionRecord(store, version, view === 'full' ? content : null);
-    },
-  });
+export const retrieveMemoryVersion = defineOperation({
+  id: 'retrieveMemoryVersion',
+  method: 'GET',
+  url,
+  access: 'read',
+  summary: 'Retrieve a version',
+  tag: 'memory stores',
+  ...ofVersion,
+  query: memoryView,
+  errors: [notFound('memory version')],
+  run: async ({ history, store, tenant, params, query: { view = 'full' } }) => {
+    const version = await existing(history, tenant, versionUuid(params));
+    const content = await history.content(tenant, version);
+    return versionRecord(store, version, view === 'full' ? content : null);
+  },
+});
 
-  defineOperation(app, services, {
-    method: 'POST',
-    url: `${url}/redact`,
-    id: 'redactMemoryVersion',
-    access: 'manage',
-    summary: 'Permanently remove the path and content of a version',
-    description:
-      'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
-    ...ofVersion,
-    query: nothing,
-    errors: [notFound('memory version'), stillCurrent()],
-    run: async ({ store, tenant, params, origin }) => {
-      const id = versionUuid(params);
-      try {
-        await eraseVersion(database, tenant, id, origin);
-      } catch (error) {
-        throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
-      }
-      return versionRecord(store, await existing(history, tenant, id), null);
-    },
-  });
-}
+export const redactMemoryVersion = defineOperation({
+  id: 'redactMemoryVersion',
+  method: 'POST',
+  url: `${url}/redact`,
+  access: 'manage',
+  summary: 'Permanently remove the path and content of a version',
+  description:
+    'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
+  tag: 'memory stores',
+  ...ofVersion,
+  errors: [notFound('memory version'), stillCurrent()],
+  run: async ({ database, history, store, tenant, params, origin }) => {
+    const id = versionUuid(params);
+    try {
+      await eraseVersion(database, tenant, id, origin);
+    } catch (error) {
+      throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
+    }
+    return versionRecord(store, await existing(history, tenant, id), null);
+  },
+});
 
 async function listVersions(
   database: Database,
