@@ -20,7 +20,7 @@ import { requestTracing, type Tracing } from '../http/tracing.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createSecretScanner } from '../memory/secrets/scanner.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
-import { exportRoutes, importRoutes } from './archives.ts';
+import { exportMemory, importMemory } from './archives.ts';
 import { audit } from './audit.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
@@ -41,7 +41,7 @@ import { ERROR_HEADER } from './operation.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { requiredTenant } from './required-tenant.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
-import { operationRoutes } from './routes.ts';
+import { errorParts, operationRoutes } from './routes.ts';
 import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
 import {
@@ -124,8 +124,7 @@ const TENANT_ROUTES = [
     writeFile,
     searchFiles,
   ]),
-  exportRoutes,
-  importRoutes,
+  operationRoutes([exportMemory, importMemory]),
   operationRoutes([listVersions, getVersion, countChanges, findAdjacentChanges, diffVersion, diffTimes]),
   operationRoutes([
     checkRedaction,
@@ -148,15 +147,9 @@ const TENANT_ROUTES = [
   ]),
 ];
 
-/** Longer parts of an error are left out: the message has what matters. */
-const MAX_ERROR_HEADER = 8192;
-
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { reason, values, status } = serviceErrorOf(error, request);
-  if (request.raw.headers[ERROR_HEADER] !== undefined && status < 500) {
-    const parts = encodeURIComponent(JSON.stringify([reason, ...values]));
-    if (parts.length <= MAX_ERROR_HEADER) reply.header(ERROR_HEADER, parts);
-  }
+  const parts = errorParts(serviceErrorOf(error, request), request);
+  if (parts !== undefined) reply.header(ERROR_HEADER, parts);
   return handleError(error, request, reply);
 }
 

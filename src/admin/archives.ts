@@ -1,78 +1,103 @@
-import type { IncomingMessage } from 'node:http';
-import { PassThrough, Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { spoolArchive } from '../archive/export.ts';
+import type { SourceEntry } from '../archive/entry.ts';
+import { explainingOutput, exportArchive, spoolArchive, type Total } from '../archive/export.ts';
 import { importEntries } from '../archive/import.ts';
 import { readTar } from '../archive/tar.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { findPathsQuery } from '../files/read-queries.ts';
-import { prefers } from '../http/accept.ts';
-import { departureOf } from '../http/access-log.ts';
-import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { finishAudit, noteAudit } from './audit.ts';
-import { originOf, scopeOf } from './authentication.ts';
-import { adminRoutes } from './context.ts';
-import { count, flag, memoryPath, pathOrRoot, tenantParams } from './fields.ts';
+import { archived, noSuchTenant, overQuota } from './errors.ts';
+import { count, flag, memoryPath, pathOrRoot, tenantParams, text } from './fields.ts';
 import { nothingThere } from './files.ts';
-import { tenantOf } from './required-tenant.ts';
-import { archived, errorResponses, noSuchTenant, overQuota } from './responses.ts';
+import { ARCHIVE, defineOperation, JSON_LINES } from './operation.ts';
 
-/** `GET …/export`: a tenant's memory as an archive. */
-export const exportRoutes = adminRoutes((app, { database, heavyWork }) => {
-  app.get(
-    '/tenants/:tenant/export',
-    {
-      // HEAD would make the whole archive.
-      exposeHeadRoute: false,
-      schema: {
-        operationId: 'exportMemory',
-        summary: 'Download a memory, or a directory of it, as of one moment',
-        description:
-          'A tar archive with a folder `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains what agents wrote, under the names they chose: a `.git` directory can name commands that `git` runs in the unpacked folder.',
-        tags: ['memory'],
-        params: tenantParams,
-        querystring: z
-          .strictObject({
-            path: pathOrRoot,
-            history: flag.default(false).meta({ description: 'Whether to include the history.' }),
-          })
-          .refine(({ path, history }) => path === ROOT || !history, {
-            error: 'is available only for the whole memory.',
-            path: ['history'],
-          }),
-        response: {
-          200: {
-            description: 'The archive.',
-            headers: {
-              'Content-Length': { schema: { type: 'integer' }, description: 'The size of the archive.' },
-            },
-            content: {
-              'application/x-tar': { schema: z.any().meta({ type: 'string', format: 'binary' }) },
-            },
-          },
-          ...errorResponses('reads', [noSuchTenant, nothingThere]),
-        },
+const binary = z.any().meta({ type: 'string', format: 'binary' });
+
+/** Response header with what an archive has, for the command line: JSON, percent-encoded. */
+const TOTAL_HEADER = 'memory-service-total';
+
+/** A memory that is exported when it is written. */
+export interface ExportedMemory {
+  tenant: string;
+  /**
+   * @param options.end whether the archive is all that `output` gets
+   * @param options.onFile called after each file. Not called over HTTP
+   * @throws ServiceError when the output cannot be written
+   */
+  writeTo(
+    output: Writable,
+    options: { end: boolean; onFile?: ((total: Total) => void) | undefined },
+  ): Promise<Total>;
+}
+
+/** A tenant's memory as an archive. */
+export const exportMemory = defineOperation({
+  id: 'exportMemory',
+  method: 'GET',
+  url: '/tenants/:tenant/export',
+  summary: 'Download a memory, or a directory of it, as of one moment',
+  description:
+    'A tar archive with a folder `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains what agents wrote, under the names they chose: a `.git` directory can name commands that `git` runs in the unpacked folder.',
+  tag: 'memory',
+  params: tenantParams,
+  query: z
+    .strictObject({
+      path: pathOrRoot,
+      history: flag.default(false).meta({ description: 'Whether to include the history.' }),
+    })
+    .refine(({ path, history }) => path === ROOT || !history, {
+      error: 'is available only for the whole memory.',
+      path: ['history'],
+    }),
+  response: {
+    description: 'The archive.',
+    schema: binary,
+    mediaType: ARCHIVE,
+    headers: {
+      'Content-Length': { schema: { type: 'integer' }, description: 'The size of the archive.' },
+    },
+  },
+  errors: [noSuchTenant, nothingThere],
+  isHeavy: true,
+  async run({ database, params: { tenant }, query, administrator, signal }): Promise<ExportedMemory> {
+    await checkExists(database, tenant, query.path);
+    return {
+      tenant,
+      async writeTo(output, options) {
+        const scope = administrator.onlyTenants;
+        const total = await exportArchive(database, tenant, output, { ...query, ...options, scope, signal });
+        signal.throwIfAborted();
+        return total;
       },
-    },
-    async (request, reply) => {
-      const { tenant: id } = request.params;
-      const { path, history } = request.query;
-      const signal = departureOf(request, reply);
-      await checkExists(database, id, path);
-      const archive = await heavyWork.run(id, signal, () =>
-        spoolArchive(database, id, { path, history, scope: scopeOf(request), signal }),
-      );
-      reply.headers({
-        'Content-Length': archive.bytes,
+    };
+  },
+  async encode({ tenant, writeTo }) {
+    const { bytes, total, content } = await spoolArchive((output) => writeTo(output, { end: true }));
+    return {
+      headers: {
+        'Content-Type': ARCHIVE,
+        'Content-Length': String(bytes),
         // An id is safe in a quoted string: it has neither quotes nor backslashes. A path may have them.
-        'Content-Disposition': `attachment; filename="${id}.tar"`,
-      });
-      return reply.type('application/x-tar').send(archive.content);
-    },
-  );
+        'Content-Disposition': `attachment; filename="${tenant}.tar"`,
+        [TOTAL_HEADER]: encodeURIComponent(JSON.stringify(total)),
+      },
+      body: content,
+    };
+  },
+  async decode({ headers, body }, { tenant }) {
+    const total: Total = JSON.parse(decodeURIComponent(headers.get(TOTAL_HEADER) ?? ''));
+    return {
+      tenant,
+      writeTo: (output, { end }) =>
+        explainingOutput(async () => {
+          await pipeline(Readable.from(body ?? []), output, { end });
+          return total;
+        }),
+    };
+  },
 });
 
 async function checkExists(database: Database, tenant: string, path: MemoryPath): Promise<void> {
@@ -81,160 +106,106 @@ async function checkExists(database: Database, tenant: string, path: MemoryPath)
   if (rows.length === 0) throw new ServiceError('nothing_at', tenant, path);
 }
 
-const ARCHIVE = 'application/x-tar';
-const JSON_LINES = 'application/x-ndjson';
+/** The body of an import. Over HTTP, it is an archive. */
+export type ImportSource = ({ archive: Readable } | { entries: AsyncIterable<SourceEntry> }) & {
+  /** Whether the source may pause for long, so that it is read to its end before it is sent. */
+  mayPause?: boolean;
+};
 
-type WriteLine = (line: object) => void;
-
-/** Files between two lines of progress. */
+/** Files between two reports of progress. */
 const PROGRESS_STEP = 100;
 
 const counted = z.int().min(0);
-const resultFields = {
-  dry_run: z.boolean(),
-  files: counted,
-  bytes: counted,
-  directories: z.array(z.string()).meta({ description: 'Directories that were created.' }),
-  versions: counted.nullable().meta({ description: 'Versions in the history; null without one.' }),
-  history_left_out: z.string().nullable().meta({ description: "Why the archive's history was left out." }),
-  masked: z
-    .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
-    .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
-};
-const importedSchema = z.object(resultFields).meta({ id: 'Imported' });
+const importedSchema = z
+  .object({
+    dry_run: z.boolean(),
+    files: counted,
+    bytes: counted,
+    directories: z.array(z.string()).meta({ description: 'Directories that were created.' }),
+    versions: counted.nullable().meta({ description: 'Versions in the history; null without one.' }),
+    history_left_out: z.string().nullable().meta({ description: "Why the archive's history was left out." }),
+    masked: z
+      .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
+      .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
+    file_paths: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'With `dry_run`: the paths of the files. Otherwise null.' }),
+  })
+  .meta({ id: 'Imported' });
 const lines = z.any().meta({
   type: 'string',
   description:
     'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the JSON response, or `{"type": "error", "problem"}`.',
 });
 
-/** `POST …/import`: an archive into a tenant's memory. */
-export const importRoutes = adminRoutes((app, { config, database, heavyWork }) => {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
-
-  app.post(
-    '/tenants/:tenant/import',
-    {
-      config: { bodyType: ARCHIVE },
-      schema: {
-        operationId: 'importMemory',
-        summary: 'Import an archive into a memory, all or nothing',
-        description: `A tar archive, not compressed. Nothing is imported if any entry is invalid or already exists; the rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
-        tags: ['memory'],
-        consumes: [ARCHIVE],
-        params: tenantParams,
-        querystring: z.strictObject({
-          into: memoryPath.optional().meta({
-            description:
-              'The directory to import into; required for an archive without a folder `memories/`.',
-          }),
-          strip: count(0, 99)
-            .optional()
-            .meta({ description: 'How many leading segments to remove from each path.' }),
-          dry_run: flag.default(false),
-        }),
-        body: z.any().meta({ type: 'string', format: 'binary' }),
-        response: {
-          200: {
-            description: 'What was imported, or would be with `dry_run`.',
-            content: {
-              'application/json': { schema: importedSchema },
-              [JSON_LINES]: { schema: lines },
-            },
-          },
-          ...errorResponses('takes an archive', [
-            noSuchTenant,
-            new ServiceError('paths_in_use', ['/memories/notes.md'], 1),
-            new ServiceError('secrets_setting_changed', 'acme'),
-            overQuota('import'),
-            archived,
-          ]),
+/** An archive into a tenant's memory. */
+export const importMemory = defineOperation({
+  id: 'importMemory',
+  method: 'POST',
+  url: '/tenants/:tenant/import',
+  summary: 'Import an archive into a memory, all or nothing',
+  description: `A tar archive, not compressed. Nothing is imported if any entry is invalid or already exists; the rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
+  tag: 'memory',
+  params: tenantParams,
+  query: z.strictObject({
+    into: memoryPath.optional().meta({
+      description: 'The directory to import into; required for an archive without a folder `memories/`.',
+    }),
+    strip: count(0, 99)
+      .optional()
+      .meta({ description: 'How many leading segments to remove from each path.' }),
+    dry_run: flag.default(false),
+    store: text(200)
+      .optional()
+      .meta({ description: 'The hosted memory store that the archive comes from, for the audit trail.' }),
+  }),
+  body: binary as unknown as z.ZodType<ImportSource>,
+  bodyType: ARCHIVE,
+  response: {
+    description: 'What was imported, or would be with `dry_run`.',
+    schema: importedSchema,
+    lines,
+  },
+  errors: [
+    noSuchTenant,
+    new ServiceError('paths_in_use', ['/memories/notes.md'], 1),
+    new ServiceError('secrets_setting_changed', 'acme'),
+    overQuota('import'),
+    archived,
+  ],
+  async run({ config, database, tenant, query, body, origin, signal, inSlot, note, onProgress }) {
+    const { into, strip, dry_run: dryRun, store } = query;
+    if (store !== undefined) note({ details: { store } });
+    const masked: { name: string; kinds: string[] }[] = [];
+    const imported = await importEntries(
+      { config, database, tenant, inTurn: inSlot },
+      'entries' in body ? body.entries : readTar(body.archive),
+      {
+        origin,
+        dryRun,
+        into,
+        strip,
+        onChanged: (name, kinds) => masked.push({ name, kinds }),
+        onProgress: (files, bytes) => {
+          // An import ends before its next file once the client has left.
+          signal.throwIfAborted();
+          if (files % PROGRESS_STEP === 0) onProgress?.({ step: 'check', files, bytes });
         },
+        onWritten: (files, of) => onProgress?.({ step: 'write', files, of }),
       },
-    },
-    async (request, reply) => {
-      const tenant = tenantOf(request);
-      const { into, strip, dry_run: dryRun } = request.query;
-      const signal = departureOf(request, reply);
-      const inTurn = <T>(write: () => Promise<T>) => heavyWork.run(tenant.id, signal, write);
-      const work = async (write?: WriteLine) => {
-        const masked: { name: string; kinds: string[] }[] = [];
-        const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
-        const options = {
-          origin: originOf(request),
-          dryRun,
-          into,
-          strip,
-          onChanged,
-          ...progressIn(signal, write),
-        };
-        const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
-          { config, database, tenant, inTurn },
-          readTar(Readable.from(chunksOf(request.raw))),
-          options,
-        );
-        noteAudit(request, { details: { files, bytes, directories: directories.length, versions } });
-        const history = { versions, history_left_out: historyLeftOut };
-        return { dry_run: dryRun, files, bytes, directories, ...history, masked };
-      };
-      if (!prefers(request.headers.accept, JSON_LINES, 'application/json')) return work();
-      return sendLines(request, reply, work);
-    },
-  );
+    );
+    const { files, bytes, directories, versions, historyLeftOut, filePaths } = imported;
+    note({ details: { files, bytes, directories: directories.length, versions } });
+    return {
+      dry_run: dryRun,
+      files,
+      bytes,
+      directories,
+      versions,
+      history_left_out: historyLeftOut,
+      masked,
+      file_paths: dryRun ? filePaths : null,
+    };
+  },
 });
-
-/**
- * Reads the body as it arrives. A reader that ends early leaves the connection open for the response.
- *
- * @throws ServiceError that ended the reading of the body, or 499 when its connection was lost
- */
-async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
-  let failure: unknown;
-  body.once('error', (error) => {
-    failure = error;
-  });
-  try {
-    for await (const chunk of body.iterator({ destroyOnReturn: false })) yield chunk;
-  } catch (error) {
-    failure ??= error;
-  }
-  if (failure !== undefined)
-    throw failure instanceof ServiceError ? failure : new ServiceError('client_gone');
-}
-
-/** Writes lines of progress, and ends the import before its next file once the client has left. */
-function progressIn(signal: AbortSignal, write: WriteLine = () => {}) {
-  return {
-    onProgress: (files: number, bytes: number) => {
-      signal.throwIfAborted();
-      if (files % PROGRESS_STEP === 0) write({ type: 'progress', step: 'check', files, bytes });
-    },
-    onWritten: (files: number, of: number) => write({ type: 'progress', step: 'write', files, of }),
-  };
-}
-
-/** Responds with lines of JSON: those that `work` writes, then its result or its error. */
-function sendLines(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: (write: WriteLine) => Promise<object>,
-): FastifyReply {
-  const lines = new PassThrough();
-  const write: WriteLine = (line) => lines.write(`${JSON.stringify(line)}\n`);
-  work(write)
-    .then(
-      (result) => write({ type: 'result', ...result }),
-      (error) => write({ type: 'error', problem: failed(error, request) }),
-    )
-    .finally(() => finishAudit(request, reply))
-    .finally(() => lines.end());
-  return reply.type(JSON_LINES).send(lines);
-}
-
-function failed(error: unknown, request: FastifyRequest): object {
-  const problem = problemFor(error);
-  request.logEntry.outcome = problem.code;
-  if (problem.status >= 500) logFault(problem, request);
-  return problemOf(problem, request.id);
-}

@@ -10,7 +10,7 @@ import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import { actor, givenTime, memoryPath, readTimes, tenantParams, text, time, versionId } from './fields.ts';
-import { defineOperation } from './operation.ts';
+import { defineOperation, type OperationProgress } from './operation.ts';
 import { id } from './versions.ts';
 
 const path = z.string();
@@ -163,15 +163,19 @@ export const revert = defineOperation({
 });
 
 function changeOptions(
-  call: { config: Config; origin: Origin; onProgress?: ((count: number) => void) | undefined },
+  {
+    config,
+    origin,
+    onProgress,
+  }: { config: Config; origin: Origin; onProgress?: ((progress: OperationProgress) => void) | undefined },
   { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
 ): ChangeOptions {
   return {
-    origin: call.origin,
-    defaults: tenantDefaults(call.config),
+    origin,
+    defaults: tenantDefaults(config),
     dryRun: dry_run,
     expectedPlan: plan,
-    ...(call.onProgress && { onProgress: call.onProgress }),
+    ...(onProgress && { onProgress: (items) => onProgress({ step: 'read', items }) }),
   };
 }
 

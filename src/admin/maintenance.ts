@@ -43,7 +43,7 @@ export const expireFiles = defineOperation({
       ...tenantDefaults(config),
       dryRun,
       onTenant(tenant, { files, bytes }) {
-        onProgress?.(++tenants);
+        onProgress?.({ step: 'read', items: ++tenants });
         if (listed.length < MAX_LISTED) listed.push({ tenant, files, bytes });
       },
     });

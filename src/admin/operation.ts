@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
@@ -40,16 +41,29 @@ export interface OperationCall<Params, Query, Body, Headers = unknown> {
   inSlot<T>(work: () => Promise<T>): Promise<T>;
   /** Adds the subject and details of the change to the audit trail and the log. */
   note(subject: AuditSubject): void;
-  /** Shows how much has been read. Absent over HTTP. */
-  onProgress?: ((count: number) => void) | undefined;
+  /** Shows the progress. Over HTTP, only a response in lines has it. */
+  onProgress?: ((progress: OperationProgress) => void) | undefined;
 }
+
+/** How far an operation is. */
+export type OperationProgress =
+  | { step: 'read'; items: number }
+  | { step: 'check'; files: number; bytes: number }
+  | { step: 'write'; files: number; of: number };
+
+/** Media type of an archive as a body or a response. */
+export const ARCHIVE = 'application/x-tar';
+/** Media type of a response in lines: progress, and then the result or the error. */
+export const JSON_LINES = 'application/x-ndjson';
 
 /** Description of a response of success in OpenAPI. */
 export interface ResponseDescription {
   description: string;
   schema: z.ZodType;
   /** By default JSON. */
-  mediaType?: 'text/plain';
+  mediaType?: 'text/plain' | typeof ARCHIVE;
+  /** Description of the response as `JSON_LINES`, for an operation that reports its progress. */
+  lines?: z.ZodType;
   headers?: Record<string, object>;
 }
 
@@ -57,7 +71,7 @@ export interface ResponseDescription {
 export interface EncodedResponse {
   status?: number;
   headers?: Record<string, string>;
-  body: string | object | null;
+  body: string | object | Readable | null;
 }
 
 export interface Operation<
@@ -83,7 +97,7 @@ export interface Operation<
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
   /** Media type of the body, by default JSON. */
-  bodyType?: 'text/plain';
+  bodyType?: 'text/plain' | typeof ARCHIVE;
   /** Request headers with names in lower case. */
   headers?: z.ZodType<Headers>;
   /** Status of success, by default 200. With 204, `run` returns null. */
@@ -100,10 +114,10 @@ export interface Operation<
   /** Whether the operation waits for its turn among the heavy ones of the listener. */
   isHeavy?: boolean;
   run(call: OperationCall<Params, Query, Body, Headers>): Promise<Output>;
-  /** Returns the response over HTTP; by default the output as JSON. */
-  encode?(output: Output, headers: Headers): EncodedResponse;
+  /** Returns the response over HTTP; by default the output as JSON. A heavy operation still has its slot. */
+  encode?(output: Output, headers: Headers): EncodedResponse | Promise<EncodedResponse>;
   /** Reads a response that `encode` returned. */
-  decode?(response: Response): Promise<Output>;
+  decode?(response: Response, params: Params): Promise<Output>;
 }
 
 /** Declares an operation, with types inferred from its schemas. */

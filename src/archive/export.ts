@@ -48,12 +48,12 @@ export async function exportArchive(
     path?: MemoryPath | undefined;
     history: boolean;
     scope?: readonly string[] | null;
-    onFile?: (total: Total) => void;
+    onFile?: ((total: Total) => void) | undefined;
     signal?: AbortSignal;
   },
 ): Promise<Total> {
   const total: Total = { files: 0, bytes: 0, versions: null, actedUpon: null };
-  try {
+  return explainingOutput(async () => {
     await writeTar(output, end, async (add) => {
       const write = async (entry: Exported) => {
         await add(entry);
@@ -66,6 +66,13 @@ export async function exportArchive(
       total.versions = await exportEntries(database, tenant, write, { path, history, scope, signal });
     });
     return total;
+  });
+}
+
+/** Writes an archive. @throws ServiceError when its output cannot be written */
+export async function explainingOutput<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
@@ -76,6 +83,7 @@ export async function exportArchive(
 /** An archive in a temporary file, which is gone once the content is read or destroyed. */
 export interface SpooledArchive {
   bytes: number;
+  total: Total;
   content: Readable;
 }
 
@@ -83,33 +91,15 @@ export interface SpooledArchive {
  * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export
  * is not mistaken for one.
  *
- * @param path a directory or file; by default everything
- * @param history whether to take the history along
- * @param scope the only tenants that the history names; null: all
- * @param signal ends the export; its reason is thrown
+ * @param write writes the archive, and ends its output
  */
-export async function spoolArchive(
-  database: Database,
-  tenant: string,
-  {
-    path,
-    history,
-    scope,
-    signal,
-  }: {
-    path?: MemoryPath | undefined;
-    history: boolean;
-    scope: readonly string[] | null;
-    signal: AbortSignal;
-  },
-): Promise<SpooledArchive> {
+export async function spoolArchive(write: (output: Writable) => Promise<Total>): Promise<SpooledArchive> {
   const handle = await openTemporaryFile('export');
   try {
-    await exportArchive(database, tenant, writerTo(handle), { end: true, path, history, scope, signal });
+    const total = await write(writerTo(handle));
     const { size } = await handle.stat();
-    signal.throwIfAborted();
     // From here on, the stream owns the handle.
-    return { bytes: size, content: handle.createReadStream({ start: 0 }) };
+    return { bytes: size, total, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {
     await handle.close();
     throw error;

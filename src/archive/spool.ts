@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors/errors.ts';
 import { BATCH } from '../lib/pages.ts';
 
@@ -40,6 +40,23 @@ export function writerTo(handle: FileHandle): Writable {
     write: (chunk, _encoding, done) => append(chunk, done),
     writev: (chunks, done) => append(Buffer.concat(chunks.map(({ chunk }) => chunk)), done),
   });
+}
+
+/** Reads everything into a temporary file, and returns its content. */
+export async function spooled(chunks: AsyncIterable<Uint8Array>, purpose: Purpose): Promise<Readable> {
+  const handle = await openTemporaryFile(purpose);
+  try {
+    for await (const chunk of chunks) {
+      await handle.writeFile(chunk).catch((error) => {
+        throw cannotWrite(error, purpose);
+      });
+    }
+    // From here on, the stream owns the handle.
+    return handle.createReadStream({ start: 0 });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
-import { Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
 import { ServiceError } from '../errors/errors.ts';
@@ -66,7 +66,7 @@ const LAST_PLAIN_TIME = 2 ** 31 - 1;
 export async function writeTar(
   output: Writable,
   end: boolean,
-  fill: (add: (entry: Exported) => Promise<void>) => Promise<unknown>,
+  fill: (add: (entry: Exported | SourceEntry) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const archive = pack();
   // Readable.from, because a pack's own `pipe` knows nothing of `end`.
@@ -74,7 +74,7 @@ export async function writeTar(
   const failed = flowing.catch(() => {});
   try {
     await fill(async (entry) => {
-      await addEntry(archive, entry);
+      await ('name' in entry ? copyEntry(archive, entry) : addEntry(archive, entry));
       // The pack itself applies no backpressure to directories.
       if (output.writableNeedDrain) await Promise.race([once(output, 'drain'), flowing]);
     });
@@ -106,6 +106,57 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
     const sink = content ? archive.entry(header, content, done) : archive.entry(header, done);
     sink.on('error', reject);
   });
+}
+
+/** Copies an entry of a source, with its name and the milliseconds of its time. */
+async function copyEntry(
+  archive: Pack,
+  { name, kind, bytes, modified, content }: SourceEntry,
+): Promise<void> {
+  const header = {
+    name: kind === 'dir' ? `${name}/` : name,
+    type: kind === 'dir' ? ('directory' as const) : ('file' as const),
+    mode: kind === 'dir' ? 0o700 : 0o600,
+    size: bytes,
+    mtime: new Date(0),
+    pax: { mtime: String(modified.getTime() / 1000) },
+  };
+  let sink: ReturnType<Pack['entry']> | undefined;
+  const added = new Promise<void>((resolve, reject) => {
+    sink = archive.entry(header, (error) => (error ? reject(error) : resolve()));
+    sink.on('error', reject);
+  });
+  added.catch(() => {});
+  let copied = 0;
+  for await (const chunk of content) {
+    copied += chunk.length;
+    if (copied > bytes) break;
+    if (sink?.write(chunk) === false) await Promise.race([once(sink, 'drain'), added]);
+  }
+  if (copied !== bytes) throw new ServiceError('folder_unreadable', name, 'it changed while it was read');
+  sink?.end(undefined);
+  await added;
+}
+
+/** Returns an archive of the entries of a source. @throws what reading the source throws */
+export async function* packTar(entries: AsyncIterable<SourceEntry>): AsyncGenerator<Uint8Array> {
+  const output = new PassThrough();
+  let failure: unknown;
+  const written = writeTar(output, true, async (add) => {
+    for await (const entry of entries) await add(entry);
+  }).catch((error) => {
+    failure = error;
+    output.destroy();
+  });
+  try {
+    yield* output;
+  } catch (error) {
+    await written;
+    throw failure ?? error;
+  } finally {
+    output.destroy();
+    await written;
+  }
 }
 
 /** Adds what the types of tar-stream lack: extended headers, the offset of the content, and unknown types. */

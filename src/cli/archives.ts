@@ -1,25 +1,32 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
+import { PassThrough, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { type ExportedMemory, exportMemory, type ImportSource, importMemory } from '../admin/archives.ts';
+import { listTree } from '../admin/memory.ts';
+import { getTenant } from '../admin/tenants.ts';
+import { listVersions } from '../admin/versions.ts';
 import { printable, type SourceEntry } from '../archive/entry.ts';
-import { exportArchive, type Total } from '../archive/export.ts';
+import { explainingOutput, spoolArchive, type Total } from '../archive/export.ts';
 import { readFolder } from '../archive/folder.ts';
-import { importEntries } from '../archive/import.ts';
+import { HostedSource } from '../archive/hosted/snapshot.ts';
+import { HostedStore } from '../archive/hosted/store.ts';
+import { inspectorFor } from '../archive/import.ts';
 import { readTar } from '../archive/tar.ts';
 import { hasReason, OperatorError, ServiceError } from '../errors/errors.ts';
 import { amount, byteAmount } from '../lib/units.ts';
-import type { MemoryPath } from '../memory/path.ts';
-import type { AuditSubject } from '../tenants/audit.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
+import { type Caller, type Connect, withCaller } from './caller.ts';
 import { explain } from './hints.ts';
-import { type HostedOptions, openHosted, storeUrlOption } from './hosted.ts';
+import { explainHosted, hostedClient, listed, storeUrlOption } from './hosted.ts';
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
-import { audited, type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
 /** `export`: a tenant's memory as a tar archive. */
-export function registerExportCommand(program: Command, openSession: Open, io: Io): void {
+export function registerExportCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('export')
     .description(
@@ -37,9 +44,13 @@ export function registerExportCommand(program: Command, openSession: Open, io: I
     .action((tenant: string, options: ExportOptions, command: Command) => {
       const { output, force = false, json, history = false } = options;
       if (json && output === undefined) command.error('error: --json works only with --output <file>');
-      return withTenant(openSession, tenant, async (session) => {
+      return withCaller(connect, async (caller) => {
+        const write = async (to: Writable, end: boolean) => {
+          const memory = await caller.call(exportMemory, { params: { tenant }, query: { history } });
+          return exportTo(memory, to, end, io);
+        };
         if (output !== undefined) {
-          const { files, bytes, versions } = await exportToFile(session, output, { force, history }, io);
+          const { files, bytes, versions } = await exportToFile(output, force, (to) => write(to, true));
           if (json) {
             return printJson(io.stdout, { tenant, output, files, bytes, ...(history && { versions }) });
           }
@@ -54,7 +65,10 @@ export function registerExportCommand(program: Command, openSession: Open, io: I
             'Standard output is a terminal. Write the archive to a file with --output <file>, or to a pipe.',
           );
         }
-        await exportTo(session, io.stdout, { end: false, history }, io);
+        if (caller.database) return void (await write(io.stdout, false));
+        // An admin API waits only seconds for a slow reader, and a part of an archive must not look like one.
+        const { content } = await spoolArchive((to) => write(to, true));
+        await explainingOutput(() => pipeline(content, io.stdout, { end: false }));
       });
     });
 }
@@ -66,17 +80,10 @@ interface ExportOptions {
   history?: boolean;
 }
 
-async function exportTo(
-  { database, tenant }: TenantSession,
-  output: Writable,
-  { end, history }: { end: boolean; history: boolean },
-  io: Io,
-): Promise<Total> {
+async function exportTo(memory: ExportedMemory, output: Writable, end: boolean, io: Io): Promise<Total> {
   const progress = new Progress(io.stderr, 'Exported');
   const onFile = ({ files, bytes }: Total) => progress.update(files, bytes);
-  const total = await exportArchive(database, tenant.id, output, { end, history, onFile }).finally(() =>
-    progress.end(),
-  );
+  const total = await memory.writeTo(output, { end, onFile }).finally(() => progress.end());
   if (total.actedUpon !== null) {
     io.stderr.write(
       `Warning: the archive contains ${total.actedUpon}. Such files can name commands that git or hg runs in the unpacked folder. Review or remove them before you use either there.\n`,
@@ -90,10 +97,9 @@ async function exportTo(
  * keeps the previous one.
  */
 async function exportToFile(
-  session: TenantSession,
   file: string,
-  { force, history }: { force: boolean; history: boolean },
-  io: Io,
+  force: boolean,
+  write: (output: Writable) => Promise<Total>,
 ): Promise<Total> {
   const existing = await stat(file).catch(() => undefined);
   // Write to a device or a pipe directly.
@@ -106,11 +112,13 @@ async function exportToFile(
   if (!isSpecial) await rm(unfinished, { force: true }).catch(cannotWrite(file));
   // Readable by this user only: memories are private.
   const handle = await open(unfinished, isSpecial ? 'w' : 'wx', 0o600).catch(cannotWrite(file));
+  const output = handle.createWriteStream();
   try {
-    const total = await exportTo(session, handle.createWriteStream(), { end: true, history }, io);
+    const total = await write(output);
     if (!isSpecial) await rename(unfinished, file).catch(cannotWrite(file));
     return total;
   } catch (error) {
+    output.destroy();
     if (!isSpecial) await rm(unfinished, { force: true });
     throw error;
   }
@@ -131,14 +139,18 @@ function cannotWrite(file: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-interface ImportOptions extends HostedOptions {
+interface ImportOptions {
   into?: MemoryPath;
   strip?: number;
+  fromStore?: string;
+  storeUrl: string;
+  /** False with `--no-history`. */
+  history: boolean;
   dryRun?: boolean;
 }
 
 /** `import`: an archive or a folder into a tenant's memory. */
-export function registerImportCommand(program: Command, open: Open, io: Io): void {
+export function registerImportCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('import')
     .description(
@@ -170,79 +182,78 @@ Examples:
   memory-service import acme --from-store memstore_01ABC --dry-run`,
     )
     .action((tenant: string, source: string | undefined, options: ImportOptions) =>
-      withTenant(open, tenant, async (session) => {
-        const { dryRun } = options;
+      withCaller(connect, async (caller) => {
         try {
-          const from = await openSource(session, source, options, io);
-          const subject = { tenant, dryRun, details: from.hosted?.details ?? {} };
-          await audited({ database: session.database, io }, 'importMemory', subject, (note) =>
-            importFrom(session, from, options, io, note),
-          );
+          const record = await caller.call(getTenant, { params: { tenant } });
+          const from = await openSource(caller, record, source, options, io);
+          await importFrom(caller, tenant, from, options, io);
           from.hosted?.report();
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
-          throw new OperatorError(`${explain(error)}\nNothing was imported.`);
+          const hint = error.reason === 'no_such_tenant' ? CREATE(tenant) : '';
+          throw new OperatorError(`${explain(error)}${hint}\nNothing was imported.`);
         }
-      }).catch((error) => {
-        if (!hasReason(error, 'no_such_tenant')) throw error;
-        throw new OperatorError(
-          `${explain(error)}, or create it: memory-service tenants create ${tenant}\nNothing was imported.`,
-        );
       }),
     );
 }
+
+const CREATE = (tenant: string) => `, or create it: memory-service tenants create ${tenant}`;
 
 function count(value: string): number {
   if (/^\d{1,2}$/.test(value)) return Number(value);
   throw new InvalidArgumentError('Use a whole number from 0 to 99.');
 }
 
-/** What is imported; `hosted` for a hosted store. */
 interface Source {
-  entries: AsyncIterable<SourceEntry>;
+  body: ImportSource;
+  /** Set for a hosted store. */
   hosted?: Awaited<ReturnType<typeof openHosted>>;
 }
 
 async function importFrom(
-  session: TenantSession,
-  { entries, hosted }: Source,
-  { dryRun = false, into, strip }: ImportOptions,
+  caller: Caller,
+  tenant: string,
+  { body, hosted }: Source,
+  { dryRun = false, into, strip, fromStore }: ImportOptions,
   io: Io,
-  note: (subject: AuditSubject) => void,
 ): Promise<void> {
-  const { tenant } = session;
   const progress = new Progress(io.stderr, 'Checked');
-  const importing = importEntries(session, entries, {
-    // The names of a hosted store's entries begin with memories/.
-    origin: operatorOrigin(),
-    dryRun,
-    into,
-    strip: hosted && into ? 1 : strip,
-    onChanged: (name, kinds) => {
-      progress.end();
-      io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
-    },
-    onProgress: (files, bytes) => {
-      // Versions are shown as they are read.
-      if (!hosted?.withVersions) progress.update(files, bytes);
-    },
-  }).finally(() => progress.end());
+  const importing = caller
+    .call(importMemory, {
+      params: { tenant },
+      query: {
+        into,
+        // The names of a hosted store's entries begin with memories/.
+        strip: hosted && into ? 1 : strip,
+        dry_run: dryRun,
+        store: fromStore,
+      },
+      body,
+      onProgress: (now) => {
+        // Versions are shown as they are read.
+        if (now.step === 'check' && !hosted?.withVersions) progress.update(now.files, now.bytes);
+      },
+    })
+    .finally(() => progress.end());
   const imported = await (hosted?.explained(importing) ?? importing);
   if (imported === undefined) return;
-  const { files, bytes, filePaths, directories, versions, historyLeftOut } = imported;
-  note({ details: { files, bytes, directories: directories.length, versions } });
-  if (dryRun) await print(io.stdout, made(filePaths, directories));
+  for (const { name, kinds } of imported.masked) {
+    io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
+  }
+  const { files, bytes, file_paths: filePaths, directories, versions, history_left_out: leftOut } = imported;
+  if (filePaths !== null) await print(io.stdout, made(filePaths, directories));
   const verb = dryRun ? 'Would import' : 'Imported';
   const what = `${amount(files, 'file')} (${byteAmount(bytes)}) and ${amount(directories.length, 'directory', 'directories')}`;
   const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
-  io.stderr.write(`${verb} ${what} into ${tenant.id}${also}.\n`);
-  if (historyLeftOut !== null) {
-    io.stderr.write(`The history in the archive was skipped: ${tenant.id} ${historyLeftOut}.\n`);
-  }
+  io.stderr.write(`${verb} ${what} into ${tenant}${also}.\n`);
+  if (leftOut !== null) io.stderr.write(`The history in the archive was skipped: ${tenant} ${leftOut}.\n`);
 }
 
+type Tenant = Awaited<ReturnType<typeof getTenant.run>>;
+
 async function openSource(
-  session: TenantSession,
+  caller: Caller,
+  tenant: Tenant,
   source: string | undefined,
   options: ImportOptions,
   io: Io,
@@ -250,23 +261,123 @@ async function openSource(
   const { into, strip, fromStore } = options;
   if (fromStore !== undefined && source === undefined) {
     if (strip !== undefined) throw new OperatorError('--strip works only with archives.');
-    const hosted = await openHosted(session, fromStore, options, io);
-    return { entries: hosted.entries, hosted };
+    const hosted = await openHosted(caller, tenant, fromStore, options, io);
+    return { body: { entries: hosted.entries, mayPause: true }, hosted };
   }
   if (source === undefined || fromStore !== undefined)
     throw new OperatorError('Name either a source or a store (--from-store).');
   if (source === '-') {
     if (io.stdin.isTTY)
       throw new OperatorError('Standard input is a terminal. Name an archive, or pipe one into the command.');
-    return { entries: readTar(io.stdin) };
+    return { body: { archive: io.stdin, mayPause: true } };
   }
   const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`Cannot read ${source} (${error.code}).`);
   });
-  if (!found.isDirectory()) return { entries: readTar(createReadStream(source)) };
+  if (!found.isDirectory()) return { body: { archive: createReadStream(source), mayPause: !found.isFile() } };
   if (strip !== undefined)
     throw new OperatorError('--strip works only with archives. Name the folder itself, and use --into.');
-  return { entries: readFolder(source, into !== undefined) };
+  return { body: { entries: readFolder(source, into !== undefined) } };
+}
+
+/**
+ * Opens a hosted store to import it. A tenant that has neither files nor a history gets all of it as of one moment;
+ * another one gets the memories that it lacks.
+ */
+async function openHosted(
+  caller: Caller,
+  { id: tenant, effective }: Tenant,
+  id: string,
+  options: ImportOptions,
+  io: Io,
+) {
+  const { into, history } = options;
+  const { history_days: historyDays, secrets } = effective as {
+    history_days: number;
+    secrets: Parameters<typeof inspectorFor>[0];
+  };
+  const isUntouched = await isUntouchedTenant(caller, tenant);
+  const withVersions = history && into === undefined && isUntouched && historyDays > 0;
+  const source = new HostedSource(new HostedStore(hostedClient(options.storeUrl, io), id));
+  const progress = new Progress(io.stderr, 'Read', 'version');
+  const inspect = await inspectorFor(secrets);
+
+  const entries: AsyncGenerator<SourceEntry> = withVersions
+    ? source.withVersions((versions) => progress.update(versions))
+    : source.missingFrom({
+        files: await hashesOf(caller, tenant),
+        placed: (path) => (into ?? ROOT) + path,
+        masked: async (content) => (inspect === undefined ? content : (await inspect(content)).masked),
+      });
+
+  return {
+    entries,
+    withVersions,
+    /** Undefined when nothing was left to import. */
+    explained: <T>(importing: Promise<T>): Promise<T | undefined> =>
+      importing
+        .finally(() => progress.end())
+        .catch((error: unknown) => {
+          if (hasReason(error, 'archive_empty')) return undefined;
+          if (!hasReason(error, 'history_damaged'))
+            return explainHosted('Nothing was imported. Run the command again.')(error);
+          throw new OperatorError(
+            `The versions of ${id} do not fit together: ${error.values[0]}. Import only its memories, with --no-history.\nNothing was imported.`,
+          );
+        }),
+    /** @throws OperatorError that lists what was left alone. */
+    report: () => {
+      const { unchanged, differing, versionsLeftOut } = source;
+      const say = (text: string) => io.stderr.write(`${text}\n`);
+      if (unchanged > 0) say(`Already in ${tenant}: ${amount(unchanged, 'memory', 'memories')} of ${id}.`);
+      if (versionsLeftOut > 0)
+        say(
+          `${amount(versionsLeftOut, 'version')} with a path or a content that cannot be kept here were left out.`,
+        );
+      if (history && !withVersions) {
+        const why =
+          historyDays === 0
+            ? 'keeps no history'
+            : isUntouched
+              ? 'is given another directory'
+              : 'has files or a history of its own';
+        say(`The versions of ${id} were not imported: ${tenant} ${why}.`);
+      }
+      if (differing.length === 0) return;
+      throw new OperatorError(
+        `These differ in ${tenant}, or are blocked by other files, and were left unchanged:${listed(differing)}`,
+      );
+    },
+  };
+}
+
+/** Whether a tenant has neither files nor a history. */
+async function isUntouchedTenant(caller: Caller, tenant: string): Promise<boolean> {
+  const { entries } = await caller.call(listTree, { params: { tenant }, query: { limit: 1 } });
+  if (entries.length > 0) return false;
+  const { versions } = await caller.call(listVersions, { params: { tenant }, query: { limit: 1 } });
+  return versions.length === 0;
+}
+
+/** Returns the SHA-256 of each file of a tenant, in hexadecimal, by its path. */
+async function hashesOf(caller: Caller, tenant: string): Promise<Map<string, string>> {
+  const memory = await caller.call(exportMemory, { params: { tenant }, query: {} });
+  const archive = new PassThrough();
+  const written = memory.writeTo(archive, { end: true });
+  // The reader fails too, and does not know why.
+  written.catch(() => archive.destroy());
+  const hashes = new Map<string, string>();
+  try {
+    for await (const { name, kind, content } of readTar(archive)) {
+      if (kind === 'dir') continue;
+      const hash = createHash('sha256');
+      for await (const chunk of content) hash.update(chunk);
+      hashes.set(`/${name}`, hash.digest('hex'));
+    }
+  } finally {
+    await written;
+  }
+  return hashes;
 }
 
 function* made(files: string[], directories: string[]): Generator<string> {

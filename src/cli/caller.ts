@@ -1,14 +1,21 @@
 import { hostname } from 'node:os';
+import type { ImportSource } from '../admin/archives.ts';
 import {
   type AnyOperation,
+  ARCHIVE,
   ERROR_HEADER,
   isDryRun,
+  JSON_LINES,
   type Operation,
   type OperationCall,
+  type OperationProgress,
 } from '../admin/operation.ts';
 import { validate } from '../admin/validation.ts';
+import { spooled } from '../archive/spool.ts';
+import { packTar } from '../archive/tar.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { capitalize } from '../database/open.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { Services } from '../files/services.ts';
@@ -16,7 +23,7 @@ import { compare } from '../history/patch.ts';
 import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
-import { request } from './http-client.ts';
+import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 import type { AdminTarget } from './profiles.ts';
@@ -28,8 +35,8 @@ export interface CallInput<Params, Query, Body, Headers = unknown> {
   query?: Partial<Query>;
   body?: Partial<Body>;
   headers?: Partial<Headers>;
-  /** Shows how much has been read. Not called over HTTP. */
-  onProgress?: (count: number) => void;
+  /** Shows the progress. Over HTTP, only operations with a response in lines report it. */
+  onProgress?: (progress: OperationProgress) => void;
 }
 
 /** Calls operations of the admin API, in this process or over HTTP, with the same results and errors. */
@@ -194,19 +201,18 @@ function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unk
 }
 
 /** Returns a function that sends operations to an admin API. */
-export function remoteCaller({ url, key }: AdminTarget): Connect {
+export function remoteCaller(target: AdminTarget): Connect {
   return async () => ({
-    call: (operation, input) => send(url, key, operation, input) as never,
+    call: (operation, input) => send(target, operation as AnyOperation, input) as never,
     database: undefined,
     close: async () => {},
   });
 }
 
 async function send(
-  base: URL,
-  key: string | undefined,
-  { method, url, decode, bodyType }: AnyOperation,
-  { params, query, body, headers }: CallInput<unknown, unknown, unknown>,
+  { url: base, key, service }: AdminTarget,
+  { method, url, response: { lines }, decode, bodyType }: AnyOperation,
+  { params, query, body, headers, onProgress }: CallInput<unknown, unknown, unknown>,
 ): Promise<unknown> {
   const path = url.replace(/:(\w+)/g, (_, name) =>
     encodeURIComponent(String((params as Record<string, unknown>)[name])),
@@ -219,41 +225,74 @@ async function send(
     method,
     headers: {
       ...headers,
-      accept: 'application/json, */*;q=0.5',
+      accept: lines ? JSON_LINES : 'application/json, */*;q=0.5',
       [ERROR_HEADER]: 'yes',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
-    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+    body: bodyType === ARCHIVE ? await archiveOf(body as ImportSource) : textOf(body),
+    service,
   });
-  if (response.ok && decode) return received(() => decode(response), base);
-  const text = await received(() => response.text(), base);
+  const name = apiName(base, service);
+  if (response.ok && decode) return decode(response, params);
+  if (response.ok && response.headers.get('content-type') === JSON_LINES)
+    return resultIn(response, name, onProgress);
+  const text = await response.text();
   if (response.ok) return text === '' ? null : JSON.parse(text);
-  throw errorOf(response, text, base);
+  throw errorOf(response, text, name);
 }
 
-function errorOf(response: Response, text: string, base: URL): Error {
-  const parts = response.headers.get(ERROR_HEADER);
-  if (parts !== null) {
-    const [reason, ...values] = JSON.parse(decodeURIComponent(parts));
-    return new ServiceError(reason, ...values);
+function textOf(body: unknown): string | undefined {
+  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** Returns an archive as it is sent: an admin API waits only seconds for each part. */
+async function archiveOf(source: ImportSource): Promise<AsyncIterable<Uint8Array>> {
+  const archive = 'archive' in source ? source.archive : packTar(source.entries);
+  return source.mayPause ? spooled(archive, 'import') : archive;
+}
+
+/** Reads a response in lines up to its result. @throws its error */
+async function resultIn(
+  { body }: Response,
+  name: string,
+  onProgress: ((progress: OperationProgress) => void) | undefined,
+): Promise<object> {
+  for await (const line of linesIn(body ?? [])) {
+    const { type, problem, parts, ...rest } = JSON.parse(line);
+    if (type === 'progress') onProgress?.(rest);
+    else if (type === 'result') return rest;
+    else throw parts === undefined ? new OperatorError(problem.detail) : errorWith(parts);
   }
+  throw new OperatorError(`The connection to ${name} was lost during the response.`);
+}
+
+async function* linesIn(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  for await (const chunk of chunks) {
+    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n');
+    pieces.push(first);
+    for (const piece of others) {
+      yield pieces.join('');
+      pieces = [piece];
+    }
+  }
+}
+
+function errorOf({ status, headers }: Response, text: string, name: string): Error {
+  const parts = headers.get(ERROR_HEADER);
+  if (parts !== null) return errorWith(parts);
   const { detail } = problemIn(text);
   if (detail !== undefined) return new OperatorError(detail);
-  const location = response.headers.get('location');
-  const status = location === null ? `status ${response.status}` : `a redirect to ${location}`;
-  return new OperatorError(`${base.origin} responded with ${status}: it may not be an admin API.`);
+  const location = headers.get('location');
+  const what = location === null ? `status ${status}` : `a redirect to ${location}`;
+  return new OperatorError(`${capitalize(name)} responded with ${what}: it may not be an admin API.`);
 }
 
-/** @throws OperatorError when the connection was lost during the response */
-async function received<T>(read: () => Promise<T>, base: URL): Promise<T> {
-  try {
-    return await read();
-  } catch {
-    throw new OperatorError(
-      `The connection to the admin API at ${base.origin} was lost during the response.`,
-    );
-  }
+function errorWith(parts: string): ServiceError {
+  const [reason, ...values] = JSON.parse(decodeURIComponent(parts));
+  return new ServiceError(reason as 'internal_error', ...(values as [never]));
 }
 
 function problemIn(text: string): { detail?: string } {

@@ -2,6 +2,7 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { capitalize } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
 
 const CONNECT_MS = 15_000;
@@ -9,11 +10,19 @@ const CONNECT_MS = 15_000;
 const SILENCE_MS = 65 * 60_000;
 const EMPTY_STATUSES = new Set([204, 304]);
 
+/** A service of this machine that takes commands. */
+export interface LocalService {
+  socketPath: string;
+  /** The data directory of the service. */
+  folder: string;
+}
+
 /**
  * Sends a request to an admin API. Follows no redirect: the key is for this host only.
  *
- * @param body text, or bytes that are sent as they are read; the error of its reader is thrown
- * @throws OperatorError that says why the API cannot be reached, and what to do
+ * @param options.body text, or bytes that are sent as they are read; the error of its reader is thrown
+ * @param options.service the service to connect to, instead of the host of the URL
+ * @throws OperatorError that says why the API cannot be reached, and what to do; also while the response is read
  */
 export function request(
   url: URL,
@@ -21,16 +30,24 @@ export function request(
     method,
     headers,
     body,
+    service,
   }: {
     method: string;
     headers: Record<string, string>;
     body: string | AsyncIterable<Uint8Array> | undefined;
+    service?: LocalService | undefined;
   },
 ): Promise<Response> {
   const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
+  const name = apiName(url, service);
   return new Promise((resolve, reject) => {
-    const sent = send(url, { method, headers, timeout: SILENCE_MS });
-    const fail = (reason: string) => sent.destroy(unreachable(url, reason));
+    const sent = send(url, {
+      method,
+      headers,
+      timeout: SILENCE_MS,
+      ...(service && { socketPath: service.socketPath }),
+    });
+    const fail = (reason: string) => sent.destroy(unreachable(name, reason));
     const connecting = setTimeout(
       () => fail(`it accepted no connection within ${CONNECT_MS / 1000} seconds`),
       CONNECT_MS,
@@ -44,10 +61,17 @@ export function request(
     sent.on('timeout', () => fail('it has not responded for an hour'));
     sent.on('close', connected);
     let bodyFailure: unknown;
-    sent.on('error', (error) => reject(bodyFailure ?? explained(url, error)));
+    sent.on('error', (error) => reject(bodyFailure ?? explained(name, error)));
     sent.on('response', (message) => {
       const { statusCode: status = 0 } = message;
       message.on('error', () => {});
+      const content = async function* () {
+        try {
+          yield* message;
+        } catch {
+          throw bodyFailure ?? new OperatorError(`The connection to ${name} was lost during the response.`);
+        }
+      };
       const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
         values.map((value): [string, string] => [name, value]),
       );
@@ -57,9 +81,8 @@ export function request(
       });
       const isEmpty = EMPTY_STATUSES.has(status);
       if (isEmpty) message.resume();
-      resolve(
-        new Response(isEmpty ? null : (Readable.toWeb(message) as ReadableStream), { status, headers }),
-      );
+      const stream = isEmpty ? null : (Readable.toWeb(Readable.from(content())) as ReadableStream);
+      resolve(new Response(stream, { status, headers }));
     });
     if (body === undefined || typeof body === 'string') {
       sent.end(body);
@@ -78,13 +101,18 @@ export function request(
   });
 }
 
-function unreachable(url: URL, reason: string): OperatorError {
-  return new OperatorError(`The admin API at ${url.origin} cannot be reached: ${reason}.`);
+/** Names an admin API in the middle of a sentence. */
+export function apiName({ origin }: URL, service: LocalService | undefined): string {
+  return service === undefined ? `the admin API at ${origin}` : `the service on ${service.folder}`;
 }
 
-function explained(url: URL, error: NodeJS.ErrnoException): Error {
+function unreachable(name: string, reason: string): OperatorError {
+  return new OperatorError(`${capitalize(name)} cannot be reached: ${reason}.`);
+}
+
+function explained(name: string, error: NodeJS.ErrnoException): Error {
   const { code = '', message } = error;
-  return error instanceof OperatorError ? error : unreachable(url, REASONS[code] ?? (code || message));
+  return error instanceof OperatorError ? error : unreachable(name, REASONS[code] ?? (code || message));
 }
 
 const UNTRUSTED =

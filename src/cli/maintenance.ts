@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expireFiles, pruneHistory, pruneTenantHistory } from '../admin/maintenance.ts';
+import type { OperationProgress } from '../admin/operation.ts';
 import { type Migrated, type MigrationProgress, migrateData } from '../archive/migrate-data.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
@@ -27,7 +28,9 @@ export function registerExpireCommand(program: Command, connect: Connect, io: Io
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
       withCaller(connect, async (caller) => {
         const progress = new Progress(io.stderr, dryRun ? 'Counted' : 'Expired', 'tenant');
-        const onProgress = (tenants: number) => progress.update(tenants);
+        const onProgress = (now: OperationProgress) => {
+          if (now.step === 'read') progress.update(now.items);
+        };
         const { by_tenant: listed, ...expired } = await caller
           .call(expireFiles, { body: { dry_run: dryRun }, onProgress })
           .finally(() => progress.end());

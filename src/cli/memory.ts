@@ -187,13 +187,13 @@ function limitArgument(value: string): number {
 
 /** `ls`, `cat`, `search`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, cli: Cli): void {
-  const { connect, open, io } = cli;
+  const { connect, io } = cli;
   registerLs(program, connect, io);
   registerCat(program, connect, io);
   registerSearchCommand(program, connect, io);
   registerChangeCommands(program, connect, io);
-  registerExportCommand(program, open, io);
-  registerImportCommand(program, open, io);
+  registerExportCommand(program, connect, io);
+  registerImportCommand(program, connect, io);
 }
 
 function registerLs(program: Command, connect: Connect, io: Io): void {

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isLoopback } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
+import type { LocalService } from './http-client.ts';
 
 /** An admin API, and the key for it. */
 export interface AdminTarget {
   url: URL;
   key: string | undefined;
+  /** The service of this machine that has the API. */
+  service?: LocalService;
 }
 
 /** Environment variables that choose an admin API. */

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { restore, revert } from '../admin/changes.ts';
+import type { OperationProgress } from '../admin/operation.ts';
 import {
   checkDirectoryRedaction,
   checkRedaction,
@@ -127,7 +128,9 @@ Examples:
         const since = await resolvedTime(caller, tenant, options.since);
         const until = options.until && (await resolvedTime(caller, tenant, options.until));
         const progress = new Progress(io.stderr, 'Read', 'version');
-        const onProgress = (versions: number) => progress.update(versions);
+        const onProgress = (now: OperationProgress) => {
+          if (now.step === 'read') progress.update(now.items);
+        };
         const body = { by, since, until, dry_run: dryRun, plan };
         const reverted = await caller
           .call(revert, { params: { tenant }, body, onProgress })

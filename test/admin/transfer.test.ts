@@ -42,10 +42,15 @@ describeService(
         versions: null,
         history_left_out: null,
         masked: [],
+        file_paths: ['/memories/a.md', '/memories/d/b.md'],
       };
       expect((await upload(to, archive.rawPayload, '?dry_run=true')).body).toStrictEqual(result);
       expect((await admin().call('GET', `/tenants/${to}/tree`)).body.entries).toStrictEqual([]);
-      expect((await upload(to, archive.rawPayload)).body).toStrictEqual({ ...result, dry_run: false });
+      expect((await upload(to, archive.rawPayload)).body).toStrictEqual({
+        ...result,
+        dry_run: false,
+        file_paths: null,
+      });
       expect((await admin().call('GET', `/tenants/${to}/file?path=/memories/a.md`)).text).toBe('one');
       const { body } = await admin().call('GET', `/tenants/${to}/versions?limit=1`);
       expect(body.versions).toMatchObject([{ actor: { type: 'admin_key', id: admin().key.id } }]);

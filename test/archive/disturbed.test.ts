@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { spoolArchive } from '../../src/archive/export.ts';
+import { exportArchive, spoolArchive } from '../../src/archive/export.ts';
 import { type Exported, exportEntries } from '../../src/archive/export-entries.ts';
 import { writeTar } from '../../src/archive/tar.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -95,9 +95,10 @@ describeService('transfer under interference', (service, kind) => {
         }, options),
     };
     const { signal } = leaving;
-    await expect(spoolArchive(readTwoPages, tenant, { history: true, scope: null, signal })).rejects.toBe(
-      left,
+    const spooled = spoolArchive((output) =>
+      exportArchive(readTwoPages, tenant, output, { end: true, history: true, scope: null, signal }),
     );
+    await expect(spooled).rejects.toBe(left);
     expect(database.pool().waiting).toBe(0);
   });
 

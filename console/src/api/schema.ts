@@ -370,6 +370,8 @@ export interface components {
                 name: string;
                 kinds: string[];
             }[];
+            /** @description With `dry_run`: the paths of the files. Otherwise null. */
+            file_paths: string[] | null;
         };
         /** @description A key, without its secret. */
         Key: {

@@ -1,0 +1,174 @@
+/**
+ * `export` and `import` through the admin API: the same output and exit codes as on the database, and nothing half done
+ * when the connection breaks.
+ *
+ * @module-tag long-on-pglite
+ */
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packTar } from '../../src/archive/tar.ts';
+import { useAdmin } from '../support/admin.ts';
+import { archiveOf } from '../support/archives.ts';
+import { runOn } from '../support/program.ts';
+import { describeService } from '../support/service.ts';
+import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
+
+describeService('archives through the admin API', (service) => {
+  const admin = useAdmin(service);
+  let url: string;
+  const servers: Server[] = [];
+  beforeAll(async () => {
+    url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
+  });
+  afterAll(() => {
+    for (const server of servers) server.close();
+  });
+  type Options = { stdin?: Buffer; env?: Record<string, string> };
+  const onDatabase = (args: string[], options: Options = {}) => runOn(service(), args, options);
+  const remotely = (args: string[], options: Options = {}, base = url) =>
+    runOn(service(), args, { ...options, admin: { url: base, key: admin().key.key } });
+
+  /** Starts a proxy that cuts each connection after some bytes of the response, or of the request. */
+  async function cuttingProxy(limits: { request?: number; response?: number }): Promise<string> {
+    const server = createServer((incoming, outgoing) => {
+      const { method, url: path, headers } = incoming;
+      const sent = request(new URL(path ?? '/', url), { method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 500, response.headers);
+        cut(response, outgoing, limits.response);
+      });
+      sent.on('error', () => outgoing.destroy());
+      cut(incoming, sent, limits.request);
+    });
+    function cut(from: NodeJS.ReadableStream, to: NodeJS.WritableStream, bytes = Infinity) {
+      let left = bytes;
+      from.on('data', (chunk: Buffer) => {
+        to.write(chunk.subarray(0, left));
+        left -= chunk.length;
+        if (left < 0) for (const each of [from, to]) (each as unknown as { destroy(): void }).destroy();
+      });
+      from.on('end', () => to.end());
+      from.on('error', () => {});
+    }
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('exports to a file and to standard output byte for byte as on the database', async () => {
+    const tenant = await tenantWith(service(), { ...FILES, '/memories/.git/config': '[core]' });
+    const folder = await scratchFolder();
+    const results = [];
+    for (const [name, run] of [
+      ['local.tar', onDatabase],
+      ['remote.tar', remotely],
+    ] as const) {
+      const file = join(folder, name);
+      const done = [
+        await run(['export', tenant, '--output', file]),
+        await run(['export', tenant, '--output', file]),
+        await run(['export', tenant, '--output', file, '--history', '--json', '--force']),
+        await run(['export', tenant]),
+        await run(['export', 'no-such-tenant', '--output', join(folder, 'other')]),
+        await run(['export', tenant, '--output', '/dev/full']),
+      ];
+      results.push(
+        JSON.stringify([done, (await readFile(file)).toString('latin1')]).replaceAll(file, '{file}'),
+      );
+      expect(done[0]?.stderr).toMatch(
+        /^Warning: the archive contains \/memories\/\.git\/config.*\nExported 15 files /,
+      );
+    }
+    expect(results[1] === results[0]).toBe(true);
+    expect((await readdir(folder)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
+  });
+
+  it('imports archives and folders with the same result as on the database', async () => {
+    const tenant = await tenantWith(service(), FILES);
+    const folder = await scratchFolder();
+    const file = join(folder, 'memory.tar');
+    await onDatabase(['export', tenant, '--history', '--output', file]);
+    await mkdir(join(folder, 'data/memories/d'), { recursive: true });
+    await mkdir(join(folder, 'data/memories/empty'));
+    await writeFile(join(folder, 'data/memories/d/a'), 'AKIAIOSFODNN7EXAMPLE\n'.repeat(10_000));
+    await writeFile(join(folder, `data/memories/${'n'.repeat(250)}`), '');
+    await utimes(join(folder, 'data/memories/d/a'), 1_700_000_000.123, 1_700_000_000.123);
+    const stdin = await readFile(file);
+    for (const [args, options] of [
+      [[file, '--dry-run'], {}],
+      [[file], {}],
+      [[file], {}],
+      [['-', '--into', '/memories/copy', '--strip', '1'], { stdin: archiveOf({ 'memories/\u2028x': 'y' }) }],
+      [['-'], { stdin }],
+      [['-'], { stdin: stdin.subarray(0, 5000) }],
+      [['-'], { stdin: Buffer.from('no archive') }],
+      [[join(folder, 'data')], { env: { SECRETS: 'mask' } }],
+      [[join(folder, 'data/memories/d'), '--into', '/memories/more', '--dry-run'], {}],
+      [[join(folder, 'none')], {}],
+      [[folder], {}],
+    ] as [string[], Options][]) {
+      // One tenant for each way, in the same state.
+      const [local, remote] = [await localTenant(), await remoteTenant()];
+      const run = async (id: string, way: typeof onDatabase) => {
+        const result = await way(['import', id, ...args], options);
+        return JSON.stringify(result).replaceAll(id, '{tenant}');
+      };
+      expect([args, await run(remote, remotely)]).toStrictEqual([args, await run(local, onDatabase)]);
+      expect(await rowsOf(service(), remote)).toStrictEqual(await rowsOf(service(), local));
+    }
+    expect((await remotely(['import', 'no-such-tenant', file])).stderr).toBe(
+      'memory-service: Tenant no-such-tenant does not exist. See: memory-service tenants list, or create it: memory-service tenants create no-such-tenant\nNothing was imported.\n',
+    );
+  });
+  const tenants: Record<string, string> = {};
+  const localTenant = async () => (tenants.local ??= await tenantWith(service()));
+  const remoteTenant = async () => (tenants.remote ??= await tenantWith(service()));
+
+  it('leaves no file and no output when the connection breaks during an export', async () => {
+    const tenant = await tenantWith(service(), FILES);
+    const folder = await scratchFolder();
+    const proxy = await cuttingProxy({ response: 300_000 });
+    const error = `memory-service: The connection to the admin API at ${proxy} was lost during the response.\n`;
+    await writeFile(join(folder, 'old.tar'), 'the one before');
+    for (const args of [
+      ['--output', join(folder, 'new.tar')],
+      ['--output', join(folder, 'old.tar'), '--force'],
+      [],
+    ]) {
+      expect(await remotely(['export', tenant, ...args], {}, proxy)).toStrictEqual({
+        code: 1,
+        stdout: '',
+        stderr: error,
+      });
+    }
+    expect(await readdir(folder)).toStrictEqual(['old.tar']);
+    expect(await readFile(join(folder, 'old.tar'), 'utf8')).toBe('the one before');
+  });
+
+  it('imports nothing when the connection breaks during an import', async () => {
+    const tenant = await tenantWith(service());
+    const stdin = archiveOf({ 'memories/a': 'x'.repeat(500_000), 'memories/b': 'x'.repeat(500_000) });
+    const proxy = await cuttingProxy({ request: 700_000 });
+    const { code, stdout, stderr } = await remotely(['import', tenant, '-'], { stdin }, proxy);
+    expect([code, stdout]).toStrictEqual([1, '']);
+    expect(stderr).toMatch(
+      /^memory-service: The (connection to the )?admin API at .* (was lost|cannot be reached)/i,
+    );
+    expect(await rowsOf(service(), tenant)).toStrictEqual(new Map());
+  });
+
+  it('reports a file that changes while a folder is packed', async () => {
+    async function* entries() {
+      async function* content() {
+        yield Buffer.from('longer than before');
+      }
+      yield { name: 'memories/a', kind: 'file' as const, bytes: 3, modified: new Date(), content: content() };
+    }
+    await expect(buffer(packTar(entries()))).rejects.toThrow(
+      'Cannot read memories/a (it changed while it was read).',
+    );
+  });
+});
