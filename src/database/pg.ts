@@ -286,7 +286,8 @@ function unmigratedBehindPooler(config: Config): OperatorError {
 const deadlines = new Deadlines();
 
 /**
- * Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`.
+ * Executes queries on a connection, or on a free one of a pool. A connection prepares each query the first time. Throws
+ * `DatabaseError`.
  *
  * @param maxMs a connection that has not responded by then is closed; 0: no limit
  */
@@ -294,31 +295,18 @@ export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0
   return async (statement, params) => {
     const { name, sql } = statement;
     const values = parameterValues(statement, params).map(encoded);
-    const query = { name, text: sql, values };
-    const { rows, rowCount } = await (connection instanceof ConnectionPool
-      ? sendOnPool(connection, query, maxMs)
-      : send(connection, query, maxMs)
-    ).catch(throwDatabaseError);
-    return { rows, count: rowCount ?? 0 };
+    const client = connection instanceof ConnectionPool ? await connection.take() : connection;
+    let fault: DatabaseError | undefined;
+    try {
+      const { rows, rowCount } = await send(client, { name, text: sql, values }, maxMs);
+      return { rows, count: rowCount ?? 0 };
+    } catch (error) {
+      fault = asDatabaseError(error);
+      throw fault;
+    } finally {
+      if (connection instanceof ConnectionPool) connection.release(client as pg.PoolClient, fault);
+    }
   };
-}
-
-/** Sends a query on a free connection. */
-async function sendOnPool(
-  pool: ConnectionPool,
-  query: pg.QueryConfig,
-  maxMs: number,
-): Promise<pg.QueryResult> {
-  const client = await pool.take();
-  try {
-    const result = await send(client, query, maxMs);
-    pool.release(client);
-    return result;
-  } catch (error) {
-    const fault = asDatabaseError(error);
-    pool.release(client, fault);
-    throw fault;
-  }
 }
 
 /**
