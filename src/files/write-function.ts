@@ -1,4 +1,11 @@
-import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } from '../database/query.ts';
+import {
+  defineQuery,
+  type Query,
+  type QueryExecutor,
+  type QueryResult,
+  type Scalar,
+  type Value,
+} from '../database/query.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
 /*
@@ -57,37 +64,34 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
- * Calls a write function once or many times in one statement.
+ * Returns the statement that calls a write function once or many times, and its parameters.
  *
  * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
- * @returns the outcomes in the order of the calls
  */
-export async function callAll(
-  query: QueryExecutor,
-  fn: WriteFunction,
+export function statementOf(
+  { single, batch, ofCalls }: WriteFunction,
   calls: readonly Record<string, Value>[],
   { wait }: { wait: boolean },
-): Promise<{ kind: string }[]> {
-  const { rows } = await (calls.length === 1
-    ? query(fn.single, { ...calls[0], wait })
-    : query(fn.batch, { ...asArrays(fn, calls), wait }));
+): [statement: WriteFunction['single'], params: Record<string, Value>] {
+  const params: Record<string, Value> = { ...calls[0], wait };
+  if (calls.length === 1) return [single, params];
+  for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
+  return [batch, params];
+}
+
+/** Returns the outcomes of a statement in the order of its calls. */
+export function outcomesOf({ rows }: QueryResult<OutcomeRow>): { kind: string }[] {
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;
 }
 
-function asArrays(
-  { ofCalls }: WriteFunction,
-  calls: readonly Record<string, Value>[],
-): Record<string, Value> {
-  const params = { ...calls[0] };
-  for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
-  return params;
-}
-
 /** Calls write functions on a session, in its transaction. */
 export function callOn(query: QueryExecutor): CallFunction {
-  return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
+  return async (fn, params) => {
+    const [statement, values] = statementOf(fn, [params], { wait: true });
+    return outcomesOf(await query(statement, values))[0] as never;
+  };
 }
 
 const defined: WriteFunction[] = [];

@@ -9,7 +9,13 @@ import {
   type TracedRequest,
   type Value,
 } from '../database/query.ts';
-import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-function.ts';
+import {
+  type CallFunction,
+  type CommonOutcome,
+  outcomesOf,
+  statementOf,
+  type WriteFunction,
+} from './write-function.ts';
 
 /** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
@@ -35,6 +41,14 @@ interface FunctionCall {
   params: Record<string, Value>;
 }
 
+/** Writes that were sent. */
+interface Sent {
+  /** The writes to send again in other lanes. */
+  again: QueuedWrite[];
+  /** Settles the callers of the other writes. */
+  settle(): void;
+}
+
 /**
  * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a
  * statement, too, in arrival order. Nothing waits for a batch to fill: while one statement runs, the next one
@@ -53,7 +67,8 @@ export class WriteQueue {
   /** Tenants and lanes with a running statement. */
   readonly #busyTenants = new Set<string>();
   readonly #busyLanes = new Set<string>();
-  #isScheduled = false;
+  /** Sends the waiting writes after the requests that have already arrived are read. */
+  #scheduled: NodeJS.Immediate | undefined;
   #names = 0;
 
   /**
@@ -76,32 +91,35 @@ export class WriteQueue {
     const characters = Math.max(size, countCharacters(params));
     const mayShare = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
     const lane = mayShare ? fn.name : laneOfTenant(fn, tenant);
-    return this.#enqueue({ tenant, lane, characters, work: { fn, params } });
+    const requests = this.#tracer?.current() ?? [];
+    return new Promise((resolve, reject) => {
+      const settle = { resolve: resolve as QueuedWrite['resolve'], reject };
+      this.#waiting.push({ tenant, lane, characters, requests, work: { fn, params }, ...settle });
+      this.#scheduled ??= setImmediate(() => this.#dispatch());
+    });
   };
 
   /** Runs other work on a tenant while this queue writes nothing for it. */
   exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    // Its statements are part of the caller's trace, although the queue starts it.
-    return this.#enqueue({ tenant, lane: this.#newLane(), characters: 0, work: AsyncResource.bind(work) });
-  }
-
-  #enqueue<T>(write: Pick<QueuedWrite, 'tenant' | 'lane' | 'characters' | 'work'>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const requests = this.#tracer?.current() ?? [];
-      this.#waiting.push({ ...write, requests, resolve: resolve as QueuedWrite['resolve'], reject });
-      this.#schedule();
+    const requests = this.#tracer?.current() ?? [];
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        tenant,
+        lane: this.#newLane(),
+        characters: 0,
+        requests,
+        // Its statements are part of the caller's trace, although the queue starts it.
+        work: AsyncResource.bind(work),
+        resolve: resolve as QueuedWrite['resolve'],
+        reject,
+      });
+      this.#scheduled ??= setImmediate(() => this.#dispatch());
     });
   }
 
-  /** Sends the waiting writes after the requests that have already arrived are read. */
-  #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#dispatch());
-  }
-
+  /** Sends the waiting writes for which a lane and a tenant are free. */
   #dispatch(): void {
-    this.#isScheduled = false;
+    this.#scheduled = undefined;
     const batches = new Map<string, QueuedWrite[]>();
     /** The lane that a tenant's writes take this time. */
     const lanes = new Map<string, string>();
@@ -148,54 +166,52 @@ export class WriteQueue {
     return batch.length === 0 || (batch.length < this.#size && sum <= MAX_BATCH_CHARACTERS);
   }
 
+  /** Sends the writes of a lane in one statement, then settles their callers. */
   async #send(lane: string, writes: QueuedWrite[]): Promise<void> {
     this.#busyLanes.add(lane);
     for (const { tenant } of writes) this.#busyTenants.add(tenant);
-    const { again, settle } = await this.#execute(lane, writes);
+    let sent: Sent;
+    try {
+      const [first] = writes as [QueuedWrite, ...QueuedWrite[]];
+      if (typeof first.work === 'function') {
+        const result = await first.work();
+        sent = { again: [], settle: () => first.resolve(result) };
+      } else {
+        const { fn } = first.work;
+        const calls = writes.map((write) => (write.work as FunctionCall).params);
+        const wait = !isShared(lane, fn);
+        const [statement, params] = statementOf(fn, calls, { wait });
+        const query = wait ? this.#single : this.#batched;
+        const found = await servingCalls(this.#tracer, writes, () => query(statement, params));
+        sent = succeeded(fn, writes, outcomesOf(found));
+      }
+    } catch (error) {
+      sent = this.#failed(writes, error);
+    }
     this.#busyLanes.delete(lane);
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
-    this.#waiting.unshift(...again);
+    this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
       this.#dispatch();
-      setImmediate(settle);
+      setImmediate(sent.settle);
     } else {
-      settle();
-      if (this.#waiting.length > 0) this.#schedule();
+      sent.settle();
+      if (this.#waiting.length > 0) this.#scheduled ??= setImmediate(() => this.#dispatch());
     }
   }
 
-  /** Returns the writes to send again in other lanes, and a function that settles the others. */
-  async #execute(lane: string, writes: QueuedWrite[]): Promise<{ again: QueuedWrite[]; settle: () => void }> {
-    const [first] = writes as [QueuedWrite, ...QueuedWrite[]];
-    try {
-      if (typeof first.work === 'function') {
-        const result = await first.work();
-        return { again: [], settle: () => first.resolve(result) };
-      }
-      const { fn } = first.work;
-      const calls = writes.map(({ work }) => (work as FunctionCall).params);
-      const query = isShared(lane, fn) ? this.#batched : this.#single;
-      const wait = !isShared(lane, fn);
-      const outcomes = await servingCalls(this.#tracer, writes, () => callAll(query, fn, calls, { wait }));
-      const again = writes.filter((_, i) => isSkipped(outcomes[i]));
-      for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
-      const settle = () => {
-        for (const [i, write] of writes.entries()) if (!isSkipped(outcomes[i])) write.resolve(outcomes[i]);
-      };
-      return { again, settle };
-    } catch (error) {
-      const isUndone =
-        error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
-      // Sent one by one, only the faulty call fails. After a lock timeout, each of them would wait for the lock again.
-      if (writes.length > 1 && isUndone) {
-        for (const write of writes) write.lane = this.#newLane();
-        return { again: writes, settle: () => {} };
-      }
-      const settle = () => {
-        for (const write of writes) write.reject(error);
-      };
-      return { again: [], settle };
+  #failed(writes: QueuedWrite[], error: unknown): Sent {
+    const isUndone =
+      error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
+    // Sent one by one, only the faulty call fails. After a lock timeout, each of them would wait for the lock again.
+    if (writes.length > 1 && isUndone) {
+      for (const write of writes) write.lane = this.#newLane();
+      return { again: writes, settle: () => {} };
     }
+    const settle = () => {
+      for (const write of writes) write.reject(error);
+    };
+    return { again: [], settle };
   }
 
   #newLane(): string {
@@ -203,9 +219,15 @@ export class WriteQueue {
   }
 }
 
-/** A skipped write takes the lane of its tenant, which waits for the lock. */
-function isSkipped(outcome: { kind: string } | undefined): boolean {
-  return outcome?.kind === ('skipped' satisfies CommonOutcome['kind']);
+function succeeded(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
+  const isSkipped = (i: number) => outcomes[i]?.kind === ('skipped' satisfies CommonOutcome['kind']);
+  const again = writes.filter((_, i) => isSkipped(i));
+  // The lane of its tenant waits for the lock.
+  for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
+  const settle = () => {
+    for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);
+  };
+  return { again, settle };
 }
 
 function isShared(lane: string, fn: WriteFunction): boolean {
