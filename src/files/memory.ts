@@ -23,7 +23,7 @@ import type { Change } from '../memory/text.ts';
 import { lockTenantQuery, NO_TENANT } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
 import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.ts';
-import type { FileVersion } from './pending-files.ts';
+import { type FileVersion, fileKey } from './pending-files.ts';
 import {
   type FileRow,
   type LookupRow,
@@ -204,10 +204,11 @@ export class Memory implements MemoryStore {
     const { tenant } = this;
     const { pending, database } = this.services;
     const inner = this.#inner(path);
+    const file = fileKey(tenant, inner);
     for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
-      const tried = await pending.inTurn(tenant, inner, async () => {
+      const tried = await pending.turns.run(file, async () => {
         const base: FileVersion | undefined =
-          pending.newest(tenant, inner) ??
+          pending.newest(file) ??
           this.#fileOf(await retrying(true, () => database.query(readFileQuery, { tenant, path: inner })));
         if (base === undefined) return undefined;
         const edit = await change(base.content);
@@ -217,7 +218,7 @@ export class Memory implements MemoryStore {
         const params = this.#splice(inner, base, edit, version);
         const write = this.write(writeFileFunction, params, edit.result, { size: edit.content.length });
         const isWritten = write.then(({ kind }) => kind === 'written');
-        pending.add(tenant, inner, { content: edit.content, version }, isWritten);
+        pending.add(file, { content: edit.content, version }, isWritten);
         return { base, edit, write };
       });
       if (tried === undefined) return { kind: 'missing' };

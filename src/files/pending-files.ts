@@ -14,15 +14,11 @@ export interface FileVersion {
  */
 export class PendingFiles {
   readonly #newest = new ShortLivedMap<string, FileVersion>();
-  readonly #turns = new SerialQueue();
+  /** Edits of a file, by `fileKey`, one at a time. */
+  readonly turns = new SerialQueue();
 
-  /** Runs `work` after all earlier work on the same file. */
-  inTurn<T>(tenant: string, path: string, work: () => Promise<T>): Promise<T> {
-    return this.#turns.run(keyOf(tenant, path), work);
-  }
-
-  newest(tenant: string, path: string): FileVersion | undefined {
-    return this.#newest.get(keyOf(tenant, path));
+  newest(file: string): FileVersion | undefined {
+    return this.#newest.get(file);
   }
 
   /**
@@ -30,26 +26,20 @@ export class PendingFiles {
    *
    * @param written resolves with true when it is written
    */
-  add(
-    tenant: string,
-    path: string,
-    file: { content: string; version: string },
-    written: Promise<boolean>,
-  ): void {
-    const key = keyOf(tenant, path);
+  add(file: string, version: { content: string; version: string }, written: Promise<boolean>): void {
     const isWritten = written
       .catch(() => false)
       .then((succeeded) => {
         // When a write fails, the writes that are based on it fail, too.
-        if (!succeeded || this.#newest.get(key) === pending) this.#newest.delete(key);
+        if (!succeeded || this.#newest.get(file) === pending) this.#newest.delete(file);
         return succeeded;
       });
-    const pending = { ...file, isWritten };
-    this.#newest.set(key, pending);
+    const pending = { ...version, isWritten };
+    this.#newest.set(file, pending);
   }
 }
 
-/** Unambiguous: a tenant ID has no slash, and a path starts with one. */
-function keyOf(tenant: string, path: string): string {
+/** The key of a file. Unambiguous: a tenant ID has no slash, and a path starts with one. */
+export function fileKey(tenant: string, path: string): string {
   return tenant + path;
 }

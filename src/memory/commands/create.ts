@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { created, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
-import type { Created, Refusal } from '../store.ts';
+import type { Refusal } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField, refuseSecretPath, textField } from './command.ts';
 import { applyWritePolicy, refusedResult } from './edit.ts';
 
@@ -30,6 +30,10 @@ export const create = defineCommand({
 /** What came of a new file: its content as it was written and what the model reads, or why there is none. */
 export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Refusal;
 
+/**
+ * Creates a file, or replaces the content of an existing one where the memory's policy allows this. `exists` remains
+ * the outcome for a directory.
+ */
 export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
   const refusal = await refuseSecretPath(path, context);
   if (refusal) return refusal;
@@ -37,36 +41,19 @@ export async function createFile(path: MemoryPath, text: string, context: Memory
   const edit = await applyWritePolicy(path, undefined, change, () => created(path), context);
   if ('refusal' in edit) return edit.refusal;
   if (path === ROOT) return { kind: 'exists', path };
+  const { store, createExisting } = context;
   const { content, result } = edit;
-  const outcome = await write(path, content, result, context);
-  switch (outcome.kind) {
-    case 'created':
-      return { kind: 'created', content, result };
-    case 'exists':
-      return { kind: 'exists', path };
-    default:
-      return outcome;
-  }
-}
-
-/**
- * Creates a file, or replaces the content of an existing one where that is allowed. `exists` remains the outcome for
- * a directory.
- */
-async function write(
-  path: MemoryPath,
-  content: string,
-  result: MemoryResult,
-  { store, createExisting }: MemoryContext,
-): Promise<Created> {
+  const newFile = { kind: 'created', content, result } as const;
   const replaceAll = () => ({ content, start: 0, end: content.length, result });
   for (;;) {
-    const created = await store.create(path, content, result);
-    if (created.kind !== 'exists' || createExisting === 'error') return created;
+    const outcome = await store.create(path, content, result);
+    if (outcome.kind === 'created') return newFile;
+    if (outcome.kind !== 'exists') return outcome;
+    if (createExisting === 'error') return { kind: 'exists', path };
     const edited = await store.edit(path, replaceAll);
     if (edited.kind === 'over_quota') return edited;
-    if (edited.kind !== 'missing') return { kind: 'created' };
-    if ((await store.lookup(path, 0)).kind === 'dir') return { kind: 'exists' };
+    if (edited.kind !== 'missing') return newFile;
+    if ((await store.lookup(path, 0)).kind === 'dir') return { kind: 'exists', path };
     // Another request deleted or replaced the file in between, so the next round starts from what is there now.
   }
 }
