@@ -99,35 +99,40 @@ export async function searchCall(
   call: SearchCall,
   services: SearchServices,
 ): Promise<SearchResult> {
-  const result = await search(input, call, services);
-  await requireSameTenant(services.database, call.principal.tenant, call.policy.createdAt);
+  const { principal, policy, gone } = call;
+  const { tenant } = principal;
+  const own: Search = {
+    countedAs: countedAs(tenant, policy),
+    files: filesNow(services.database, tenant),
+    input,
+    maxChars: policy.limits.maxViewChars,
+    gone,
+  };
+  const path = policy.mounts.length === 0 ? undefined : pathOf(input);
+  const mount = path === undefined ? undefined : mountAt(path, policy.mounts);
+  const result = await (path === ROOT
+    ? searchAll(own, call, services)
+    : mount === undefined
+      ? runSearch(services.search, own)
+      : searchMount(mount, own, call, services));
+  await requireSameTenant(services.database, tenant, policy.createdAt);
   return result;
 }
 
-async function search(input: unknown, call: SearchCall, services: SearchServices): Promise<SearchResult> {
-  const { principal, policy } = call;
-  const { search: engine, database, policies } = services;
-  const { tenant } = principal;
-  const { maxViewChars: maxChars } = policy.limits;
-  const own = {
-    countedAs: countedAs(tenant, policy),
-    files: filesNow(database, tenant),
-    input,
-    maxChars,
-    gone: call.gone,
-  };
-  const path = policy.mounts.length === 0 ? undefined : pathOf(input);
-  if (path === undefined) return runSearch(engine, own);
-  if (path === ROOT) return searchAll(own, call, services);
-  const mount = mountAt(path, policy.mounts);
-  if (mount === undefined) return runSearch(engine, own);
-  const mounted = await mountedPolicy(mount, policies, call.ip);
+async function searchMount(
+  mount: Mount,
+  own: Search,
+  { ip }: SearchCall,
+  services: SearchServices,
+): Promise<SearchResult> {
+  const { search, database, policies } = services;
   const mountedAt = mountPath(mount);
-  if (typeof mounted === 'string')
-    return { ...failure(mountUnavailable(mountedAt, mounted)), matches: [], more: 0 };
+  const policy = await mountedPolicy(mount, policies, ip);
+  if (typeof policy === 'string')
+    return { ...failure(mountUnavailable(mountedAt, policy)), matches: [], more: 0 };
   const files = mountedFiles(filesNow(database, mount.tenant), mountedAt);
-  const result = await runSearch(engine, { ...own, files });
-  await requireSameMount(mount, mounted, services);
+  const result = await runSearch(search, { ...own, files });
+  await requireSameMount(mount, policy, services);
   return result;
 }
 

@@ -1,6 +1,5 @@
 import { ServiceError } from '../../errors/errors.ts';
 import { WorkerThreads } from '../../lib/worker-threads.ts';
-import type { MemoryPath } from '../../memory/path.ts';
 import { RequestLimiter } from '../../tenants/request-limiter.ts';
 import type { FileSource } from './files.ts';
 import type { SearchRequest } from './input.ts';
@@ -61,60 +60,41 @@ export class MemorySearch {
     request: SearchRequest,
     gone?: AbortSignal,
   ): Promise<Found> {
-    const work = async (): Promise<Found> => {
+    const { path, query, maxResults } = request;
+    const search = async (): Promise<Found> => {
       const deadline = this.#startDeadline();
+      const results =
+        query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
+      let searched = 0;
       try {
-        return await this.#find(files, request, deadline, gone);
+        // A memory without files has one empty page, so that an expression is always checked.
+        for (let page = await files.page(path, ''); page.length > 0 || searched === 0; ) {
+          const last = page.at(-1);
+          // Read while this page is searched, and awaited only when the search goes on.
+          const next = last && files.page(path, last.path);
+          next?.catch(() => {});
+          deadline.throwIfAborted();
+          if (gone?.aborted) throw new ServiceError('client_gone');
+          searched += page.length;
+          const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
+          if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
+          if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
+          results.add(scanned, page.length);
+          if (next === undefined) break;
+          page = await next;
+        }
+        if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
+        return results.found(searched);
       } catch (error) {
         if (deadline.aborted) return { kind: 'too_much_work' };
         throw error;
       }
     };
-    return this.#turns.run(countedAs, work, gone);
-  }
-
-  async #find(
-    files: FileSource,
-    request: SearchRequest,
-    deadline: AbortSignal,
-    gone?: AbortSignal,
-  ): Promise<Found> {
-    const { path, query } = request;
-    const results =
-      query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(request.maxResults);
-    let searched = 0;
-    for await (const page of pagesAhead(files, path)) {
-      deadline.throwIfAborted();
-      if (gone?.aborted) throw new ServiceError('client_gone');
-      searched += page.length;
-      const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
-      if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
-      if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
-      results.add(scanned, page.length);
-    }
-    if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
-    return results.found(searched);
+    return this.#turns.run(countedAs, search, gone);
   }
 
   close(): Promise<void> {
     return this.#threads.close();
-  }
-}
-
-/**
- * Reads each page while the one before it is searched. A memory without files has one empty page, so that an
- * expression is always checked.
- */
-async function* pagesAhead(files: FileSource, path: MemoryPath) {
-  let page = await files.page(path, '');
-  for (;;) {
-    const last = page.at(-1);
-    const next = last && files.page(path, last.path);
-    // It is awaited only when the search goes on.
-    next?.catch(() => {});
-    yield page;
-    page = (await next) ?? [];
-    if (page.length === 0) return;
   }
 }
 
