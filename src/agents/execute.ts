@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors/errors.ts';
-import { executeCall } from '../files/mounts/execute.ts';
+import { openMemory } from '../files/mounts/open.ts';
 import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
-import { type Executed, findCommand } from '../memory/commands/index.ts';
+import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, refusal } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
@@ -12,12 +12,6 @@ import { contextForWrite, inTenant } from './proposals.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
 import { searchMemory } from './search.ts';
 import { observe, readToolCalls, sendJson, sendText, type ToolCall, wantsText } from './tool.ts';
-
-/** What goes back: a body for JSON, and with one call its text for those who want only that. */
-interface ExecuteResponse {
-  body: object;
-  single?: Executed;
-}
 
 /** The result of a block of several whose id was used for another write. */
 const REUSED_ID =
@@ -37,23 +31,21 @@ declare module 'fastify' {
 export async function executeRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
     const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
-    const { body, single } = await inFlightOf(request).work(bytes, () => respond(request, services));
+    const { body, single } = await inFlightOf(request).work(bytes, async () => {
+      const calls = readToolCalls(request.body);
+      if (!Array.isArray(calls)) {
+        const single = await runTool(request, calls, services);
+        return { body: blockOf(single, calls), single };
+      }
+      const run = callsInTurn(request, services);
+      const body: object[] = [];
+      // In their order, since a later one may build on an earlier one.
+      for (const call of calls) body.push(blockOf(await run(call), call));
+      return { body };
+    });
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
-}
-
-async function respond(request: FastifyRequest, services: Services): Promise<ExecuteResponse> {
-  const calls = readToolCalls(request.body);
-  if (!Array.isArray(calls)) {
-    const single = await runTool(request, calls, services);
-    return { body: blockOf(single, calls), single };
-  }
-  const run = callsInTurn(request, services);
-  const body: object[] = [];
-  // In their order, since a later one may build on an earlier one.
-  for (const call of calls) body.push(blockOf(await run(call), call));
-  return { body };
 }
 
 /** Runs the calls of one request, until their results are too long together. */
@@ -114,9 +106,11 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
   const language = languageOf(request);
   const idempotencyKey = toolUseId ?? header;
   return observe(request, { tool, command: command?.name ?? 'unknown', access, toolUseId }, () =>
-    inTenant(request, access ?? 'read', ({ principal, policy }) => {
+    inTenant(request, access ?? 'read', async ({ principal, policy }) => {
       const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
-      return executeCall(command, input, made, services);
+      const opened = await openMemory(command, input, made, services);
+      if ('content' in opened) return opened;
+      return executeCommand(command, input, opened.context).catch(opened.describeFault);
     }).catch(refusedWrite),
   );
 }

@@ -1,6 +1,5 @@
 import { hasReason } from '../../errors/errors.ts';
 import type { MemoryCommand, MemoryContext } from '../../memory/commands/command.ts';
-import { type Executed, executeCommand } from '../../memory/commands/index.ts';
 import {
   cannotDeleteMount,
   cannotRenameMount,
@@ -15,7 +14,7 @@ import {
 } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
-import { failure, refusal } from '../../memory/result.ts';
+import { failure, type MemoryResult, refusal } from '../../memory/result.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
@@ -91,34 +90,44 @@ function pathOf(given: unknown): MemoryPath | undefined {
   return parsed?.ok ? parsed.path : undefined;
 }
 
+/** The memory on which a call runs. */
+export interface OpenedMemory {
+  context: MemoryContext;
+  /**
+   * Returns what the model reads after a fault of a mounted memory; undefined for the caller's own memory.
+   *
+   * @throws `error` when no result describes it
+   */
+  describeFault?: ((error: unknown) => MemoryResult) | undefined;
+}
+
 /**
- * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one
- * that it mounts. A call runs on one memory, with that memory's policy.
+ * Opens the memory that the path of an input is in: the caller's own, or one that it mounts. A call runs on one
+ * memory, with that memory's policy. A call that touches a mount itself or two memories runs on none and has a result.
  *
  * @param command undefined when the input names none
- * @throws ServiceError when the caller's own memory is archived and the call writes to it
+ * @param input of the memory tool, valid or not
  */
-export function executeCall(
+export async function openMemory(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   call: Call,
   services: Services,
-): Promise<Executed> {
+): Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
   const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
   switch (route.kind) {
     case 'own':
-      return executeCommand(command, input, ownContext(command, input, call, services));
+      return { context: ownContext(command, input, call, services) };
     case 'root': {
       const directories = mounts.map((mount) => directoryOf(mount, call, services));
-      return executeCommand(command, input, ownContext(command, input, call, services, directories));
+      return { context: ownContext(command, input, call, services, directories) };
     }
-    case 'refused': {
-      if (call.principal.access === 'read_only') return Promise.resolve(refusal(readOnly));
-      return Promise.resolve((route.isRefusal ? refusal : failure)(route.why));
-    }
+    case 'refused':
+      if (call.principal.access === 'read_only') return refusal(readOnly);
+      return (route.isRefusal ? refusal : failure)(route.why);
     case 'mount':
-      return executeMounted(command, input, route.mount, call, services);
+      return openMounted(command, input, route.mount, call, services);
   }
 }
 
@@ -143,13 +152,13 @@ function ownContext(
   return contextOf(memory, policy, call, services);
 }
 
-async function executeMounted(
+async function openMounted(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   mount: Mount,
   call: Call,
   services: Services,
-): Promise<Executed> {
+): Promise<OpenedMemory | MemoryResult> {
   const { principal, idempotencyKey } = call;
   const { policies } = services;
   const mountedAt = mountPath(mount);
@@ -171,16 +180,15 @@ async function executeMounted(
     origin: { ...originOf(call), viaTenant: principal.tenant },
     reserveKey: keys && (() => reserveKey(keys.own, call, services)),
   });
-  try {
-    return await executeCommand(command, input, contextOf(memory, policy, call, services));
-  } catch (error) {
+  const describeFault = (error: unknown) => {
     if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
     // The next attempt looks the mounted tenant up again.
     if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
     // It was deleted while its policy was cached.
     if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
     throw error;
-  }
+  };
+  return { context: contextOf(memory, policy, call, services), describeFault };
 }
 
 /**
