@@ -26,13 +26,12 @@ describeConsole('the timeline in the console', (fixture) => {
   async function prune(tenant: string, count: number): Promise<string> {
     const since = String((await changesOf(tenant))[count]);
     await fixture().service.query(
-      'DELETE FROM versions WHERE tenant_id = $1 AND superseded_at <= $2::timestamptz',
+      `WITH pruned AS (
+         DELETE FROM versions WHERE tenant_id = $1 AND superseded_at <= $2::timestamptz RETURNING bytes
+       )
+       SELECT memory_count_pruned($1, count(*), sum(bytes)::bigint, $2::timestamptz) FROM pruned`,
       [tenant, since],
     );
-    await fixture().service.query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
-      tenant,
-      since,
-    ]);
     return since;
   }
 

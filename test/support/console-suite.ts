@@ -4,6 +4,7 @@ import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
 import { type Console, createAdminKey, startConsole } from './console.ts';
+import { assertInvariants } from './invariants.ts';
 import { freshTenant, type Service, startSharedService } from './service.ts';
 
 export interface ConsoleFixture {
@@ -40,6 +41,7 @@ export function describeConsole(name: string, suite: (fixture: () => ConsoleFixt
     });
     afterAll(async () => {
       await server.close();
+      await assertInvariants(service);
       await service.close();
     });
 
