@@ -59,7 +59,7 @@ function mergedText(regions: readonly Region[]): string | null {
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
 /** Far more than texts of the default limits take, unless most of their lines are the same. */
-const DEADLINE_MS = 5000;
+const MAX_MS = 5000;
 const MAX_HEAP_MIB = 512;
 
 /** Merges texts away from the event loop, unless they are short. */
@@ -96,14 +96,8 @@ export class MergeThreads {
   #run<Result extends Region[] | string | null>(task: MergeTask): Promise<Result | null> {
     // The time of a task begins when the thread is free.
     return this.#queue.run('', async () => {
-      const deadline = AbortSignal.timeout(DEADLINE_MS);
-      try {
-        const merged = await this.#threads.run(task, deadline);
-        return merged === 'out_of_memory' ? null : (merged as Result);
-      } catch (error) {
-        if (deadline.aborted) return null;
-        throw error;
-      }
+      const merged = await this.#threads.runWithin(MAX_MS, task);
+      return merged === 'out_of_memory' || merged === 'out_of_time' ? null : (merged as Result);
     });
   }
 

@@ -36,6 +36,34 @@ export class WorkerThreads<Task, Result> {
     }
   }
 
+  /**
+   * Runs a task for at most `maxMs`. The start of a thread does not count: it takes long on a busy machine. For pools
+   * of one thread, with one task at a time.
+   *
+   * @returns 'out_of_time' when the task took longer, 'out_of_memory' as `run`
+   * @throws what the task throws
+   */
+  async runWithin(maxMs: number, task: Task): Promise<Result | 'out_of_memory' | 'out_of_time'> {
+    this.#pool ??= startPool(this.#options);
+    const pool = await this.#pool;
+    const limit = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const startTimer = () => {
+      timer = setTimeout(() => limit.abort(), maxMs);
+    };
+    if (pool.threads.length > 0) startTimer();
+    else pool.once('workerCreate', startTimer);
+    try {
+      return await this.run(task, limit.signal);
+    } catch (error) {
+      if (limit.signal.aborted) return 'out_of_time';
+      throw error;
+    } finally {
+      pool.off('workerCreate', startTimer);
+      clearTimeout(timer);
+    }
+  }
+
   /** Ends the threads. A later task starts new ones. */
   async close(): Promise<void> {
     const pool = await this.#pool;

@@ -25,6 +25,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -56,4 +57,25 @@ it('records the first use of a key within a second, and a later one after five m
   await known.identify(credentials);
   await known.close();
   expect(uses).toStrictEqual([[hash], [hashOf(key)]]);
+});
+
+it('rejects a revoked key once its lookup is older than cacheSeconds', async () => {
+  // The cache took the real `performance` when it was imported.
+  vi.useRealTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const clock = vi.spyOn(performance, 'now');
+  const setTime = async (ms: number) => {
+    clock.mockReturnValue(ms);
+    // The cache keeps a reading of the clock for a millisecond.
+    await vi.advanceTimersByTimeAsync(1);
+  };
+  const found = { ...row };
+  const { known } = stored(found);
+  await setTime(5000);
+  await known.identify(credentials);
+  found.isRevoked = true;
+  await setTime(1_005_000);
+  expect(await known.identify(credentials)).toMatchObject({ id });
+  await setTime(1_005_001);
+  await expect(async () => known.identify(credentials)).rejects.toMatchObject({ code: 'unauthorized' });
 });

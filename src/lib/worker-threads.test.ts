@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { WorkerThreads } from './worker-threads.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+const MAX_MS = 1000;
+
+it('limits the time of a task, without the time in which its thread starts', async () => {
+  const threads = new WorkerThreads<'endless' | 'quick', string>({
+    module: new URL('../../test/support/slow-thread', import.meta.url),
+    threads: 1,
+    idleMs: 60_000,
+    maxHeapMiB: 64,
+  });
+  try {
+    // The first task starts the pool, so no thread is there yet.
+    const first = threads.runWithin(MAX_MS, 'quick');
+    await vi.advanceTimersByTimeAsync(10 * MAX_MS);
+    expect(await first).toBe('quick');
+    const endless = threads.runWithin(MAX_MS, 'endless');
+    await vi.advanceTimersByTimeAsync(MAX_MS);
+    expect(await endless).toBe('out_of_time');
+    // Its thread was ended with it.
+    const next = threads.runWithin(MAX_MS, 'quick');
+    await vi.advanceTimersByTimeAsync(10 * MAX_MS);
+    expect(await next).toBe('quick');
+  } finally {
+    await threads.close();
+  }
+});
