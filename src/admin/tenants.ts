@@ -288,7 +288,7 @@ export const renameTenant = defineOperation({
   url: '/tenants/:tenant/rename',
   summary: 'Rename a tenant, with its files, history, settings, keys and stored results',
   description:
-    'In one transaction. Writes to the tenant wait until it is done. Mounts of the tenant show it under its new id. Keys work for the new id within `AUTH_CACHE_SECONDS`; clients that send the id must send the new one.',
+    'In one transaction. Writes to the tenant wait until it is done. Mounts of the tenant show it under its new id. Keys work for the new id at once; clients that send the id must send the new one.',
   tag: 'tenants',
   access: 'read_write',
   scope: 'fleet',

@@ -465,7 +465,7 @@ function registerRename(tenants: Command, { connect, io }: Cli): void {
         const keys = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
         printLine(
           io.stdout,
-          `Renamed tenant ${tenant} to ${to}: ${contentsOf(renamed)}, ${amount(keys.length, 'key')}. Keys work for the new tenant within AUTH_CACHE_SECONDS.`,
+          `Renamed tenant ${tenant} to ${to}: ${contentsOf(renamed)}, ${amount(keys.length, 'key')}. Keys work for the new ID at once.`,
         );
         const { mounted_by: mountedBy } = renamed;
         if (mountedBy.length === 0) return;

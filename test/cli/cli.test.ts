@@ -419,7 +419,7 @@ describeServiceOnOwnDatabase(
         'modified',
       ]);
       expect((await run('tenants', 'rename', 'r-1', 'r-2')).stdout).toBe(
-        'Renamed tenant r-1 to r-2: 2 files (2 bytes), 1 key. Keys work for the new tenant within AUTH_CACHE_SECONDS.\n',
+        'Renamed tenant r-1 to r-2: 2 files (2 bytes), 1 key. Keys work for the new ID at once.\n',
       );
       expect(await rowsOf(service(), 'r-2')).toStrictEqual(before);
       expect(await historyOf('r-2')).toStrictEqual(history);

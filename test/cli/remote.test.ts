@@ -55,7 +55,7 @@ describeService('the command line through the admin API', (service) => {
     await remotely('keys', 'create', '--tenant', copy);
     await done(
       ['tenants', 'rename', copy, renamed],
-      `Renamed tenant ${copy} to ${renamed}: 0 files (0 bytes), 1 key. Keys work for the new tenant within AUTH_CACHE_SECONDS.\n`,
+      `Renamed tenant ${copy} to ${renamed}: 0 files (0 bytes), 1 key. Keys work for the new ID at once.\n`,
     );
     await done(
       ['tenants', 'suspend', renamed],

@@ -241,7 +241,7 @@ describeService('the commands for mounts', (service) => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const [second, third] = [freshTenant('second'), freshTenant('third')];
     expect((await run('tenants', 'rename', team, second)).stdout).toBe(
-      `Renamed tenant ${team} to ${second}: 0 files (0 bytes), 0 keys. Keys work for the new tenant within AUTH_CACHE_SECONDS.\nIt is mounted by ${own}, whose mounts show it as before.\n`,
+      `Renamed tenant ${team} to ${second}: 0 files (0 bytes), 0 keys. Keys work for the new ID at once.\nIt is mounted by ${own}, whose mounts show it as before.\n`,
     );
     const { stdout } = await run('tenants', 'rename', second, third, '--json');
     expect(JSON.parse(stdout).mounted_by).toStrictEqual([own]);
