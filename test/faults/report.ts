@@ -48,6 +48,15 @@ export class Row {
     if (!holds) this.wrong.push(violation);
   }
 
+  /**
+   * Records `violation` unless a time is within its limit. A short run, as in CI, only notes it: on a shared machine,
+   * other loads lengthen times.
+   */
+  expectInTime(isInTime: boolean, violation: string): void {
+    if (isInTime) return;
+    (process.env.SHORT === 'true' ? this.notes : this.wrong).push(violation);
+  }
+
   get failed(): boolean {
     return this.lost.length + this.doubled.length + this.wrong.length > 0;
   }
