@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { DatabaseError } from '../database/errors.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { openMemory } from '../files/mounts/open.ts';
 import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
+import { noteFault, problemFor } from '../http/problem-details.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, refusal } from '../memory/result.ts';
@@ -19,6 +21,9 @@ const REUSED_ID =
 
 const RESULTS_FULL =
   'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.';
+
+const AFTER_FAULT =
+  'Error: This call was not run because the service failed at an earlier call of this request. Send it again.';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -48,19 +53,46 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
   });
 }
 
-/** Runs the calls of one request, until their results are too long together. */
+/**
+ * Runs the calls of one request, until their results are too long together, or the service fails. Before the first
+ * call nothing was run, so only its error is that of the request.
+ */
 export function callsInTurn(
   request: FastifyRequest,
   services: Services,
 ): (call: ToolCall) => Promise<Executed> {
   const maxLength = maxResultsChars(contextOf(request).policy.limits);
   let length = 0;
+  let isFirst = true;
+  let hasFailed = false;
   return async (call) => {
-    const isFull = length >= maxLength;
-    const result = isFull ? notRun(request, RESULTS_FULL) : await executeInTurn(request, call, services);
+    // Each further call might wait as long as the one that failed.
+    if (hasFailed) return notRun(request, AFTER_FAULT);
+    if (length >= maxLength) return notRun(request, RESULTS_FULL);
+    const executed = executeInTurn(request, call, services);
+    const isOnly = isFirst;
+    isFirst = false;
+    const result = await executed.catch((error) => {
+      const problem = problemFor(error);
+      if (isOnly || problem.code === 'client_gone') throw error;
+      hasFailed ||= problem.status >= 500;
+      noteFault(problem, request);
+      return notRun(request, describeFault(call, problem));
+    });
     length += result.content.length;
     return result;
   };
+}
+
+/** Words the error of a call for the model. */
+function describeFault(call: ToolCall, problem: ServiceError): string {
+  const isRead =
+    'invalid' in call || call.tool !== 'memory' || findCommand(call.input.command)?.access !== 'write';
+  const isUndone =
+    problem instanceof DatabaseError
+      ? problem.neverSent || !problem.outcomeUnknown
+      : problem.code !== 'internal_error';
+  return `Error: This call ${isRead || isUndone ? 'was not run' : 'may have been run'}: ${problem.message}`;
 }
 
 /**

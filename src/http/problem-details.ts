@@ -77,8 +77,7 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
   // A URL that cannot be decoded is rejected before the hook that creates the entry.
   request.logEntry ??= {};
   request.logEntry.outcome = error.code;
-  // Rejections such as `overloaded` have no cause, and the log line of the request is enough.
-  if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
+  noteFault(error, request);
   if (error.status === 401) reply.header('WWW-Authenticate', challengeOf(request));
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
@@ -105,6 +104,11 @@ export function problemOf(
     detail: message,
     request_id: requestId,
   };
+}
+
+/** Logs an error of the service. Without a cause, as of `overloaded`, the log line of the request is enough. */
+export function noteFault(error: ServiceError, request: FastifyRequest): void {
+  if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
 }
 
 /**

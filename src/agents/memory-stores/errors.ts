@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ServiceError } from '../../errors/errors.ts';
 import type { PathConflict } from '../../files/write-functions.ts';
 import { commonHeaders } from '../../http/access-log.ts';
-import { logFault, serviceErrorOf } from '../../http/problem-details.ts';
+import { noteFault, serviceErrorOf } from '../../http/problem-details.ts';
 import { shownId, shownPath } from '../../tenants/store-ids.ts';
 
 export const STORES_PREFIX = '/v1/memory_stores';
@@ -127,7 +127,7 @@ export function sendStoreError(
   const shown = fault === undefined ? (error as StoreError) : ownError(fault);
   request.logEntry ??= {};
   request.logEntry.outcome = fault?.code ?? shown.type;
-  if (fault !== undefined && fault.status >= 500 && fault.cause !== undefined) logFault(fault, request);
+  if (fault !== undefined) noteFault(fault, request);
   if (shown.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (fault?.retryAfter !== undefined) reply.header('Retry-After', String(fault.retryAfter));
   // The SDKs repeat a conflicting request, which would conflict again.
