@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allowed, type Counts, count, excess, type Finding, folderOf, lowered } from './ratchet.ts';
 import { check, RULES, retiredWords, subjectFault } from './rules.ts';
-import { textsOf } from './texts.ts';
+import { startsLower, textsOf } from './texts.ts';
 
 const root = join(import.meta.dirname, '../..');
 const GUIDE = 'docs/writing.md';
@@ -28,7 +28,7 @@ function findings(): Finding[] {
     .filter((file) => !deleted.has(file))
     .flatMap((file) =>
       textsOf(file, readFileSync(join(root, file), 'utf8')).flatMap(({ kind, line, text }) =>
-        check(text, kind === 'titles', rules).map(({ offset, ...hit }) => ({
+        check(text, startsLower(file, kind), rules).map(({ offset, ...hit }) => ({
           file,
           kind,
           line: line + text.slice(0, offset).split('\n').length - 1,

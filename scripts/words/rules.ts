@@ -19,8 +19,8 @@ export interface Rule {
 
 export interface Sentence {
   text: string;
-  /** Test titles start in lower case, so their first word counts in any case. */
-  isTitle: boolean;
+  /** Whether a text of its kind starts in lower case, such as a test title, so that its first word counts in any case. */
+  startsLower: boolean;
 }
 
 /** The longest sentence, in words. The guide asks for 30. */
@@ -29,11 +29,11 @@ const MAX_WORDS = 35;
 const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
 
 /** Returns the opening of a sentence, up to six words, if its first word is one of these. */
-function opening({ text, isTitle }: Sentence, words: readonly string[]): string | undefined {
+function opening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
   const start = text.replace(/^["'“‘(*_]+/, '');
   const first = words.find((word) => {
-    const head = isTitle ? start.toLowerCase() : start;
-    const wanted = isTitle ? word.toLowerCase() : word;
+    const head = startsLower ? start.toLowerCase() : start;
+    const wanted = startsLower ? word.toLowerCase() : word;
     return head.startsWith(wanted) && !/^[\w’'-]/.test(head.slice(wanted.length));
   });
   return first === undefined ? undefined : start.split(/\s+/).slice(0, 6).join(' ');
@@ -93,7 +93,7 @@ export const RULES: readonly Rule[] = [
     name: 'nothing',
     soft: true,
     advice: 'Say what happens, not what does not: "Only files listed under `blocked_by` are moved."',
-    find: match(/\b(nothing|nobody|no one|none of)\b/i),
+    find: match(/(?<!\ball or )\b(nothing|nobody|no one|none of)\b/i),
   },
   {
     name: 'own',
@@ -142,9 +142,13 @@ function inflections(word: string): RegExp {
 }
 
 /** Returns the hits of each sentence of a text. `offset` is the index of the sentence in the text. */
-export function check(text: string, isTitle: boolean, rules: readonly Rule[]): (Hit & { offset: number })[] {
+export function check(
+  text: string,
+  startsLower: boolean,
+  rules: readonly Rule[],
+): (Hit & { offset: number })[] {
   return sentencesOf(text).flatMap(({ offset, text }) => {
-    const sentence = { text, isTitle: isTitle && offset === 0 };
+    const sentence = { text, startsLower: startsLower && offset === 0 };
     return rules.flatMap((rule) => {
       const found = rule.find(sentence);
       return found === undefined ? [] : [{ rule: rule.name, found, advice: rule.advice, offset }];

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
 import { codeTexts } from './code.ts';
 import { markdownTexts } from './markdown.ts';
-import { lineAt, paragraphs, type Text } from './paragraphs.ts';
+import { type Kind, lineAt, paragraphs, type Text } from './paragraphs.ts';
 
 /** Generated or copied files. */
 const SKIPPED =
@@ -12,6 +12,10 @@ const SKIPPED =
 
 /** Files whose comments users read: they count as texts. */
 const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)/;
+
+/** Whether texts of this kind start in lower case: test titles, and the help of options. */
+export const startsLower = (file: string, kind: Kind) =>
+  kind === 'titles' || (kind === 'texts' && file.startsWith('src/cli/'));
 
 export function textsOf(file: string, source = readFileSync(file, 'utf8')): Text[] {
   if (SKIPPED.test(file)) return [];

@@ -38,9 +38,9 @@ export const exportMemory = defineOperation({
   id: 'exportMemory',
   method: 'GET',
   url: '/tenants/:tenant/export',
-  summary: 'Download a memory, or a directory of it, as of one moment',
+  summary: 'Download a memory, or a directory of it, as of one point in time',
   description:
-    'A tar archive with a folder `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains what agents wrote, under the names they chose: a `.git` directory can name commands that `git` runs in the unpacked folder.',
+    'A tar archive with a directory `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains files that agents wrote, under names that agents chose: a `.git` directory can name commands that `git` runs in the unpacked directory.',
   tag: 'memory',
   params: tenantParams,
   query: z
@@ -123,7 +123,10 @@ const importedSchema = z
     bytes: counted,
     directories: z.array(z.string()).meta({ description: 'Directories that were created.' }),
     versions: counted.nullable().meta({ description: 'Versions in the history; null without one.' }),
-    history_left_out: z.string().nullable().meta({ description: "Why the archive's history was left out." }),
+    history_left_out: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason that the history of the archive was left out.' }),
     masked: z
       .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
       .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
@@ -145,16 +148,16 @@ export const importMemory = defineOperation({
   method: 'POST',
   url: '/tenants/:tenant/import',
   summary: 'Import an archive into a memory, all or nothing',
-  description: `A tar archive, not compressed. Nothing is imported if any entry is invalid or already exists; the rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
+  description: `A tar archive, not compressed. No file is imported if any entry is invalid or already exists. The rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
   tag: 'memory',
   params: tenantParams,
   query: z.strictObject({
     into: memoryPath.optional().meta({
-      description: 'The directory to import into; required for an archive without a folder `memories/`.',
+      description: 'The directory to import into; required for an archive without a directory `memories/`.',
     }),
     strip: count(0, 99)
       .optional()
-      .meta({ description: 'How many leading segments to remove from each path.' }),
+      .meta({ description: 'The number of leading segments to remove from each path.' }),
     dry_run: flag.default(false),
     store: text(200)
       .optional()
@@ -163,7 +166,7 @@ export const importMemory = defineOperation({
   body: binary as unknown as z.ZodType<ImportSource>,
   bodyType: ARCHIVE,
   response: {
-    description: 'What was imported, or would be with `dry_run`.',
+    description: 'The imported files, or with `dry_run` the files to import.',
     schema: importedSchema,
     lines,
   },

@@ -35,7 +35,7 @@ const eventSchema = z
     key: z.string().nullable().meta({ description: 'The id of the key that was created or changed.' }),
     details: z.record(z.string(), z.unknown()).meta({
       description:
-        'What changed: `{ "old", "new" }` for what had a value before. Never contents, paths or secrets.',
+        'The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets.',
       examples: [{ max_bytes: { old: null, new: 1000000 } }],
     }),
     outcome: z
@@ -58,7 +58,7 @@ const listQuery = z.strictObject({
   tenant: tenantId.optional(),
   key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
   actor: text(255).optional().meta({
-    description: "The id of the administrator's key, a token's subject, or an operator's name.",
+    description: 'The ID of an admin key, the subject of a token, or the name of an operator.',
   }),
   action: text(64).optional(),
   outcome: text(64)
@@ -76,7 +76,7 @@ export const listAuditEvents = defineOperation({
   url: '/audit',
   summary: 'List administrative changes, newest first, a page at a time',
   description:
-    'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
+    'Changes by this API, the console, and the command line, including rejected ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
   tag: 'audit',
   scope: 'handler',
   query: listQuery,

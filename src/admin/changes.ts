@@ -69,7 +69,7 @@ const revertedSchema = z
 const dryRun = z
   .boolean()
   .default(false)
-  .meta({ description: 'Run all checks and report what would change, without changing anything.' });
+  .meta({ description: 'Run all checks and report the changes without making them.' });
 
 const expectedPlan = z
   .string()
@@ -77,7 +77,7 @@ const expectedPlan = z
   .optional()
   .meta({
     description:
-      'The `plan` of a dry run. If the changes would now differ, nothing is changed and the response is 412.',
+      'The `plan` of a dry run. If the changes would now differ, the memory is left unchanged and the response is 412.',
     examples: [EXAMPLE_PLAN],
   });
 
@@ -106,11 +106,11 @@ export const restore = defineOperation({
   url: '/tenants/:tenant/restore',
   summary: 'Restore a file, a directory or the whole memory',
   description:
-    'All or nothing: if anything blocks it, nothing changes. The changes are recorded as yours, so another restore undoes them.',
+    'All or nothing: if a path is blocked, the memory is left unchanged. The changes are recorded as yours, so another restore undoes them.',
   tag: 'history',
   params: tenantParams,
   body: restoreBody,
-  response: { description: 'What changed, or would change.', schema: restoredSchema },
+  response: { description: 'The changes, or with `dry_run` the changes to make.', schema: restoredSchema },
   errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, planOvertaken],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { path: where, version, dry_run } = body;
@@ -130,7 +130,7 @@ export const revert = defineOperation({
   id: 'revert',
   method: 'POST',
   url: '/tenants/:tenant/revert',
-  summary: 'Undo what one actor has done since a time, and nothing else',
+  summary: 'Undo the changes of one actor since a time',
   description:
     'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
   tag: 'history',
@@ -143,12 +143,12 @@ export const revert = defineOperation({
     since: givenTime,
     until: givenTime.optional().meta({
       description:
-        'Default: now. Later changes by the actor are treated like those of others. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+        'Default: now. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
     }),
     dry_run: dryRun,
     plan: expectedPlan,
   }),
-  response: { description: 'What changed, or would change.', schema: revertedSchema },
+  response: { description: 'The changes, or with `dry_run` the changes to make.', schema: revertedSchema },
   errors: [noSuchTenant, incomplete, overQuota('revert'), archived, planOvertaken],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { by, dry_run } = body;

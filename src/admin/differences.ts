@@ -14,7 +14,8 @@ export const differenceSchema = z
         'In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added.',
     }),
     no_patch_reason: z.string().nullable().meta({
-      description: 'Why there is no patch: a version was redacted, pruned, or is too large to compare.',
+      description:
+        'The reason for a missing patch: a version was redacted, pruned, or is too large to compare.',
     }),
   })
   .meta({ id: 'Difference' });

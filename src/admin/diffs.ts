@@ -33,7 +33,7 @@ export const diffVersion = defineOperation({
   id: 'diffVersion',
   method: 'GET',
   url: '/tenants/:tenant/versions/:version/diff',
-  summary: 'Show what a version changed, or how it differs from another version',
+  summary: 'Show the changes of a version, or its differences from another version',
   tag: 'history',
   params: versionParams,
   query: z.strictObject({

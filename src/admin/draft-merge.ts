@@ -17,7 +17,7 @@ const resolution = z
   .meta({
     id: 'DraftResolution',
     description:
-      "How a file is settled: with the draft's version, which also settles what is `blocked_by` unless that is settled separately; with the original's version; or with a text.",
+      'The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution.',
   });
 
 const refusals = [
@@ -67,10 +67,10 @@ export const mergeTenantDraft = defineOperation({
   body: z.strictObject({
     review,
     resolutions: z.array(resolution).max(1000).default([]).meta({
-      description: 'One for each conflict, and for any other file that should not be merged as it is.',
+      description: 'One for each conflict, and for any other file that the merge should change.',
     }),
   }),
-  response: { description: 'What changed.', schema: mergedSchema },
+  response: { description: 'The changes that the merge made.', schema: mergedSchema },
   errors: [
     ...refusals,
     new ServiceError('draft_conflicts', ['/memories/notes.md']),
@@ -99,11 +99,11 @@ export const replaceByTenantDraft = defineOperation({
   url: '/tenants/:tenant/drafts/:draft/replace',
   summary: 'Make the memory identical to a draft, and close the draft',
   description:
-    'Changes made in the original since the base are undone, too. If anything at all has changed on either side since the review, nothing changes.',
+    'Changes made in the original since the base are undone, too. If either side has changed since the review, the memory is left unchanged.',
   tag: 'drafts',
   params: draftParams,
   body: z.strictObject({ review }),
-  response: { description: 'What changed.', schema: mergedSchema },
+  response: { description: 'The changes that the merge made.', schema: mergedSchema },
   errors: refusals,
   isHeavy: true,
   async run(call) {

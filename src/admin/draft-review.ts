@@ -36,7 +36,7 @@ export const compareTenantDraft = defineOperation({
   url: '/tenants/:tenant/drafts/:draft/changes',
   summary: 'List the files that changed in the draft, in the original, or in both, a page at a time',
   description:
-    'Files are compared by identity: a moved file is the same file. Each page shows the moment at which it is read; `review` identifies what it shows.',
+    'Files are compared by identity: a moved file is the same file. Each page shows the state at the time of its request, and `review` identifies that state.',
   tag: 'drafts',
   params: draftParams,
   query: z.strictObject({
@@ -55,7 +55,7 @@ export const compareTenantDraft = defineOperation({
         both: counted,
         conflicts: counted,
       }),
-      directories_made: z.array(path).meta({ description: 'By a merge, as far as nothing conflicts.' }),
+      directories_made: z.array(path).meta({ description: 'By a merge without conflicts.' }),
       directories_removed: z.array(path),
       changes: z.array(draftChangeSchema),
       next,
@@ -96,11 +96,11 @@ export const diffDraft = defineOperation({
   id: 'diffDraft',
   method: 'GET',
   url: '/tenants/:tenant/drafts/:draft/diff',
-  summary: 'Show what both sides changed in a file, and how the changes combine',
+  summary: 'Show the changes of both sides in a file, and their combination',
   tag: 'drafts',
   params: draftParams,
   query: z.strictObject({
-    memory_id: versionId.meta({ description: 'Of a change in the comparison.' }),
+    memory_id: versionId.meta({ description: 'The ID of a file in the comparison.' }),
   }),
   response: {
     description: 'The file.',
@@ -114,7 +114,7 @@ export const diffDraft = defineOperation({
         .meta({ description: 'Null where there is no file, or its content is no longer kept.' }),
       regions: z.array(regionSchema).nullable().meta({
         description:
-          'If both sides changed the content: the file in parts, merged or in conflict. To settle it with a text, join these parts, with a replacement for each conflict. Null otherwise.',
+          'If both sides changed the content: the file in parts, merged or in conflict. To resolve it with a text, join these parts, with a replacement for each conflict. Null otherwise.',
       }),
     }),
   },

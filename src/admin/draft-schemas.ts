@@ -30,7 +30,7 @@ export const review = z
   .max(100)
   .meta({
     description:
-      'The `review` of the comparison that was reviewed. If what it shows has changed since, nothing is merged and the response is a 412 that names what changed.',
+      'The `review` of the comparison that was reviewed. If the comparison has changed since, the draft is not merged, and the response is a 412 that names the changes.',
     examples: [EXAMPLE_REVIEW],
   });
 
@@ -39,7 +39,7 @@ export const draftSchema = z
     id: draftId,
     tenant: tenantId,
     title: z.string(),
-    author: actor.meta({ description: 'Who made it.' }),
+    author: actor.meta({ description: 'The actor that created the draft.' }),
     key_id: z
       .string()
       .nullable()
@@ -81,8 +81,8 @@ export const draftChangeSchema = z
     memory_id: id.meta({ description: 'Identifies the file in this comparison, and in `resolutions`.' }),
     path: path.meta({ description: 'Its path in the draft if it exists there, otherwise in the original.' }),
     changed_in: z.enum(['draft', 'original', 'both']),
-    in_draft: changeKind.nullable().meta({ description: 'What the draft did since the base.' }),
-    in_original: changeKind.nullable().meta({ description: 'What the original did since the base.' }),
+    in_draft: changeKind.nullable().meta({ description: 'The change of the draft since the base.' }),
+    in_original: changeKind.nullable().meta({ description: 'The change of the original since the base.' }),
     content_changed: z.boolean().meta({
       description: 'Whether the draft changed the content, which it may do to a moved file as well.',
     }),
@@ -91,7 +91,7 @@ export const draftChangeSchema = z
       .nullable()
       .meta({
         description:
-          'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path.',
+          'The reason for the conflict: both sides changed the same lines, both moved the file to different paths, one side deleted a file that the other changed, or its path is occupied.',
       }),
     blocked_by: z
       .object({
@@ -102,7 +102,7 @@ export const draftChangeSchema = z
       .nullable()
       .meta({
         description:
-          'What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched.',
+          'Files and directories of the original that occupy or block the path of the file. If you resolve the file with `draft`, only these files are replaced by their version in the draft, or deleted.',
       }),
     base: z
       .object({ path, version: id })
@@ -118,7 +118,7 @@ export const mergedSchema = z
     draft: draftSchema,
     merged_at: time.nullable().meta({ description: 'Null if the memory already matched the draft.' }),
     files: z.array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() })).meta({
-      description: 'What happened to the files of the memory. `from`: the previous path of a moved file.',
+      description: 'The changes to the files of the memory. `from`: the previous path of a moved file.',
     }),
     directories_made: z.array(path),
     directories_removed: z.array(path),

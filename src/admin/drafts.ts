@@ -24,7 +24,7 @@ const listSchema = z.object({
 const newDraft = z.strictObject({
   title: nameText(200)
     .min(1)
-    .meta({ description: 'What it is for.', examples: ['Tidy up the notes on travel'] }),
+    .meta({ description: 'The purpose of the draft.', examples: ['Tidy up the notes on travel'] }),
   at: givenTime
     .optional()
     .meta({ description: 'The draft starts from the memory at this time. Default: now.' }),
@@ -88,7 +88,7 @@ export const createTenantDraft = defineOperation({
   url: '/tenants/:tenant/drafts',
   summary: 'Create a draft: a copy of the memory to work on',
   description:
-    'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Copying the memory blocks nobody.',
+    'The draft is a separate memory, with this ID as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Copying the memory does not block other requests.',
   tag: 'drafts',
   params: tenantParams,
   body: newDraft,

@@ -57,7 +57,7 @@ export const versionId = z
 
 export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).meta({
   description:
-    '`propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.',
+    '`propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.',
 });
 
 /** A number in a query string. */
@@ -88,7 +88,7 @@ export const source = z
   .string()
   .optional()
   .meta({
-    description: 'Where the writes of the key come from, as its operator said.',
+    description: 'The source of the writes of the key, as declared by its operator.',
     examples: ['web'],
   });
 
@@ -103,7 +103,7 @@ export const actor = z
     z.object({ type: z.literal('system'), job: z.string() }),
     z.object({ type: z.literal('anonymous') }),
   ])
-  .meta({ id: 'Actor', description: 'Who made a change.' });
+  .meta({ id: 'Actor', description: 'The actor that made a change.' });
 
 /** Where the next page begins, as a text that means nothing to the caller. */
 export function writeCursor(position: unknown): string | null {

@@ -85,7 +85,7 @@ const sizesSchema = z
     next,
     redacted: counted.nullable().meta({
       description:
-        'How many files are omitted because they have been redacted since. Only with the first part for the whole memory at a past time.',
+        'The number of files that are omitted because they have been redacted since. Only with the first part for the whole memory at a past time.',
     }),
   })
   .meta({ id: 'DirectorySizes' });
@@ -136,7 +136,7 @@ export const sumSizes = defineOperation({
     path: pathOrRoot,
     at: givenTime.optional(),
     limit: count(1, 20_000).default(20_000).meta({
-      description: 'How many files, directories and versions each part examines.',
+      description: 'The number of files, directories, and versions that each part examines.',
     }),
     after: text(2 * MAX_PATH)
       .optional()

@@ -36,7 +36,7 @@ const fields = {
     .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
   label: z.string(),
   source: z.string().meta({
-    description: 'Where the writes of the key come from; recorded in every version. Empty: not specified.',
+    description: 'The source of the writes of the key, recorded in every version. Empty: not specified.',
   }),
   created_at: time,
   expires_at: time.nullable(),
@@ -195,10 +195,10 @@ const newKey = z
       description:
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
-    label: nameText(255).default('').meta({ description: 'What it is for.' }),
+    label: nameText(255).default('').meta({ description: 'The purpose of the key.' }),
     source: nameText(64).default('').meta({
       description:
-        'Where the writes of the key come from, such as user, web, import or consolidation. The service stamps it on every version.',
+        'The source of the writes of the key, such as user, web, import, or consolidation. The service records it in every version.',
     }),
     expires_at: expiresAt.default(null),
   })

@@ -15,7 +15,7 @@ export const expireFiles = defineOperation({
   id: 'expireFiles',
   method: 'POST',
   url: '/files/expire',
-  summary: 'Delete the files that nobody has used for the TTL of their tenants',
+  summary: 'Delete the files that were unused for the TTL of their tenants',
   description: 'Runs the hourly job now. The operation completes even if you close the connection.',
   tag: 'memory',
   access: 'operate',
@@ -23,7 +23,7 @@ export const expireFiles = defineOperation({
     dry_run: z.boolean().default(false).meta({ description: 'Count the files, without deleting them.' }),
   }),
   response: {
-    description: 'What was deleted, or would be.',
+    description: 'The deleted files, or with `dry_run` the files to delete.',
     schema: z.object({
       tenants: counted.meta({ description: 'Tenants with such files.' }),
       files: counted,
@@ -57,7 +57,7 @@ const prunedSchema = z.object({
   versions: counted,
   bytes: counted.meta({ description: 'Bytes of the history that the versions took.' }),
 });
-const pruned = { description: 'What was deleted.', schema: prunedSchema };
+const pruned = { description: 'The deleted versions.', schema: prunedSchema };
 
 const DESCRIPTION =
   'Runs the hourly job now: deletes superseded versions that are older than `history_days`, or exceed `max_history_bytes`. The operation completes even if you close the connection.';

@@ -218,7 +218,7 @@ export const moveFile = defineOperation({
   url: '/tenants/:tenant/move',
   summary: 'Move or rename a file, or a directory and everything below it',
   description:
-    'Nothing is overwritten, and the history follows each file. Missing directories above the new path are made. Moving it back undoes it.',
+    'Existing files are not overwritten, and the history follows each file. Missing directories above the new path are made. Moving it back undoes it.',
   tag: 'memory',
   params: tenantParams,
   body: z.strictObject({ from: memoryPath, to: memoryPath }),
@@ -240,7 +240,7 @@ export const writeFile = defineOperation({
   url: '/tenants/:tenant/file',
   summary: 'Create or replace a file',
   description:
-    'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response is that of the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
+    'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response identifies the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
   tag: 'memory',
   params: tenantParams,
   headers: z.object({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }),

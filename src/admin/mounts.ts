@@ -25,13 +25,13 @@ const mountsSchema = z
       mountRecord.extend({
         status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).nullable().meta({
           description:
-            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null: nothing is told of a tenant outside the scope of the admin key.',
+            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the scope of the admin key.',
         }),
       }),
     ),
     mounted_by: z
       .array(z.object({ tenant: tenantId, name: z.string(), access: mountRecord.shape.access }))
-      .meta({ description: `Where this tenant is mounted: the first ${MAX_LISTED}, by tenant.` }),
+      .meta({ description: `Mounts of this tenant in other tenants: the first ${MAX_LISTED}, by tenant.` }),
     more: z.boolean().meta({ description: 'Whether `mounted_by` leaves some out.' }),
   })
   .meta({ id: 'Mounts' });
@@ -87,7 +87,7 @@ export const removeTenantMount = defineOperation({
   method: 'DELETE',
   url: '/tenants/:tenant/mounts/:name',
   summary: 'Remove a mount',
-  description: 'The mounted memory stays as it is. It takes effect within `AUTH_CACHE_SECONDS`.',
+  description: 'The mounted memory is unchanged. The change takes effect within `AUTH_CACHE_SECONDS`.',
   tag: 'mounts',
   access: 'read_write',
   params: tenantParams.extend({ name: text(255) }),

@@ -20,7 +20,7 @@ const redactedSchema = z.object({
   stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
   drafts: z.array(z.string()).meta({
     description:
-      'Open drafts that still have the file, as it was or changed. Close them, or delete and redact it there.',
+      'Open drafts that still have the file, changed or unchanged. Close them, or delete and redact it there.',
   }),
 });
 
@@ -40,10 +40,10 @@ const redactionPage = z.object({
       is_live: z.boolean(),
       is_same_file: z.boolean(),
       has_path: z.boolean().meta({ description: 'Whether the version has a path that is redacted.' }),
-      shared_lines: counted.meta({ description: 'How many lines the contents have in common.' }),
+      shared_lines: counted.meta({ description: 'The number of lines that the contents have in common.' }),
     }),
   ),
-  lines: counted.meta({ description: 'How many different lines the content has.' }),
+  lines: counted.meta({ description: 'The number of different lines in the content.' }),
   next,
 });
 
@@ -102,7 +102,7 @@ export const redactVersion = defineOperation({
     'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
   tag: 'history',
   params: versionParams,
-  response: { description: 'What was redacted.', schema: redactedSchema },
+  response: { description: 'The redacted versions.', schema: redactedSchema },
   errors: [noSuchTenant, noSuchVersion, versionIsLive],
   async run({ database, params: { tenant, version }, origin, note }) {
     const redacted = await eraseVersion(database, tenant, version, origin);
@@ -144,7 +144,7 @@ export const redactDirectories = defineOperation({
   tag: 'history',
   params: tenantParams,
   body: z.strictObject({ path: memoryPath }),
-  response: { description: 'What was redacted.', schema: redactedDirectoriesSchema },
+  response: { description: 'The redacted versions.', schema: redactedDirectoriesSchema },
   errors: directoryErrors,
   async run({ database, params: { tenant }, body: { path }, note }) {
     const { directories, storedResults } = await eraseDirectories(database, tenant, path);

@@ -6,7 +6,7 @@ import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from './f
 import { defineOperation } from './operation.ts';
 
 const more = z.int().min(0).meta({
-  description: 'How many more files match, or how many more matches there are with `literal` and `regex`.',
+  description: 'The number of further files that match or, with `literal` and `regex`, of further matches.',
 });
 
 export const searchFiles = defineOperation({

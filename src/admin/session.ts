@@ -13,7 +13,7 @@ const session = z
       .nullable()
       .meta({ description: 'The only tenants that the credential is for; null: all of them.' }),
     read_only: z.boolean().meta({ description: 'Whether the credential may only read.' }),
-    version: z.string().meta({ description: 'Of the service.' }),
+    version: z.string().meta({ description: 'Version of the service.' }),
     now: time.meta({ description: "The time by the database's clock, which the history goes by." }),
   })
   .meta({ id: 'Session' });

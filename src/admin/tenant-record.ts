@@ -11,7 +11,9 @@ import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
 import { tenantId, text, time } from './fields.ts';
 
 const name = nameText(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
-const description = text(1024).meta({ description: 'What the memory contains, for people and agents.' });
+const description = text(1024).meta({
+  description: 'The contents of the memory, described for people and agents.',
+});
 const metadataKey = text(64).min(1);
 const metadataValue = text(512);
 const tooMany = `must have at most ${MAX_METADATA} pairs.`;
@@ -108,7 +110,8 @@ export const tenantSchema = z
     history_bytes: z.int(),
     history_since: time.meta({ description: 'The time since which the history is complete.' }),
     used_percent: z.int().nullable().meta({
-      description: 'Of the file or byte limit, whichever is closer to being reached; null without limits.',
+      description:
+        'Percentage of the file or byte limit, whichever is closer to being reached; null without limits.',
     }),
     mounts: z.array(mountRecord),
     settings: ownSettingsSchema,

@@ -81,7 +81,9 @@ const erasedSchema = z.object({
       hash: z
         .string()
         .meta({ description: 'In place of the id, the same in all events.', example: FORGOTTEN }),
-      events: counted.meta({ description: 'The events that contained the id, with that of this request.' }),
+      events: counted.meta({
+        description: 'The number of events that contained the ID, including the event of this request.',
+      }),
     })
     .optional()
     .meta({ description: 'With `forget`.' }),
@@ -266,7 +268,7 @@ export const copyTenant = defineOperation({
   id: 'copyTenant',
   method: 'POST',
   url: '/tenants/:tenant/copy',
-  summary: 'Copy a tenant: its files and settings as of one moment, without keys and history',
+  summary: 'Copy a tenant: its files and settings as of one point in time, without keys and history',
   description: 'In one transaction. Writes to the tenant wait until it is done.',
   tag: 'tenants',
   access: 'read_write',

@@ -27,7 +27,7 @@ const adjacentSchema = z
   .object({
     at: time,
     previous: time.nullable().meta({
-      description: 'A time at which the memory was as it was one change before; null if there was none.',
+      description: 'A time of the change before; null if there was none.',
     }),
     next: time
       .nullable()
@@ -66,13 +66,13 @@ export const findAdjacentChanges = defineOperation({
   id: 'findAdjacentChanges',
   method: 'GET',
   url: '/tenants/:tenant/adjacent-changes',
-  summary: 'The moments one change before and one change after a moment',
+  summary: 'The times one change before and one change after a time',
   description:
-    'For stepping through the history: at `previous` or `next`, the memory differs by one change. No moment is earlier than the beginning of the complete history.',
+    'For stepping through the history: at `previous` or `next`, the memory differs by one change. Both times are within the complete history.',
   tag: 'history',
   params: tenantParams,
   query: z.strictObject({ at: givenTime.optional().meta({ description: 'Default: now.' }) }),
-  response: { description: 'The moments.', schema: adjacentSchema },
+  response: { description: 'The times.', schema: adjacentSchema },
   errors: [noSuchTenant],
   isHeavy: true,
   async run({ database, params: { tenant }, query }) {

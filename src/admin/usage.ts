@@ -17,7 +17,7 @@ const usesFields = {
   writes: counted.meta({ description: 'Calls that write, including those with invalid input.' }),
   refused: counted.meta({
     description:
-      'Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only.',
+      'Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only.',
   }),
 };
 
@@ -94,9 +94,9 @@ export const listUsageDays = defineOperation({
   id: 'listUsageDays',
   method: 'GET',
   url: '/tenants/:tenant/usage/days',
-  summary: 'List what a tenant used on each day, oldest first',
+  summary: 'List the usage of a tenant by day, oldest first',
   description:
-    'Days with neither requests nor a change of sizes are omitted: their sizes are those of the day before. Requests are recorded once a minute.',
+    'Days with neither requests nor a change of sizes are omitted: their sizes equal the sizes of the day before. Requests are recorded once a minute.',
   tag: 'tenants',
   params: tenantParams,
   query: z.strictObject(daysFields),

@@ -45,7 +45,7 @@ const versionFields = {
   draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
   approved_by: actor
     .nullable()
-    .meta({ description: 'Who merged it from a draft that `actor` had proposed.' }),
+    .meta({ description: 'The actor that merged the version from a draft of `actor`.' }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id
@@ -80,11 +80,12 @@ export const listVersions = defineOperation({
   params: tenantParams,
   query: z.strictObject({
     path: memoryPath.optional().meta({
-      description: 'For a file, its versions at any path; for a directory, those of everything below it.',
+      description:
+        'For a file, its versions at any path. For a directory, the versions of everything below it.',
     }),
     path_contains: text(1000).optional().meta({
       description:
-        'A part of the path, in upper or lower case. A version that moved a file is found by the old path, too.',
+        'A part of the path (case-insensitive). A version that moved a file is found by the old path, too.',
     }),
     since: givenTime.optional(),
     until: givenTime.optional(),
@@ -93,7 +94,7 @@ export const listVersions = defineOperation({
         "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
     }),
     by_contains: text(255).optional().meta({
-      description: "A part of the actor's type, label, subject, name, job, or id, in upper or lower case.",
+      description: "A part of the actor's type, label, subject, name, job, or ID (case-insensitive).",
     }),
     operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
     ...pageFields(200, 50),

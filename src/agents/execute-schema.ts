@@ -265,7 +265,7 @@ export const executeSchema: FastifySchema = {
   summary: 'Execute a memory tool call',
   description: [
     'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
-    'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
+    'Errors that the model can correct come back with status 200 and `is_error: true`. Errors that the caller or operator must correct are problems.',
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],

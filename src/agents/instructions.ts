@@ -16,7 +16,7 @@ const schema = {
   operationId: 'getInstructions',
   summary: 'Get text for the system prompt',
   description:
-    'The memory protocol, and the directories that show other memories, with what they are for. With `Accept: text/plain` the body is the text alone.',
+    'The memory protocol, and the directories that show other memories, with their purpose. With `Accept: text/plain` the body is the text alone.',
   tags: ['memory'],
   headers: tenantHeaders,
   querystring: z.object({
@@ -41,7 +41,7 @@ const schema = {
                 }),
               ),
             })
-            .meta({ id: 'Instructions', description: 'What an agent should know about its memory.' }),
+            .meta({ id: 'Instructions', description: 'Instructions for an agent about its memory.' }),
         },
         'text/plain': { schema: z.string() },
       },

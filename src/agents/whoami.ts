@@ -32,9 +32,12 @@ const credential = z.object({
   kind: z.enum(['tenant_key', 'service_key', 'token', 'none']).meta({
     description: 'A `service_key` is for many tenants, a `token` is a JWT; `none`: no authentication.',
   }),
-  id: z.string().nullable().meta({ description: 'Of a key.' }),
-  label: z.string().nullable().meta({ description: 'Of a key.' }),
-  subject: z.string().nullable().meta({ description: 'Of a token; null when it has none.' }),
+  id: z.string().nullable().meta({ description: 'ID of the API key. Null for other credentials.' }),
+  label: z.string().nullable().meta({ description: 'Label of the API key. Null for other credentials.' }),
+  subject: z
+    .string()
+    .nullable()
+    .meta({ description: 'Subject of the JSON Web Token. Null without one, and for other credentials.' }),
 });
 
 const tenant = z.object({
@@ -67,9 +70,9 @@ const identitySchema = z
         }),
       )
       .meta({ description: 'The directories that show other memories.' }),
-    version: z.string().meta({ description: 'Of the service.' }),
+    version: z.string().meta({ description: 'Version of the service.' }),
   })
-  .meta({ id: 'Identity', description: 'Who the caller is, for which tenant, and what it may do.' });
+  .meta({ id: 'Identity', description: 'The caller, its tenant, and its access.' });
 
 export type Identity = z.output<typeof identitySchema>;
 

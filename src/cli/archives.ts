@@ -30,7 +30,7 @@ export function registerExportCommand(program: Command, connect: Connect, io: Io
   program
     .command('export')
     .description(
-      "Export a tenant's memory, as of one moment, as a tar archive that contains a folder memories/.",
+      "Export a tenant's memory, as of one point in time, as a tar archive that contains a directory memories/.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--history', 'include the history of the files, which import restores in an empty tenant')
@@ -86,7 +86,7 @@ async function exportTo(memory: ExportedMemory, output: Writable, end: boolean, 
   const total = await memory.writeTo(output, { end, onFile }).finally(() => progress.end());
   if (total.actedUpon !== null) {
     io.stderr.write(
-      `Warning: the archive contains ${total.actedUpon}. Such files can name commands that git or hg runs in the unpacked folder. Review or remove them before you use either there.\n`,
+      `Warning: the archive contains ${total.actedUpon}. These files can name commands that git or hg runs in the unpacked directory. Review or remove them before you use git or hg there.\n`,
     );
   }
   return total;
@@ -154,28 +154,28 @@ export function registerImportCommand(program: Command, connect: Connect, io: Io
   program
     .command('import')
     .description(
-      "Import a tar archive or a folder into a tenant's memory. Nothing is imported if anything in it is invalid or already exists. The limits of requests apply. If the tenant has neither files nor a history, the history in the archive is restored.",
+      "Import a tar archive or a directory into a tenant's memory. No file is imported if any entry is invalid or already exists. The limits of requests apply. If the tenant has neither files nor a history, the history in the archive is restored.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '[source]',
-      'a tar archive or a folder that contains memories/, or - for an archive on standard input',
+      'a tar archive or a directory that contains memories/, or - for an archive on standard input',
     )
     .option('--into <path>', 'directory to import into; required for a source without memories/', memoryPath)
     .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
     .option(
       '--from-store <id>',
-      'instead of a source: a hosted memory store with its versions, read with the key in ANTHROPIC_API_KEY. After an interruption, run it again: what is identical is skipped, and what differs is left unchanged',
+      'instead of a source: a hosted memory store with its versions, read with the key in ANTHROPIC_API_KEY. After an interruption, run it again: identical files are skipped, and different files are left unchanged',
     )
     .option('--no-history', 'with --from-store: only the memories, not their versions')
     .addOption(storeUrlOption())
-    .option('--dry-run', 'list what would be imported, without importing it')
+    .option('--dry-run', 'list the files to import, without importing them')
     .addHelpText(
       'after',
       `
 Examples:
   memory-service import acme acme.tar --dry-run
-  memory-service import acme ./agent-data                      (the folder of BetaLocalFilesystemMemoryTool)
+  memory-service import acme ./agent-data                      (the directory of BetaLocalFilesystemMemoryTool)
   memory-service import acme notes.tar --into /memories/notes
   memory-service import acme globex.tar --strip 1 --into /memories/globex
   gunzip -c acme.tar.gz | memory-service import acme -
@@ -276,7 +276,7 @@ async function openSource(
   });
   if (!found.isDirectory()) return { body: { archive: createReadStream(source), mayPause: !found.isFile() } };
   if (strip !== undefined)
-    throw new OperatorError('--strip works only with archives. Name the folder itself, and use --into.');
+    throw new OperatorError('--strip works only with archives. Name the directory itself, and use --into.');
   return { body: { entries: readFolder(source, into !== undefined) } };
 }
 

@@ -23,11 +23,11 @@ function draftId(value: string): string {
 function registerDiffCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('diff')
-    .description('Show what a draft changed since its base, as a unified diff.')
+    .description('Show the changes of a draft since its base, as a unified diff.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .argument('[path]', 'only this file', memoryPath)
-    .option('--original', 'show what the memory changed since the base of the draft instead')
+    .option('--original', 'show the changes of the memory since the base of the draft instead')
     .addHelpText(
       'after',
       '\nExample:\n  memory-service drafts diff acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
@@ -105,13 +105,13 @@ function registerMergeCommands(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('merge')
     .description(
-      'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Settle each conflict with --take or --text.',
+      'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Resolve each conflict with --take or --text.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
-    .option('--take <path=side>', 'settle a file: take the side draft or original', takeArgument)
-    .option('--text <path=file>', 'settle a file with the content of a local file', textArgument)
+    .option('--take <path=side>', 'resolve a file: take the side draft or original', takeArgument)
+    .option('--text <path=file>', 'resolve a file with the content of a local file', textArgument)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -248,10 +248,10 @@ function registerCreateCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('create')
     .description(
-      'Create a draft, a copy of the memory to work on, and print its ID. Use the ID like that of a tenant, for keys and in all commands for memories.',
+      'Create a draft (a working copy of the memory) and print its ID. The ID works wherever a tenant ID does.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .requiredOption('--title <text>', 'what it is for', nameOf(200, 1))
+    .requiredOption('--title <text>', 'purpose of the draft', nameOf(200, 1))
     .option('--at <time>', 'start from the memory at this time (default: now)', timeArgument)
     .option('--json', 'print JSON')
     .addHelpText(
@@ -330,7 +330,7 @@ function registerShowCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('show')
     .description(
-      'Show a draft, and the files that it changed: A added, M modified, R renamed, D deleted; next to each, what has happened to it in the memory since. Pass the review that it prints to `merge` or `replace`.',
+      'Show a draft and its changed files: A added, M modified, R renamed, D deleted. A second letter shows the change of the same file in the memory since. Pass the review that it prints to `merge` or `replace`.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft, from `drafts list`', draftId)

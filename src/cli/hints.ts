@@ -43,7 +43,7 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
     `Or raise the limit with: memory-service tenants set ${tenant} --max-drafts ${limit + 1}`,
   draft_not_reviewed: () => 'See: memory-service drafts show',
   draft_conflicts: () =>
-    'Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.',
+    'Resolve each with --take <path>=draft, --take <path>=original or --text <path>=<file>.',
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 

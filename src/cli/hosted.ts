@@ -51,7 +51,7 @@ const SHOWN_PAUSE_MS = 2000;
 const LISTED = 20;
 
 export const storeUrlOption = () =>
-  new Option('--store-url <url>', 'where the store is').default(
+  new Option('--store-url <url>', 'base URL of the store').default(
     process.env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
   );
 
@@ -99,7 +99,7 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
   program
     .command('push')
     .description(
-      "Write a tenant's files to a hosted memory store: creates missing memories, updates outdated ones, and deletes nothing. Memories that were changed in the store are left unchanged and listed, and so are files that the store refuses. After an interruption, run it again: what is identical is skipped.",
+      "Write a tenant's files to a hosted memory store: create missing memories and update outdated ones, without deletions. Memories that were changed in the store are left unchanged and listed, and so are files that the store rejects. After an interruption, run it again: identical files are skipped.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
@@ -109,7 +109,7 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
     )
     .addOption(storeUrlOption())
     .option('--overwrite', 'also replace memories that were changed in the store')
-    .option('--dry-run', 'list what would be written, without writing it')
+    .option('--dry-run', 'list the files to write, without writing them')
     .addHelpText(
       'after',
       '\nExamples:\n  memory-service push acme --to-store memstore_01ABC --dry-run\n  memory-service push acme --create-store "Notes of Acme"',
@@ -214,7 +214,7 @@ async function push(
       `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
     );
   }
-  if (refused.length > 0) problems.push(`The store refused these:${listed(refused)}`);
+  if (refused.length > 0) problems.push(`The store rejected these:${listed(refused)}`);
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 

@@ -59,7 +59,7 @@ export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): v
     .addOption(
       new Option(
         '--access <access>',
-        'what the key allows; propose, with --tenant: what it writes goes into a draft that a reviewer merges; operate, with --admin: everything except managing keys, and creating, copying, renaming and deleting tenants',
+        'access level; propose, with --tenant: writes go into a draft that a reviewer merges; operate, with --admin: everything except managing keys and mounts, and creating, copying, renaming, or deleting tenants',
       )
         .choices(['read_write', 'propose', 'operate', 'read_only'])
         .default('read_write'),
@@ -71,10 +71,10 @@ export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): v
       tenantIds,
     )
     .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
-    .option('--label <text>', 'what the key is for', nameOf(255), '')
+    .option('--label <text>', 'purpose of the key', nameOf(255), '')
     .option(
       '--source <text>',
-      'where its writes come from, such as user, web, import or consolidation; recorded in every version',
+      'source of its writes, such as user, web, import, or consolidation; recorded in every version',
       nameOf(64),
       '',
     )
@@ -241,7 +241,7 @@ function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
     .command('update')
     .description('Change the label and the expiry of a key.')
     .argument('<id>', 'ID of the key, from `keys list`')
-    .option('--label <text>', 'what the key is for', nameOf(255))
+    .option('--label <text>', 'purpose of the key', nameOf(255))
     .option(
       '--expires <when>',
       'when the key expires: a duration (90d, 12h), a time, or never',
@@ -269,7 +269,7 @@ function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
     .command('rotate')
     .description('Give a key a new secret and print it. Its ID, label and permissions stay the same.')
     .argument('<id>', 'ID of the key, from `keys list`')
-    .option('--overlap <duration>', 'how long the previous secret still works: 0s, 1h, 7d', overlap, 0)
+    .option('--overlap <duration>', 'time for which the previous secret still works: 0s, 1h, 7d', overlap, 0)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys rotate key_0123456789ab --overlap 1h')
     .action((id: string, { overlap: overlapSeconds, json }: { overlap: number; json?: boolean }) =>

@@ -116,7 +116,7 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
       ]),
     )
     .option('--limit <n>', 'maximum number of versions', positiveInteger)
-    .option('-p, --patch', 'show what each version changed, as a unified diff')
+    .option('-p, --patch', 'show the changes of each version, as a unified diff')
     .option('--json', 'print JSON, one object per line')
     .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)

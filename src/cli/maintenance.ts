@@ -17,9 +17,9 @@ export function registerExpireCommand(program: Command, connect: Connect, io: Io
   program
     .command('expire')
     .description(
-      "Delete files that nobody has read or written for MEMORY_TTL_DAYS, or for the tenant's own TTL.",
+      "Delete files that were not read or written for MEMORY_TTL_DAYS, or for the tenant's own TTL.",
     )
-    .option('--dry-run', 'show what would be deleted, without deleting it')
+    .option('--dry-run', 'list the files to delete, without deleting them')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -86,12 +86,12 @@ export function registerMigrateDataCommand(program: Command, openPlace: OpenPlac
   program
     .command('migrate-data')
     .description(
-      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source stays as it is.',
+      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source is left unchanged.',
     )
-    .option('--from <place>', 'a folder (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
+    .option('--from <place>', 'a directory (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
     .option(
       '--to <place>',
-      'a URL or a folder; default: DATABASE_URL, which keeps its password out of the shell',
+      'a URL or a directory; default: DATABASE_URL, which keeps its password out of the shell',
     )
     .option('--json', 'print JSON: the rows of each table, and a SHA-256 of them')
     .addHelpText(

@@ -151,7 +151,7 @@ export function registerSearchCommand(program: Command, connect: Connect, io: Io
     .command('search')
     .description('Find files by words, a literal text, or a regular expression.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<query>', 'what to look for')
+    .argument('<query>', 'text or pattern to search for')
     .addOption(
       new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
         .choices(modes)

@@ -70,7 +70,7 @@ export function time(value: Date | string | null): string | null {
  * service.
  */
 export const DEFAULTS_NOTE =
-  "Limits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.";
+  "Limits that a tenant does not set come from this command's environment variables, which may differ from the environment of the running service.";
 
 /** The same for help. */
 export const DEFAULTS_HELP = `${DEFAULTS_NOTE} With --url, they come from the running service.`;

@@ -77,7 +77,7 @@ Examples:
   memory-service log acme --since 2h
   memory-service restore acme --at 2h --dry-run
 
-Each command has examples of its own: memory-service <command> --help`;
+Each command shows examples: memory-service <command> --help`;
 
 export function createProgram(context: CliContext): Command {
   const { version, serve, io, env = {} } = context;

@@ -55,11 +55,11 @@ function registerMount(tenants: Command, connect: Connect, io: Io): void {
     .argument('<mounted>', 'ID of the tenant whose memory is shown', tenantId)
     .option('--name <name>', 'name of the directory below /memories (default: the ID)', mountName)
     .addOption(
-      new Option('--access <access>', 'what agents may do in it, whatever their keys allow elsewhere')
+      new Option('--access <access>', 'access of agents to the directory, regardless of their keys')
         .choices(['read_only', 'read_write'])
         .default('read_only'),
     )
-    .option('--instructions <text>', 'what it is for, in words for the model', instructionsText, '')
+    .option('--instructions <text>', 'purpose of the directory, in words for the model', instructionsText, '')
     .addHelpText(
       'after',
       "\nExample:\n  memory-service tenants mount builder team --access read_write --instructions 'What all builders have learned.'",
@@ -79,7 +79,7 @@ function registerMount(tenants: Command, connect: Connect, io: Io): void {
 function registerUnmount(tenants: Command, connect: Connect, io: Io): void {
   tenants
     .command('unmount')
-    .description('Remove a mount. The mounted memory stays as it is.')
+    .description('Remove a mount. The mounted memory is unchanged.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<name>', 'name of the directory, from `tenants mounts`')
     .addHelpText('after', '\nExample:\n  memory-service tenants unmount builder team')
@@ -149,7 +149,11 @@ interface DetailOptions {
 function addDetailOptions(command: Command): Command {
   return command
     .option('--name <name>', 'a name for people', nameOf(255, 1))
-    .option('--description <text>', 'what the memory contains', textOf(0, 1024))
+    .option(
+      '--description <text>',
+      'contents of the memory, described for people and agents',
+      textOf(0, 1024),
+    )
     .option(
       '--metadata <key=value>',
       'a metadata pair (repeatable); an empty value removes it',
@@ -429,7 +433,7 @@ function registerCopy(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('copy')
     .description(
-      `Copy a tenant: its files and settings as of one moment, without keys and history. ${WAITING}`,
+      `Copy a tenant: its files and settings as of one point in time, without keys and history. ${WAITING}`,
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<new>', 'ID of the new tenant', newTenantId)

@@ -31,7 +31,7 @@ export function registerRestoreCommand(program: Command, connect: Connect, io: I
   program
     .command('restore')
     .description(
-      'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, nothing changes. Another restore undoes it.',
+      'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, the memory is left unchanged. Another restore undoes the change.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
@@ -91,16 +91,14 @@ export function registerRevertCommand(program: Command, connect: Connect, io: Io
   program
     .command('revert')
     .description(
-      'Undo what one actor has done since a time, and nothing else. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
+      'Undo the changes of one actor since a time. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option(
       '--by <actor>',
       'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
     )
-    .addOption(
-      sourceOption('instead of --by: undo what was written with keys of this source: web, import, …'),
-    )
+    .addOption(sourceOption('instead of --by: undo changes made with keys of this source: web, import, …'))
     .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
     .option(
       '--until <time>',
@@ -175,11 +173,11 @@ const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 const CHANGE_LINES =
   'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
 
-const DRY_RUN = ['--dry-run', 'run all checks and show what would change, and change nothing'] as const;
+const DRY_RUN = ['--dry-run', 'run all checks and show the changes, without making them'] as const;
 
 const PLAN = [
   '--plan <plan>',
-  'change nothing unless the changes are still those that --dry-run --json showed with this plan',
+  'change files only if the changes still equal the plan of --dry-run --json',
   planArgument,
 ] as const;
 
@@ -207,15 +205,17 @@ export function registerRedactCommand(program: Command, connect: Connect, io: Io
       'ID of the version, from `log`, or its first characters; or the path of a deleted directory',
       subjectArgument,
     )
-    .option('--dry-run', 'list what would be redacted, and what may still contain the text or the path')
+    .option(
+      '--dry-run',
+      'list the versions to redact, and other places that may contain the text or the path',
+    )
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-Other versions of the file with the same content, such as those before a rename, are redacted as well, and so are all
-stored results of the tenant: a retried request learns that its result was redacted. Backups keep the text
-until you delete them.
+Other versions of the file with the same content, such as versions before a rename, are redacted as well. All stored results of the tenant
+are redacted, too: a retried request learns that its result was redacted. Backups keep the text until you delete them.
 
 Versions with different content stay, even if they contain the same secret. --dry-run lists the other versions
 of the file, and the versions of other files that share a line or a path with it. Redact each that has the secret.

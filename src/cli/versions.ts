@@ -117,7 +117,7 @@ export function registerDiffCommand(program: Command, connect: Connect, io: Io):
   program
     .command('diff')
     .description(
-      'Show a unified diff: what a version changed, how two versions differ, or how a path and everything below it differ between two times.',
+      'Show a unified diff: the changes of a version, the differences between two versions, or the differences of a path and everything below it between two times.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<version|path>', 'ID of a version, or with --at a path', subjectArgument)

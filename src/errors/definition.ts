@@ -24,7 +24,7 @@ const SHARED = {
     status: 400,
     description: 'A parameter or a field of the body is missing, unknown or not valid.',
   },
-  not_found: { status: 404, description: 'What the request names does not exist.' },
+  not_found: { status: 404, description: 'The resource does not exist.' },
   refused: {
     status: 409,
     description: 'The operation is not possible; `detail` says why. Nothing was changed.',

@@ -22,7 +22,7 @@ export const problemSchema = z
     title: z.string().meta({ description: 'The name of the status code.', examples: ['Bad Request'] }),
     status: z.int().meta({ description: 'The HTTP status code.', examples: [400] }),
     code: z.string().meta({ description: 'The kind of problem, for programs.', examples: ['invalid_json'] }),
-    detail: z.string().meta({ description: 'A description of the problem and what to do, for people.' }),
+    detail: z.string().meta({ description: 'A message for people: the problem and its remedy.' }),
     request_id: z.string().meta({ description: 'Identifies the request in the log.' }),
   })
   .meta({ id: 'Problem' });

@@ -151,21 +151,21 @@ export const SETTINGS = {
     unit: 'days',
     zero: 'never',
     title: 'Days until unused drafts expire',
-    help: 'days after which drafts that nobody has used are closed',
+    help: 'days after which unused drafts are closed',
   },
   secrets: {
     variable: 'SECRETS',
     default: 'store',
     choices: { store: 'Store them', mask: 'Mask them', reject: 'Reject the write' },
     title: 'Secrets in contents',
-    help: 'how to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets',
+    help: 'handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets',
   },
   createExisting: {
     variable: 'CREATE_EXISTING',
     default: 'error',
     choices: { error: 'Refuse', overwrite: 'Overwrite the file' },
     title: 'Creating a file that exists',
-    help: 'what create does with a file that exists',
+    help: 'effect of create on a file that exists',
   },
 } as const satisfies Record<string, Setting>;
 

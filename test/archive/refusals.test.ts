@@ -162,7 +162,7 @@ describeService('transfer rejects', (service) => {
       `${empty} is not named memories and contains no folder memories, and no destination directory is given. Choose one with --into, for example --into /memories.`,
     );
     expect(await refused(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
-      '--strip works only with archives. Name the folder itself, and use --into.',
+      '--strip works only with archives. Name the directory itself, and use --into.',
     );
     expect(await refused(tenant, [join(empty, 'missing')])).toBe(
       `Cannot read ${join(empty, 'missing')} (ENOENT).`,

@@ -236,7 +236,7 @@ describeServiceOnOwnDatabase(
       const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
       expect(shown.stdout).toMatch(/^max_bytes +5 B +environment$/m);
       expect(shown.stderr).toBe(
-        "\nLimits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.\n",
+        "\nLimits that a tenant does not set come from this command's environment variables, which may differ from the environment of the running service.\n",
       );
     });
 
@@ -522,7 +522,7 @@ describeServiceOnOwnDatabase(
         bytes: 1,
       });
       expect((await run('export', 'e-1', '--output', join(file, 'x'))).stderr).toContain(
-        'its folder is a file (ENOTDIR)',
+        'its directory is a file (ENOTDIR)',
       );
       expect((await run('export', 'e-1', '--output', join(file, '..'))).stderr).toContain('is a directory');
     });

@@ -87,7 +87,7 @@ describeService('drafts', (service) => {
     expect(refused).toMatchObject({
       code: 1,
       stderr:
-        'memory-service: 1 conflict is not settled: /memories/plan (blocked by: /memories/plan/x=y.md). Nothing was changed. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
+        'memory-service: 1 conflict is not settled: /memories/plan (blocked by: /memories/plan/x=y.md). Nothing was changed. Resolve each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
     });
     const settled = [...given, '--take', '/memories/plan=draft', '--text'];
     const unread = await run('merge', tenant, draft, ...settled, `${a}=${file}.not`);

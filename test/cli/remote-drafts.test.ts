@@ -104,7 +104,7 @@ describeService('drafts through the admin API', (service) => {
     for (const [args, message] of [
       [['show', tenant, nowhere], `See: memory-service drafts list ${tenant}\n`],
       [['list', 'no-such-tenant'], 'See: memory-service tenants list\n'],
-      [['merge', tenant, draft, '--review', review], 'Settle each with --take <path>=draft, '],
+      [['merge', tenant, draft, '--review', review], 'Resolve each with --take <path>=draft, '],
       [
         ['merge', tenant, draft, '--review', 'unread'],
         'The `review` is not valid: use the one of a comparison.',

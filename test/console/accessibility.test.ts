@@ -103,7 +103,7 @@ const VIEWS: View[] = [
   [
     'a folder',
     '#/tenants/TENANT?path=/memories/customers',
-    (page) => page.getByRole('button', { name: 'Upload a folder…' }).waitFor(),
+    (page) => page.getByRole('button', { name: 'Upload a directory…' }).waitFor(),
   ],
   [
     'the dialog for a move',

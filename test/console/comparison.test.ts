@@ -62,7 +62,7 @@ describeConsole('two versions of a file in the console', (fixture) => {
     await page.goBack();
     await expectChange(page, ['second'], ['last']);
     await page.goBack();
-    await page.getByText('Select a version to see what it changed').waitFor();
+    await page.getByText('Select a version to see its changes').waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'done/plan.md' }).waitFor();
   });

@@ -37,7 +37,7 @@ describeConsole('dialogs in the console', (fixture) => {
     const page = await fixture().openSignedIn('#/keys');
     const opener = page.getByRole('button', { name: 'New key' });
     await opener.focus();
-    expect(await focusedAfter(opener)).toBe('What uses it');
+    expect(await focusedAfter(opener)).toBe('The program or person that uses the key');
     expect(await focusedAfter(page.getByRole('button', { name: 'Cancel' }))).toBe(await opener.textContent());
   });
 

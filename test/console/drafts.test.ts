@@ -68,7 +68,7 @@ describeConsole('drafts in the console', (fixture) => {
     const lines = await list.locator('.virtual-row').allTextContents();
     expect(lines).toStrictEqual([
       'Conflicts (1)',
-      'conflictcustomers/lee.mdchanged on both sidesto settle',
+      'conflictcustomers/lee.mdchanged on both sidesto resolve',
       'Changed on both sides (1)',
       'changedbilling/taxes.mdchanged on both sides',
       'Added (1)',
@@ -118,7 +118,7 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).click();
     await page.getByText('The draft and the original changed the same lines.').waitFor();
     expect(await merge(page).isDisabled()).toBe(true);
-    await page.getByText('1 file to settle before the merge').waitFor();
+    await page.getByText('1 file to resolve before the merge').waitFor();
     await button(page, 'Original').click();
     await row(page, /lee.*keeps the original/).waitFor();
     await button(page, 'Draft').click();
@@ -134,7 +134,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, '/memories/style.md')).toContain('Friendly, short');
     expect(await contentOf(tenant, '/memories/instructions.md')).toBeNull();
 
-    await page.getByRole('link', { name: 'What it changed' }).click();
+    await page.getByRole('link', { name: 'Its changes' }).click();
     await button(page, /lee/).click();
     await page.getByText('- Refund: 900 EUR, paid').waitFor();
     expect(await page.locator('.provenance').textContent()).toBe(
@@ -167,7 +167,7 @@ describeConsole('drafts in the console', (fixture) => {
     ]);
     expect(await button(page, 'Own text').count()).toBe(0);
     await button(page, 'Draft').click();
-    await page.getByText('Whatever blocks it is deleted, or becomes what it is in the draft.').waitFor();
+    await page.getByText('Files that block it are deleted, or merged as in the draft.').waitFor();
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, '/memories/todo')).toBe('todo\n');
@@ -205,7 +205,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('heading', { name: /taxes\.md/ }).waitFor();
     await page.evaluate('history.back()');
     expect(await text.inputValue()).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
-    const question = page.getByRole('dialog', { name: 'Discard how you settled the draft?' });
+    const question = page.getByRole('dialog', { name: 'Discard your resolutions?' });
     await page.getByRole('link', { name: 'Keys' }).click();
     await question.waitFor();
     await page.keyboard.press('Escape');
@@ -230,7 +230,9 @@ describeConsole('drafts in the console', (fixture) => {
     await write({ command: 'str_replace', path: LEE, old_str: 'paid', new_str: 'to evil@example.net' });
     await write({ command: 'str_replace', path: TAXES, old_str: '(standard)', new_str: '(normal)' });
     await merge(page).click();
-    const alert = page.getByRole('alert').filter({ hasText: 'What you reviewed has changed.' });
+    const alert = page
+      .getByRole('alert')
+      .filter({ hasText: 'The draft or the original has changed since your review.' });
     await alert.waitFor();
     expect(await alert.getByRole('listitem').allTextContents()).toStrictEqual([
       'billing/taxes.md changed on both sides',
@@ -256,7 +258,7 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).waitFor();
     await button(page, 'Replace…').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('What changed in the memory since the draft began is undone: 3 files.').waitFor();
+    await dialog.getByText('Changes made in the memory since the draft began are undone: 3 files.').waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.count()).toBe(0);
     await (await agent(tenant))({ command: 'create', path: '/memories/new.md', file_text: 'new\n' });
@@ -357,7 +359,7 @@ describeConsole('drafts in the console', (fixture) => {
     await button(page, 'New key').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Label').fill('browser');
-    await dialog.getByLabel('Access').selectOption('Propose: what it writes waits for a review');
+    await dialog.getByLabel('Access').selectOption('Propose: writes wait for a review');
     await dialog.getByLabel('Source').fill('web');
     await button(page, 'Create').click();
     const secret = await page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();

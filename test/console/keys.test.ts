@@ -45,7 +45,7 @@ describeConsole('keys in the console', (fixture) => {
     const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     const page = await open();
     const key = await create(page, 'scoped', async () => {
-      await dialog(page).getByLabel('For').selectOption('An administrator');
+      await dialog(page).getByLabel('For').selectOption('An admin');
       await dialog(page).getByRole('combobox', { name: 'Tenants' }).selectOption('Only certain tenants');
       const button = dialog(page).getByRole('button', { name: 'Create' });
       expect(await button.isDisabled()).toBe(true);

@@ -116,7 +116,7 @@ describeConsole('a large memory in the console', (fixture) => {
     await page.getByText('found').waitFor();
 
     await page.goto(`${fixture().url}/?directory#/tenants/${tenant}?path=/memories/later-0900`);
-    await page.getByRole('button', { name: 'Upload a folder…' }).waitFor();
+    await page.getByRole('button', { name: 'Upload a directory…' }).waitFor();
     await expect.poll(() => selected.getAttribute('title')).toBe('/memories/later-0900');
   });
 });

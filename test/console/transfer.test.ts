@@ -93,7 +93,7 @@ describeConsole('export and import in the console', (fixture) => {
     await writeFile(join(folder, 'notes', 'deep', long), 'été\n');
     await writeFile(join(folder, 'notes', '.DS_Store'), Buffer.from([0xff, 0]));
     await writeFile(join(folder, 'plain.md'), 'plain\n');
-    await page.getByLabel('Folder to upload').setInputFiles(join(folder, 'notes'));
+    await page.getByLabel('Directory to upload').setInputFiles(join(folder, 'notes'));
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
     await page.getByText('Uploaded 1 file (6 B).').nth(1).waitFor();

@@ -95,7 +95,7 @@ describeService(
       expect(pushed).toStrictEqual({
         code: 1,
         stdout: '',
-        stderr: `Memories: 1 created, 0 updated, 0 unchanged.\nmemory-service: The store refused these:\n  /a: ${reason}\n  /b: ${reason}\n`,
+        stderr: `Memories: 1 created, 0 updated, 0 unchanged.\nmemory-service: The store rejected these:\n  /a: ${reason}\n  /b: ${reason}\n`,
       });
       expect(await contents(to)).toStrictEqual({ '/a': 'old', '/c': '/c' });
     });

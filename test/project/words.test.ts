@@ -74,7 +74,11 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
   },
   nothing: {
     breaks: ['The command changes nothing.', 'A key that nobody uses.', 'None of the files is deleted.'],
-    holds: ['The command makes no change.', 'The mode `nothing` is the default.'],
+    holds: [
+      'The command makes no change.',
+      'The mode `nothing` is the default.', 'All or nothing is imported.',
+      'All or nothing is imported.',
+    ],
   },
   own: {
     breaks: ['A tenant with a limit of its own.', 'The page has an own entry.'],

@@ -11,7 +11,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, including those with invalid input. */
             writes: number;
-            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
             refused: number;
         };
         Activity: {
@@ -28,14 +28,14 @@ export interface components {
                 others: number;
             }[];
         };
-        /** @description Who made a change. */
+        /** @description The actor that made a change. */
         Actor: {
             /** @constant */
             type: "api_key";
             id: string;
             label: string;
             /**
-             * @description Where the writes of the key come from, as its operator said.
+             * @description The source of the writes of the key, as declared by its operator.
              * @example web
              */
             source?: string;
@@ -45,7 +45,7 @@ export interface components {
             id: string;
             label: string;
             /**
-             * @description Where the writes of the key come from, as its operator said.
+             * @description The source of the writes of the key, as declared by its operator.
              * @example web
              */
             source?: string;
@@ -71,7 +71,7 @@ export interface components {
         };
         AdjacentChanges: {
             at: components["schemas"]["Time"];
-            /** @description A time at which the memory was as it was one change before; null if there was none. */
+            /** @description A time of the change before; null if there was none. */
             previous: components["schemas"]["Time"] | null;
             /** @description The time of the first change after `at`; null when there is none. */
             next: components["schemas"]["Time"] | null;
@@ -100,7 +100,7 @@ export interface components {
             /** @description The id of the key that was created or changed. */
             key: string | null;
             /**
-             * @description What changed: `{ "old", "new" }` for what had a value before. Never contents, paths or secrets.
+             * @description The changes: `{ "old", "new" }` for each field that had a value before. Never contents, paths, or secrets.
              * @example {
              *       "max_bytes": {
              *         "old": null,
@@ -142,7 +142,7 @@ export interface components {
             version: string | null;
             /** @description In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added. */
             patch: string | null;
-            /** @description Why there is no patch: a version was redacted, pruned, or is too large to compare. */
+            /** @description The reason for a missing patch: a version was redacted, pruned, or is too large to compare. */
             no_patch_reason: string | null;
         };
         DirectoryPage: {
@@ -166,7 +166,7 @@ export interface components {
             }[];
             /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
             next: string | null;
-            /** @description How many files are omitted because they have been redacted since. Only with the first part for the whole memory at a past time. */
+            /** @description The number of files that are omitted because they have been redacted since. Only with the first part for the whole memory at a past time. */
             redacted: number | null;
         };
         Draft: {
@@ -175,7 +175,7 @@ export interface components {
             /** @example acme */
             tenant: string;
             title: string;
-            /** @description Who made it. */
+            /** @description The actor that created the draft. */
             author: components["schemas"]["Actor"];
             /** @description The propose-only key whose writes go into this draft; null if there is none. */
             key_id: string | null;
@@ -209,15 +209,15 @@ export interface components {
             path: string;
             /** @enum {string} */
             changed_in: "draft" | "original" | "both";
-            /** @description What the draft did since the base. */
+            /** @description The change of the draft since the base. */
             in_draft: ("added" | "changed" | "moved" | "deleted") | null;
-            /** @description What the original did since the base. */
+            /** @description The change of the original since the base. */
             in_original: ("added" | "changed" | "moved" | "deleted") | null;
             /** @description Whether the draft changed the content, which it may do to a moved file as well. */
             content_changed: boolean;
-            /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path. */
+            /** @description The reason for the conflict: both sides changed the same lines, both moved the file to different paths, one side deleted a file that the other changed, or its path is occupied. */
             conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
-            /** @description What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched. */
+            /** @description Files and directories of the original that occupy or block the path of the file. If you resolve the file with `draft`, only these files are replaced by their version in the draft, or deleted. */
             blocked_by: {
                 /** @description A file, or a directory with all that is in it. */
                 path: string;
@@ -246,7 +246,7 @@ export interface components {
                 size_bytes: number;
             } | null;
         };
-        /** @description How a file is settled: with the draft's version, which also settles what is `blocked_by` unless that is settled separately; with the original's version; or with a text. */
+        /** @description The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;
@@ -281,15 +281,15 @@ export interface components {
             max_drafts: number;
             /** @description Total size of the files of all open drafts, in bytes. 0: no limit. */
             max_draft_bytes: number;
-            /** @description Days after which drafts that nobody has used are closed. 0: never. */
+            /** @description Days after which unused drafts are closed. 0: never. */
             draft_days: number;
             /**
-             * @description How to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
+             * @description Handling of secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
              * @enum {string}
              */
             secrets: "store" | "mask" | "reject";
             /**
-             * @description What create does with a file that exists.
+             * @description Effect of create on a file that exists.
              * @enum {string}
              */
             create_existing: "error" | "overwrite";
@@ -338,7 +338,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, including those with invalid input. */
             writes: number;
-            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
             refused: number;
         };
         FleetTotals: {
@@ -363,7 +363,7 @@ export interface components {
             directories: string[];
             /** @description Versions in the history; null without one. */
             versions: number | null;
-            /** @description Why the archive's history was left out. */
+            /** @description The reason that the history of the archive was left out. */
             history_left_out: string | null;
             /** @description Files in which secrets were masked, with the kinds of secrets. */
             masked: {
@@ -384,7 +384,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -393,7 +393,7 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description Where the writes of the key come from; recorded in every version. Empty: not specified. */
+            /** @description The source of the writes of the key, recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
@@ -411,7 +411,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -420,7 +420,7 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description Where the writes of the key come from; recorded in every version. Empty: not specified. */
+            /** @description The source of the writes of the key, recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
@@ -438,7 +438,7 @@ export interface components {
             draft: components["schemas"]["Draft"];
             /** @description Null if the memory already matched the draft. */
             merged_at: components["schemas"]["Time"] | null;
-            /** @description What happened to the files of the memory. `from`: the previous path of a moved file. */
+            /** @description The changes to the files of the memory. `from`: the previous path of a moved file. */
             files: {
                 /** Format: uuid */
                 memory_id: string;
@@ -467,10 +467,10 @@ export interface components {
                 /** @enum {string} */
                 access: "read_only" | "read_write";
                 instructions: string;
-                /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null: nothing is told of a tenant outside the scope of the admin key. */
+                /** @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides. Null for a tenant outside the scope of the admin key. */
                 status: ("ok" | "suspended" | "missing" | "name_taken") | null;
             }[];
-            /** @description Where this tenant is mounted: the first 1000, by tenant. */
+            /** @description Mounts of this tenant in other tenants: the first 1000, by tenant. */
             mounted_by: {
                 /** @example acme */
                 tenant: string;
@@ -522,7 +522,7 @@ export interface components {
              * @example invalid_json
              */
             code: string;
-            /** @description A description of the problem and what to do, for people. */
+            /** @description A message for people: the problem and its remedy. */
             detail: string;
             /** @description Identifies the request in the log. */
             request_id: string;
@@ -532,7 +532,7 @@ export interface components {
             id: string;
             /** @description A display name, not unique. By default, the id. */
             name: string;
-            /** @description What the memory contains, for people and agents. */
+            /** @description The contents of the memory, described for people and agents. */
             description: string;
             metadata: {
                 [key: string]: string;
@@ -553,7 +553,7 @@ export interface components {
             history_bytes: number;
             /** @description The time since which the history is complete. */
             history_since: components["schemas"]["Time"];
-            /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
+            /** @description Percentage of the file or byte limit, whichever is closer to being reached; null without limits. */
             used_percent: number | null;
             mounts: components["schemas"]["Mount"][];
             settings: components["schemas"]["OwnSettings"];
@@ -607,7 +607,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -615,7 +615,7 @@ export interface components {
             tenants: string[] | null;
             /** @description Whether the credential may only read. */
             read_only: boolean;
-            /** @description Of the service. */
+            /** @description Version of the service. */
             version: string;
             /** @description The time by the database's clock, which the history goes by. */
             now: components["schemas"]["Time"];
@@ -642,7 +642,7 @@ export interface components {
             id: string;
             /** @description A display name, not unique. By default, the id. */
             name: string;
-            /** @description What the memory contains, for people and agents. */
+            /** @description The contents of the memory, described for people and agents. */
             description: string;
             metadata: {
                 [key: string]: string;
@@ -663,7 +663,7 @@ export interface components {
             history_bytes: number;
             /** @description The time since which the history is complete. */
             history_since: components["schemas"]["Time"];
-            /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
+            /** @description Percentage of the file or byte limit, whichever is closer to being reached; null without limits. */
             used_percent: number | null;
             mounts: components["schemas"]["Mount"][];
             settings: components["schemas"]["OwnSettings"];
@@ -708,7 +708,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, including those with invalid input. */
             writes: number;
-            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409, or 429, and writes that were rejected because the memory is full, archived, or read-only. */
             refused: number;
         };
         Used: {
@@ -741,7 +741,7 @@ export interface components {
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description Who merged it from a draft that `actor` had proposed. */
+            /** @description The actor that merged the version from a draft of `actor`. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
@@ -773,7 +773,7 @@ export interface components {
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description Who merged it from a draft that `actor` had proposed. */
+            /** @description The actor that merged the version from a draft of `actor`. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;

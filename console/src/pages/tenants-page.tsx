@@ -238,7 +238,7 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       <label>
         ID
         <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />
-        <span class="hint">Requests and keys name the tenant by it.</span>
+        <span class="hint">Used in keys and in the X-Tenant-Id header.</span>
       </label>
     </FormDialog>
   );

@@ -25,7 +25,7 @@ export const MEMORY_TOOL: Tool = {
       command: {
         type: 'string',
         enum: ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'],
-        description: 'What to do.',
+        description: 'The command to run.',
       },
       path: {
         type: 'string',
@@ -77,7 +77,7 @@ export const SEARCH_TOOL: Tool = {
   inputSchema: {
     type: 'object',
     properties: {
-      query: { type: 'string', description: 'What to look for.' },
+      query: { type: 'string', description: 'The text or pattern to search for.' },
       mode: {
         type: 'string',
         enum: ['words', 'literal', 'regex'],

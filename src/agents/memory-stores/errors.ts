@@ -153,16 +153,18 @@ export const errorSchema = z
   .object({
     type: z.literal('error'),
     error: z.object({
-      type: z.string().meta({ description: 'What went wrong, for programs.', examples: ['not_found_error'] }),
-      message: z.string().meta({ description: 'What was wrong and what to do, for people.' }),
-      conflicting_path: z
+      type: z
         .string()
-        .optional()
-        .meta({ description: 'With `memory_path_conflict_error`: the path of the memory in the way.' }),
-      conflicting_memory_id: z
-        .string()
-        .optional()
-        .meta({ description: 'With `memory_path_conflict_error`: the id of the memory in the way.' }),
+        .meta({ description: 'The kind of the error, for programs.', examples: ['not_found_error'] }),
+      message: z.string().meta({ description: 'A message for people: the fault and its remedy.' }),
+      conflicting_path: z.string().optional().meta({
+        description:
+          'With `memory_path_conflict_error`: the path of the memory that occupies the requested path.',
+      }),
+      conflicting_memory_id: z.string().optional().meta({
+        description:
+          'With `memory_path_conflict_error`: the ID of the memory that occupies the requested path.',
+      }),
     }),
     request_id: z.string().meta({ description: 'Names the request in the log.' }),
   })

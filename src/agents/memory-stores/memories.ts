@@ -154,7 +154,8 @@ export const updateMemory = defineOperation({
   url: '/:memory_store_id/memories/:memory_id',
   access: 'write',
   summary: "Change a memory's content, its path, or both",
-  description: 'A memory that already matches the request gets no new version, whatever the precondition.',
+  description:
+    'A memory that already matches the request gets no new version, even if the precondition fails.',
   tag: 'memory stores',
   params: memoryParams,
   query: memoryView,

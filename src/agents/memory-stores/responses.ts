@@ -17,7 +17,7 @@ export const storeSchema = z
     description: z.string(),
     metadata: z.record(z.string(), z.string()),
     created_at: time,
-    updated_at: time.meta({ description: 'Of the store itself, not of its memories.' }),
+    updated_at: time.meta({ description: 'The last change of the store itself, not of its memories.' }),
     archived_at: time.nullable(),
   })
   .meta({ id: 'MemoryStore' });

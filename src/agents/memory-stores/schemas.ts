@@ -36,7 +36,9 @@ const name = text(1, 255)
     examples: ['Preferences'],
   });
 
-const description = text(0, 1024).meta({ description: 'What the store contains, for people and agents.' });
+const description = text(0, 1024).meta({
+  description: 'The contents of the store, described for people and agents.',
+});
 
 const metadataKey = text(1, 64);
 const metadataValue = text(0, 512);
@@ -158,7 +160,7 @@ export const memoryList = z.object({
     .meta({ description: 'Only memories below this directory.', examples: ['/projects/'] }),
   depth: z.enum(['0', '1']).optional().meta({
     description:
-      '0: all memories below the prefix. 1: what is directly there, with a `memory_prefix` for each directory.',
+      '0: all memories below the prefix. 1: only direct children, with a `memory_prefix` for each directory.',
   }),
   view: view.optional(),
 });
@@ -168,12 +170,12 @@ export const versionList = z.object({
   ...created,
   memory_id: z.string().optional().meta({ description: 'Only versions of this memory.' }),
   operation: z.enum(['created', 'modified', 'deleted']).optional(),
-  api_key_id: term.optional().meta({ description: 'Only those of this key.' }),
+  api_key_id: term.optional().meta({ description: 'Only versions that this key wrote.' }),
   session_id: term.optional().meta({
-    description: 'Only those of this session of the hosted API, from which they were imported.',
+    description: 'Only versions that were imported from the hosted API and written in this session there.',
   }),
   service_account_id: term.optional().meta({
-    description: 'Only those of JSON Web Tokens with this subject.',
+    description: 'Only versions that a JSON Web Token with this subject wrote.',
   }),
   view: view.optional(),
 });

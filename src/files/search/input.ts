@@ -77,7 +77,7 @@ export const foundSchema = z
 
 /** The input of `memory_search`. OpenAPI shows it too. */
 export const searchSchema = z.object({
-  query: textField('What to look for.', 'staging database password'),
+  query: textField('The text or pattern to search for.', 'staging database password'),
   mode: z
     .enum(modes, { error: wrongType(unknownMode) })
     .nullish()

@@ -15,7 +15,7 @@ export const insert = defineCommand({
     path: pathField('The file to edit.', '/memories/todo.txt'),
     insert_line: integerField('The line after which the text goes in; 0 is the start of the file.', 2),
     insert_text: textField(
-      'The text; one newline at its end is dropped, then it goes in as lines of its own.',
+      'The text. One trailing newline is dropped, then the text is inserted as separate lines.',
       '- Review memory tool documentation\n',
     ),
   }),

@@ -28,7 +28,7 @@ export const strReplace = defineCommand({
       'The text to replace, verbatim; it must occur exactly once and may span lines.',
       'Favorite color: blue',
     ),
-    new_str: textField('What to put in its place; left out: nothing.', 'Favorite color: green').nullish(),
+    new_str: textField('The replacement. Omit it to delete `old_str`.', 'Favorite color: green').nullish(),
   }),
   async run({ path: given, old_str: oldStr, new_str: newStr }, context) {
     const parsed = parsePath(given);

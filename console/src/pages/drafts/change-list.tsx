@@ -93,7 +93,7 @@ const CHOICES = { draft: 'takes the draft', original: 'keeps the original', text
 
 const PROGRESS: Record<Progress, (settlement: Settlement | undefined) => string> = {
   merges: () => '',
-  open: () => 'to settle',
+  open: () => 'to resolve',
   marked: () => 'has marks left',
   stale: () => 'changed since',
   settled: (settlement) => (settlement === undefined ? '' : CHOICES[settlement.choice]),

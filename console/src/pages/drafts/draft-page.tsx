@@ -67,11 +67,11 @@ function ClosedDraft({ draft }: { draft: Draft }) {
           </dd>
         </dl>
         {merged_at === null ? (
-          <p class="muted small">None of it is in the memory. Only this record remains.</p>
+          <p class="muted small">The draft was not merged. Only this record remains.</p>
         ) : (
           <div class="buttons">
             <a class="button" href={hrefOf(['tenants', tenant, 'history'], { by: id })}>
-              <Icon name="clock" /> What it changed
+              <Icon name="clock" /> Its changes
             </a>
             {canWrite.value && (
               <button type="button" onClick={() => setIsReverting(true)}>

@@ -65,7 +65,7 @@ function NoDrafts({ isOpen }: { isOpen: boolean }) {
   if (!isOpen) return <Empty title="No such drafts" />;
   return (
     <Empty title="No draft waits for a review">
-      <p>A draft is a copy of a memory to work on. What changes in it is merged only once you approve it.</p>
+      <p>A draft is a working copy of a memory. Its changes are merged only after you approve them.</p>
     </Empty>
   );
 }

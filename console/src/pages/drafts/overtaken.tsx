@@ -15,7 +15,8 @@ export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison 
   return (
     <div class="notice warning" role="alert">
       <p>
-        <strong>What you reviewed has changed.</strong> {withLocalTimes(refusal.message)}
+        <strong>The draft or the original has changed since your review.</strong>{' '}
+        {withLocalTimes(refusal.message)}
       </p>
       {changed.length > 0 && (
         <ul class="overtaken" aria-label="Changed since the review">
@@ -28,7 +29,7 @@ export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison 
                   <PathName path={change.path} />
                 </a>
               )}{' '}
-              {isGone ? 'is as it was at the base again' : sidesText(change)}
+              {isGone ? 'is again identical to the base' : sidesText(change)}
             </li>
           ))}
           {changed.length > SHOWN && <li>and {count(changed.length - SHOWN, 'more file')}</li>}

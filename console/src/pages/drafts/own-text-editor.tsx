@@ -22,7 +22,7 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
           {hasMarks(text) && (
             <span class="marks-left">
               Both sides are between the marks &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;.
-              Remove the marks, and what you do not want.
+              Remove the marks, and the text that you do not want.
             </span>
           )}
         </span>

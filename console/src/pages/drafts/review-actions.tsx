@@ -81,7 +81,7 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
         </a>
         {canWrite.value && open.length > 0 && (
           <span class="small to-settle" role="status">
-            {count(open.length, 'file')} to settle before the merge
+            {count(open.length, 'file')} to resolve before the merge
           </span>
         )}
       </div>
@@ -132,15 +132,18 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
       onSubmit={replace}
     >
       <p>
-        The memory becomes identical to the draft, and the draft is closed. How you settled files does not
-        matter.
+        The memory becomes identical to the draft, and the draft is closed. Your resolutions of files have no
+        effect.
       </p>
       {lost > 0 && (
         <p class="notice warning">
-          What changed in the memory since the draft began is undone: {count(lost, 'file')}.
+          Changes made in the memory since the draft began are undone: {count(lost, 'file')}.
         </p>
       )}
-      <p>If anything at all changes before that, nothing happens. You can undo it.</p>
+      <p>
+        If the draft or the memory changes before that, the memory is left unchanged. You can undo the
+        replacement.
+      </p>
     </FormDialog>
   );
 }

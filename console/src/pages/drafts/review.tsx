@@ -51,9 +51,7 @@ export function Review({ draft }: { draft: Draft }) {
       {refusal && data && data !== refusal.seen && !isLoading && <Overtaken refusal={refusal} now={data} />}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the comparison" />}
-      {data?.changes.length === 0 && (
-        <Empty title="Nothing has changed, in the draft or in the original since" />
-      )}
+      {data?.changes.length === 0 && <Empty title="Neither the draft nor the original has changed" />}
       {data !== undefined && data.changes.length > 0 && (
         <div class={selected === null ? 'panes history' : 'panes history has-file'}>
           <section class="pane" aria-label="Changed files">
@@ -66,7 +64,7 @@ export function Review({ draft }: { draft: Draft }) {
           </section>
           <section class="pane file-pane" aria-label="Changes of the file">
             {selected === null ? (
-              <Empty title="Select a file to see what changed" />
+              <Empty title="Select a file to see its changes" />
             ) : change === undefined ? (
               <Empty title="This file has changed neither in the draft nor since">
                 <div class="buttons">

@@ -29,7 +29,7 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
   return (
     <div class="settle-bar">
       <Segmented
-        label="How to merge this file"
+        label="Resolution of this file"
         options={optionsOf(change, diff !== undefined)}
         value={chosen}
         onChange={choose}
@@ -43,7 +43,7 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
         </span>
       ) : (
         <span class="muted small">
-          {chosen === null ? 'Choose what the merge takes.' : hintOf(chosen, change)}
+          {chosen === null ? 'Choose the version to merge.' : hintOf(chosen, change)}
         </span>
       )}
     </div>
@@ -77,12 +77,12 @@ function hintOf(choice: Shown, { draft, original, blocked_by, changed_in }: Draf
     case 'draft':
       if (draft === null) return 'The file is deleted, as in the draft.';
       return blocked_by === null
-        ? 'The file becomes what it is in the draft.'
-        : 'The file becomes what it is in the draft. Whatever blocks it is deleted, or becomes what it is in the draft.';
+        ? 'The file is merged as in the draft.'
+        : 'The file is merged as in the draft. Files that block it are deleted, or merged as in the draft.';
     case 'original':
       return original === null
         ? 'The file is left out, as in the original.'
-        : 'The file stays as it is in the original.';
+        : 'The file is kept as in the original.';
     case 'text':
       return 'The file gets the text below.';
   }

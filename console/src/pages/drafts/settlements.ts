@@ -29,7 +29,7 @@ const review = signal<Review | null>(null);
 
 const unsaved = {
   question: {
-    title: 'Discard how you settled the draft?',
+    title: 'Discard your resolutions?',
     text: 'Your choices and texts are not saved before you merge.',
     verb: 'Discard',
     otherwise: 'Keep reviewing',

@@ -17,7 +17,7 @@ const ORIGINAL: Named = ['original', 'In the original'];
 export function viewsOf({ change, texts, regions }: DraftDiff): Named[] {
   if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : besides([DRAFT], texts);
   if (change.changed_in === 'original') return [ORIGINAL];
-  if (mergedText(regions) !== null) return [['result', 'What the merge changes'], DRAFT, ORIGINAL];
+  if (mergedText(regions) !== null) return [['result', 'Changes of the merge'], DRAFT, ORIGINAL];
   return besides([DRAFT, ORIGINAL], texts);
 }
 
@@ -33,7 +33,7 @@ export function shownOf(diff: DraftDiff, view: View): { files: ShownDiff[]; summ
     case 'sides':
       return between(original, draft, 'Red: only in the original. Green: only in the draft.');
     case 'result':
-      return between(original, mergedText(diff.regions), 'Red: the original. Green: what it becomes.');
+      return between(original, mergedText(diff.regions), 'Red: the original. Green: the merged file.');
     case 'draft':
       return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
     case 'original':

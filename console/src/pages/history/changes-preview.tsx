@@ -34,7 +34,7 @@ export function ChangesPreview({ tenant, changes }: { tenant: string; changes: C
       </p>
       {conflicts.length > 0 && (
         <p class="notice warning">
-          Others have changed what is marked as conflict since. It is left as it is.
+          Files marked “conflict” have been changed by someone else since. They are left unchanged.
         </p>
       )}
       {rows.length > 0 && (

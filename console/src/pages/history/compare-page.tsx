@@ -61,7 +61,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
       />
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {files === undefined && pages.error === undefined && <Loading what="the differences" />}
-      {files && files.length === 0 && <Empty title="Nothing differs between these moments" />}
+      {files && files.length === 0 && <Empty title="No differences between these times" />}
       {files && files.length > 0 && (
         <section class="pane" aria-label="Differences">
           <DiffView

@@ -51,7 +51,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="pane file-pane" aria-label="Version">
         {selected === null ? (
-          <Empty title="Select a version to see what it changed" />
+          <Empty title="Select a version to see its changes" />
         ) : against !== null ? (
           <VersionComparison tenant={tenant.id} from={against} to={selected} />
         ) : (

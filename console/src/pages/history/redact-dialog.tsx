@@ -33,8 +33,9 @@ export function RedactDialog(props: { tenant: string; version: Version; onClose:
     >
       {version.path !== null && <Name text={version.path} keepsEnd />}
       <p>
-        The content and the path of this version, of <Time value={version.created_at} />, are erased from the
-        history, also where other versions have the same content. That it existed, when, and by whom stays.
+        The content and the path of this version, of <Time value={version.created_at} />, are removed
+        permanently from the history, including other versions with the same content. The record of the
+        version, with its time and actor, is kept.
       </p>
       <label class="check">
         <input

@@ -30,7 +30,7 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
     dependencies: [settled],
     apply: (plan) => revert(tenant, target, plan),
     onDone: (done) => {
-      toast(`Reverted what ${name} did: ${done.summary}.`, undoOf(tenant, done));
+      toast(`Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
       onClose();
     },
   });
@@ -47,11 +47,11 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
       onSubmit={apply}
     >
       <p>
-        This undoes what{' '}
+        This undoes the changes of{' '}
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        did, and nothing else. You can undo it.
+        only. You can undo the revert.
       </p>
       <div class="revert-times">
         <MomentField

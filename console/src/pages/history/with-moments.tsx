@@ -48,7 +48,7 @@ function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Ten
   const since = tenant.history_since;
   return (
     <Empty title={`The history begins at ${formatExactTime(since)}`}>
-      <p>What was at {formatExactTime(moment)} is not kept.</p>
+      <p>The memory at {formatExactTime(moment)} is no longer kept.</p>
       <div class="buttons">
         <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
           Go to the beginning

@@ -17,7 +17,7 @@ export function LabelField({ value, hint, onChange }: LabelProps) {
       <input
         autofocus
         maxLength={255}
-        placeholder="What uses it"
+        placeholder="The program or person that uses the key"
         value={value}
         onInput={(event) => onChange(event.currentTarget.value)}
       />

@@ -47,12 +47,12 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
       <code class="muted">{id}</code>
       <LabelField
         value={label}
-        hint="Later changes have it in the history; earlier ones keep the label of their time."
+        hint="New changes appear in the history under this label. Earlier changes keep the old label."
         onChange={setLabel}
       />
       <ExpiryFields
         expiry={expiry}
-        hint="Everywhere within a minute."
+        hint="Takes effect within AUTH_CACHE_SECONDS (10 seconds by default)."
         onChange={(changes) => setExpiry({ ...expiry, ...changes })}
       />
     </FormDialog>

@@ -44,11 +44,11 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         Source
         <input
           maxLength={64}
-          placeholder="Such as user, web or import"
+          placeholder="For example user, web, or import"
           value={form.source}
           onInput={(event) => onChange({ source: event.currentTarget.value })}
         />
-        <span class="hint">Where the writes of the key come from. Recorded in every version.</span>
+        <span class="hint">The source of the writes of the key, recorded in every version.</span>
       </label>
       <ExpiryFields expiry={form} onChange={onChange} />
     </>

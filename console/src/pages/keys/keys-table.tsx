@@ -180,7 +180,8 @@ function RevokeDialog(props: { apiKey: Key; onClose: () => void; onRevoked: () =
     >
       {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
-        <code>{apiKey.id}</code> stops working everywhere within a minute. This cannot be undone.
+        <code>{apiKey.id}</code> stops working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot
+        be undone.
       </p>
     </FormDialog>
   );

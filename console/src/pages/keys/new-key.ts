@@ -25,7 +25,7 @@ export type Expiry = Pick<KeyForm, 'expires' | 'expiresAt'>;
 export const KINDS: Record<KeyKind, string> = {
   tenant: 'One tenant',
   service: 'A service that acts for all tenants',
-  admin: 'An administrator',
+  admin: 'An admin',
 };
 
 export const EXPIRIES = {
@@ -44,7 +44,7 @@ const ADMIN_ACCESS = {
 const SERVICE_ACCESS = { read_write: 'Read and write', read_only: 'Read only' };
 const TENANT_ACCESS = {
   read_write: 'Read and write',
-  propose: 'Propose: what it writes waits for a review',
+  propose: 'Propose: writes wait for a review',
   read_only: 'Read only',
 };
 const ACCESS: Record<KeyKind, Record<string, string>> = {

@@ -29,7 +29,7 @@ export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
       replaceQuery({ path: null, line: null });
       onClose();
     });
-  const title = below === null ? 'Delete the file?' : 'Delete the folder?';
+  const title = below === null ? 'Delete the file?' : 'Delete the directory?';
   const files = below ? count(below.files, 'file') : 'everything in it';
   return (
     <FormDialog

@@ -82,7 +82,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
         {canWrite.value && isPresent ? (
           <UploadButtons tenant={tenant} path={path} />
         ) : (
-          <Empty title={isPresent ? 'A folder' : 'A folder as it was'} />
+          <Empty title={isPresent ? 'A directory' : 'A past directory'} />
         )}
       </div>
       {dialog === 'new' && (

@@ -27,7 +27,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
           <strong>
             {theirs === null ? 'This file was deleted' : 'This file was changed'} while you edited it.
           </strong>{' '}
-          Nothing has been saved. Below, red is what is there now, green is yours.
+          Your changes are not saved. Below, red is the current file, and green is your text.
         </p>
         <div class="buttons">
           {merged !== null && (

@@ -83,9 +83,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       }}
     >
       {ending === null && (
-        <p class="notice warning flat">
-          The lines of this file end in different ways. Saving ends each with a line feed.
-        </p>
+        <p class="notice warning flat">This file has mixed line endings. Saving converts them to LF.</p>
       )}
       <textarea
         class="code"

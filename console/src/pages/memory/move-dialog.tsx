@@ -38,8 +38,8 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
         New path
         <input required autofocus value={to} onInput={(event) => setTo(event.currentTarget.value)} />
         <span class="hint">
-          Below {ROOT}/. Folders that do not exist are made, and nothing is overwritten. The history moves
-          along.
+          Below {ROOT}/. Missing directories are created, and existing files are not overwritten. The history
+          moves with the file.
         </span>
       </label>
     </FormDialog>

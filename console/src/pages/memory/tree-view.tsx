@@ -146,7 +146,7 @@ function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, is
         <span class="tree-open" />
       ) : (
         // For the mouse; the keyboard has Enter.
-        <span class="tree-open" title="Folder actions" aria-hidden="true">
+        <span class="tree-open" title="Directory actions" aria-hidden="true">
           <Icon name="more" />
         </span>
       )}

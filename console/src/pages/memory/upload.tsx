@@ -44,14 +44,14 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
           <Icon name="upload" /> Upload files…
         </button>
         <button type="button" disabled={action.isRunning} onClick={() => folder.current?.click()}>
-          <Icon name="folder" /> Upload a folder…
+          <Icon name="folder" /> Upload a directory…
         </button>
       </div>
       <p class="muted small">
-        All files are added, or none: nothing is replaced. Move or delete what is in the way first.
+        All files are added, or none. Existing files are not replaced: move or delete them first.
       </p>
       <input ref={files} {...picker} aria-label="Files to upload" />
-      <input ref={folder} {...folderPicker} aria-label="Folder to upload" />
+      <input ref={folder} {...folderPicker} aria-label="Directory to upload" />
       {action.isRunning && <WorkProgress {...progress} />}
       <ErrorText message={action.error} />
     </>

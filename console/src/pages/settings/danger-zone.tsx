@@ -36,8 +36,8 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
     <>
       <h2>{isActive ? 'Suspend or delete' : 'Resume or delete'}</h2>
       <p class="muted small">
-        While a tenant is suspended, its requests are refused and its files stay. Deleting erases its files,
-        history, and keys.
+        While a tenant is suspended, its requests are rejected and its files are kept. Deleting a tenant
+        removes its files, history, and keys.
       </p>
       <ErrorText message={action.error} />
       <div class="buttons">
@@ -80,7 +80,7 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       onSubmit={remove}
     >
       <p>
-        This erases {count(tenant.files, 'file')}, the history, and the keys of the tenant. It cannot be
+        This deletes {count(tenant.files, 'file')}, the history, and the keys of the tenant. It cannot be
         undone.
       </p>
       <Name text={tenant.id} copies="the ID" />

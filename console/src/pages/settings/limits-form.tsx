@@ -44,7 +44,7 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
     >
       <h2>Limits and settings</h2>
       <p class="muted small">
-        Leave a field empty for the service's default. See each field for what 0 means.
+        Leave a field empty for the service's default. Each field explains the value 0.
       </p>
       <fieldset disabled={!canWrite.value} class="grid">
         {SETTINGS.map(([name, setting]) => (
@@ -116,8 +116,8 @@ function SettingField({
 }
 
 const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
-  bytes: 'Such as 10 MB. ',
-  days: 'Such as 30 or 4w. ',
+  bytes: 'For example 10 MB. ',
+  days: 'For example 30 or 4w. ',
 };
 
 /** What the browser says beside the field; nothing for a value that can be saved. */

@@ -185,7 +185,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
           <option value="read_only">Read only</option>
           <option value="read_write">Read and write</option>
         </select>
-        <span class="hint">Whatever the keys of the agents allow elsewhere.</span>
+        <span class="hint">Applies regardless of the access of the agents' keys.</span>
       </label>
       <label>
         Instructions for agents
@@ -195,7 +195,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
           value={instructions}
           onInput={(event) => setInstructions(event.currentTarget.value)}
         />
-        <span class="hint">What the directory is for, as part of GET /instructions.</span>
+        <span class="hint">The purpose of the directory, part of GET /instructions.</span>
       </label>
     </FormDialog>
   );
@@ -222,7 +222,7 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
     >
       <p>
         Agents no longer see <Name text={`/memories/${mount.name}`} />. The memory of{' '}
-        {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} stays as it is.
+        {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} is unchanged.
       </p>
     </FormDialog>
   );

@@ -62,8 +62,8 @@ function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
       onClose={onClose}
     >
       <p>
-        Clients that send the ID must send the new one. Keys of the tenant work for it within a minute, and
-        writes wait while it is renamed.
+        Clients that send the ID must send the new one. Keys of the tenant work for the new ID within
+        AUTH_CACHE_SECONDS (10 seconds by default), and writes wait while it is renamed.
       </p>
     </NewIdDialog>
   );

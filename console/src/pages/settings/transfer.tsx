@@ -36,9 +36,8 @@ export function Transfer({ tenant }: { tenant: string }) {
     <>
       <h2>Export and import</h2>
       <p class="muted small">
-        A tar archive of all files. An import adds all files of an archive, or none: it replaces nothing, and
-        is refused when a path is taken. It takes the history along when the archive has one and the tenant is
-        empty.
+        A tar archive of all files. An import adds all files of an archive, or none: it is rejected if one of
+        the paths exists. It restores the history of the archive if the tenant is empty.
       </p>
       <div class="buttons">
         <button type="button" disabled={action.isRunning} onClick={download}>

@@ -169,7 +169,7 @@ function LimitsDialog(props: DialogProps) {
       hasInput={isReady}
       work={({ id }) => changeSettings(id, changes)}
     >
-      <p>These replace the limits of each tenant. Empty fields change nothing.</p>
+      <p>These replace the limits of each tenant. Empty fields keep their setting.</p>
       {(Object.keys(LIMITS) as Limit[]).map((name) => (
         <label key={name}>
           {LIMITS[name]}
@@ -201,8 +201,8 @@ function DeleteDialog({ tenants, ...props }: DialogProps) {
       work={({ id }) => deleteTenant(id)}
     >
       <p>
-        This erases {count(files, 'file')}, the history, and the keys of {count(tenants.length, 'tenant')}. It
-        cannot be undone.
+        This deletes {count(files, 'file')}, the history, and the keys of {count(tenants.length, 'tenant')}.
+        It cannot be undone.
       </p>
       <label>
         Type the number of tenants to confirm
