@@ -76,7 +76,7 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
     breaks: ['The command changes nothing.', 'A key that nobody uses.', 'None of the files is deleted.'],
     holds: [
       'The command makes no change.',
-      'The mode `nothing` is the default.', 'All or nothing is imported.',
+      'The mode `nothing` is the default.',
       'All or nothing is imported.',
     ],
   },
