@@ -13,6 +13,7 @@ import { jsonBody } from '../http/json-body.ts';
 import { type Metrics, responseMetrics } from '../http/metrics.ts';
 import { notFound } from '../http/not-found.ts';
 import { type ApiDescription, openapi } from '../http/openapi.ts';
+import { inputValidator, operationRoutes } from '../http/operation-routes.ts';
 import { handleError, serviceErrorOf } from '../http/problem-details.ts';
 import { createHttpServer } from '../http/server.ts';
 import { slowClients } from '../http/slow-clients.ts';
@@ -37,11 +38,10 @@ import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
-import { ERROR_HEADER } from './operation.ts';
+import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
-import { requiredTenant } from './required-tenant.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
-import { errorParts, operationRoutes } from './routes.ts';
+import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
 import {
@@ -57,7 +57,7 @@ import {
 } from './tenants.ts';
 import { countChanges, findAdjacentChanges } from './timeline.ts';
 import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
-import { validatorCompiler } from './validation.ts';
+import { validate } from './validation.ts';
 import { getVersion, listVersions } from './versions.ts';
 
 export const ADMIN_API: ApiDescription = {
@@ -85,67 +85,65 @@ export const ADMIN_API: ApiDescription = {
   ],
 };
 
-const ROUTES = [
-  operationRoutes([
-    getSession,
-    listTenants,
-    createTenant,
-    getTenant,
-    updateTenant,
-    deleteTenant,
-    copyTenant,
-    renameTenant,
-    suspendTenant,
-    resumeTenant,
-    listKeys,
-    createKey,
-    getKey,
-    updateKey,
-    rotateKey,
-    revokeKey,
-    listAuditEvents,
-    getFleetUsage,
-    listAllDrafts,
-    expireFiles,
-    pruneHistory,
-  ]),
-];
-
-/** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
-const TENANT_ROUTES = [
-  operationRoutes([getUsage, listUsageDays, listMounts, setTenantMount, removeTenantMount]),
-  operationRoutes([
-    listDirectory,
-    sumSizes,
-    listTree,
-    readFile,
-    deleteFile,
-    moveFile,
-    writeFile,
-    searchFiles,
-  ]),
-  operationRoutes([exportMemory, importMemory]),
-  operationRoutes([listVersions, getVersion, countChanges, findAdjacentChanges, diffVersion, diffTimes]),
-  operationRoutes([
-    checkRedaction,
-    redactVersion,
-    checkDirectoryRedaction,
-    redactDirectories,
-    pruneTenantHistory,
-    restore,
-    revert,
-  ]),
-  operationRoutes([
-    listDrafts,
-    createTenantDraft,
-    getDraft,
-    rejectDraft,
-    compareTenantDraft,
-    diffDraft,
-    mergeTenantDraft,
-    replaceByTenantDraft,
-  ]),
-];
+const OPERATIONS = [
+  getSession,
+  listTenants,
+  createTenant,
+  getTenant,
+  updateTenant,
+  deleteTenant,
+  copyTenant,
+  renameTenant,
+  suspendTenant,
+  resumeTenant,
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rotateKey,
+  revokeKey,
+  listAuditEvents,
+  getFleetUsage,
+  listAllDrafts,
+  expireFiles,
+  pruneHistory,
+  getUsage,
+  listUsageDays,
+  listMounts,
+  setTenantMount,
+  removeTenantMount,
+  listDirectory,
+  sumSizes,
+  listTree,
+  readFile,
+  deleteFile,
+  moveFile,
+  writeFile,
+  searchFiles,
+  exportMemory,
+  importMemory,
+  listVersions,
+  getVersion,
+  countChanges,
+  findAdjacentChanges,
+  diffVersion,
+  diffTimes,
+  checkRedaction,
+  redactVersion,
+  checkDirectoryRedaction,
+  redactDirectories,
+  pruneTenantHistory,
+  restore,
+  revert,
+  listDrafts,
+  createTenantDraft,
+  getDraft,
+  rejectDraft,
+  compareTenantDraft,
+  diffDraft,
+  mergeTenantDraft,
+  replaceByTenantDraft,
+] as AnyAdminOperation[];
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const parts = errorParts(serviceErrorOf(error, request), request);
@@ -172,7 +170,7 @@ export async function buildAdminApp(options: {
   const services = options.services ?? new Services(config, database, createSecretScanner());
   // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(inputValidator(validate));
   app.setSerializerCompiler(() => JSON.stringify);
 
   await app.register(accessLog);
@@ -198,20 +196,13 @@ export async function buildAdminApp(options: {
   await app.register(
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
-      api.addHook('onRoute', (route) => {
-        route.config = { ...route.config, hasNoBody: route.schema?.body === undefined };
-      });
       await api.register(adminAuthentication, { authenticator });
       await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
-      const context = { config, database, services, merges, patches, heavyWork: new HeavyWork() };
-      for (const routes of ROUTES) await api.register(routes, context);
-      await api.register(async (ofTenant) => {
-        await ofTenant.register(requiredTenant, { database });
-        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, context);
-      });
+      const shared = { config, database, services, merges, patches, heavyWork: new HeavyWork() };
+      await operationRoutes(api, adminApi(shared), OPERATIONS);
     },
     { prefix: '/v1' },
   );

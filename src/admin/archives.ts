@@ -8,11 +8,12 @@ import { readTar } from '../archive/tar.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { findPathsQuery } from '../files/read-queries.ts';
+import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { archived, noSuchTenant, overQuota } from './errors.ts';
 import { count, flag, memoryPath, pathOrRoot, tenantParams, text } from './fields.ts';
 import { nothingThere } from './files.ts';
-import { ARCHIVE, defineOperation, JSON_LINES } from './operation.ts';
+import { defineOperation } from './operation.ts';
 
 const binary = z.any().meta({ type: 'string', format: 'binary' });
 

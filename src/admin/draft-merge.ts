@@ -7,7 +7,7 @@ import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
 import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './draft-schemas.ts';
 import { archived, noSuchTenant, overQuota } from './errors.ts';
 import { text, versionId } from './fields.ts';
-import { defineOperation, type OperationCall } from './operation.ts';
+import { type AdminCall, defineOperation } from './operation.ts';
 
 const resolution = z
   .union([
@@ -31,7 +31,7 @@ const refusals = [
   new ServiceError('file_too_large', '/memories/notes.md', 1048576),
 ];
 
-type MergeCall = OperationCall<z.output<typeof draftParams>, unknown, { review: string }>;
+type MergeCall = AdminCall<z.output<typeof draftParams>, unknown, { review: string }>;
 
 function optionsFor({ config, merges, administrator, origin, body }: MergeCall): MergeOptions {
   return {

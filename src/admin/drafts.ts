@@ -9,7 +9,7 @@ import { nameText } from '../lib/text.ts';
 import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from './draft-schemas.ts';
 import { archived, incomplete, noSuchTenant } from './errors.ts';
 import { givenTime, next, pageFields, readCursor, readTimes, tenantParams, writeCursor } from './fields.ts';
-import { defineOperation, type OperationCall } from './operation.ts';
+import { type AdminCall, defineOperation } from './operation.ts';
 
 const counted = z.int().min(0);
 const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });
@@ -37,7 +37,7 @@ const tooMany = [
 ];
 
 type ListCall = Pick<
-  OperationCall<unknown, z.output<typeof listQuery>, unknown>,
+  AdminCall<unknown, z.output<typeof listQuery>, unknown>,
   'config' | 'database' | 'query'
 >;
 

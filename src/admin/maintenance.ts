@@ -5,7 +5,7 @@ import { pruneHistory as prune } from '../history/pruning.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { noSuchTenant } from './errors.ts';
 import { tenantId, tenantParams } from './fields.ts';
-import { defineOperation, type OperationCall } from './operation.ts';
+import { type AdminCall, defineOperation } from './operation.ts';
 
 const counted = z.int().min(0);
 /** Maximum number of tenants that the result of an expiration lists. */
@@ -91,7 +91,7 @@ export const pruneTenantHistory = defineOperation({
 });
 
 async function pruneTenants(
-  { database, config, note }: Pick<OperationCall<unknown, unknown, unknown>, 'database' | 'config' | 'note'>,
+  { database, config, note }: Pick<AdminCall, 'database' | 'config' | 'note'>,
   tenant?: string,
 ) {
   const deleted = await prune(database, { ...tenantDefaults(config), tenant });

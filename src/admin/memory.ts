@@ -39,7 +39,7 @@ import {
   isDirectory,
   nothingThere,
 } from './files.ts';
-import { defineOperation, type OperationCall } from './operation.ts';
+import { type AdminCall, defineOperation } from './operation.ts';
 
 const ETAG = /^"([0-9a-f]{64})"$/;
 
@@ -89,7 +89,7 @@ function entityTags(header: string): string[] {
   return header.split(',').flatMap((tag) => ETAG.exec(tag.trim())?.[1] ?? []);
 }
 
-type Call = Pick<OperationCall<unknown, unknown, unknown>, 'services' | 'tenant' | 'origin'>;
+type Call = Pick<AdminCall, 'services' | 'tenant' | 'origin'>;
 
 /** Where a call changes files. */
 async function sessionOf({ services, tenant, origin }: Call): Promise<FileSession> {

@@ -1,9 +1,8 @@
-import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { tooComplex } from '../http/json-limits.ts';
 import { problemResponses } from '../http/problem-responses.ts';
-
-export { archived, noSuchTenant, overQuota } from './errors.ts';
+import { ARCHIVE } from '../lib/operation.ts';
+import type { AnyAdminOperation } from './operation.ts';
 
 /** What every route of the admin API can return instead. */
 const COMMON = [
@@ -42,35 +41,23 @@ const TEXT_BODY = [
 ];
 
 const BODY = {
-  none: [],
-  JSON: [
+  json: [
     new ServiceError('invalid_json', 'malformed'),
     tooComplex('values'),
     ...TEXT_BODY,
     new ServiceError('unsupported_media_type'),
   ],
-  text: [...TEXT_BODY, new ServiceError('unsupported_media_type', 'text/plain')],
-  archive: [new ServiceError('unsupported_media_type', 'application/x-tar')],
+  'text/plain': [...TEXT_BODY, new ServiceError('unsupported_media_type', 'text/plain')],
+  [ARCHIVE]: [new ServiceError('unsupported_media_type', ARCHIVE)],
 };
 
-type Kind = 'reads' | 'changes' | 'takes JSON' | 'takes text' | 'takes an archive';
-
-const BODY_OF = {
-  reads: 'none',
-  changes: 'none',
-  'takes JSON': 'JSON',
-  'takes text': 'text',
-  'takes an archive': 'archive',
-} as const;
-
-/** The errors of a route by what it does, and those of its own. */
-export function errorResponses(kind: Kind, own: ServiceError[] = []): Record<number, object> {
-  const changing = kind === 'reads' ? [] : CHANGING;
-  return problemResponses([...BODY[BODY_OF[kind]], ...COMMON, ...changing, ...own]);
+/** Documents the errors of an operation: by its method and body, and its own. */
+export function errorResponses({
+  method,
+  body,
+  bodyType,
+  errors = [],
+}: AnyAdminOperation): Record<number, object> {
+  const ofBody = body === undefined ? [] : BODY[bodyType ?? 'json'];
+  return problemResponses([...ofBody, ...COMMON, ...(method === 'GET' ? [] : CHANGING), ...errors]);
 }
-
-/** A successful response in JSON. */
-export const json = (description: string, schema: z.ZodType) => ({
-  description,
-  content: { 'application/json': { schema } },
-});

@@ -1,89 +1,70 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import type { MergeThreads } from '../drafts/line-merge.ts';
 import { ServiceError } from '../errors/errors.ts';
-import type { LoadedState } from '../history/log.ts';
+import type { Services } from '../files/services.ts';
+import type { PatchThreads } from '../history/patch.ts';
 import { prefers } from '../http/accept.ts';
 import { departureOf } from '../http/access-log.ts';
-import { utf8Problem } from '../http/json-body.ts';
+import type { OperationApi } from '../http/operation-routes.ts';
 import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
+import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
+import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { finishAudit, noteAudit } from './audit.ts';
 import { administratorOf, originOf } from './authentication.ts';
 import { reserveResponse } from './concurrency-limit.ts';
-import type { AdminContext } from './context.ts';
+import type { HeavyWork } from './heavy-work.ts';
 import {
-  type AnyOperation,
-  ARCHIVE,
+  type AdminCall,
+  type AdminContext,
+  type AdminTypes,
+  type AnyAdminOperation,
   ERROR_HEADER,
-  JSON_LINES,
-  type OperationCall,
-  type ResponseDescription,
+  isOfTenant,
 } from './operation.ts';
-import { errorResponses, json } from './responses.ts';
+import { errorResponses } from './responses.ts';
 
-/** Operations of one tenant, which has to exist. */
-const OF_TENANT = /^\/tenants\/:tenant\//;
-
-/** Returns a plugin with the routes of operations. */
-export function operationRoutes(operations: readonly AnyOperation[]): FastifyPluginAsync<AdminContext> {
-  return async (app, context) => {
-    for (const operation of operations) {
-      if (operation.bodyType === undefined) operationRoute(app, context, operation);
-      else {
-        app.register(async (scope) => {
-          scope.register(operation.bodyType === ARCHIVE ? archiveBody : textBody);
-          operationRoute(scope, context, operation);
-        });
-      }
-    }
-  };
+/** Services of the admin listener. */
+export interface AdminServices {
+  config: Config;
+  database: Database;
+  services: Services;
+  merges: MergeThreads;
+  patches: PatchThreads;
+  /** The one limiter of the listener: heavy work would take the database's cores from the agents. */
+  heavyWork: HeavyWork;
 }
 
-function operationRoute(app: FastifyInstance, context: AdminContext, operation: AnyOperation): void {
-  const { id, method, url, summary, description, tag, access, scope, params, query, body, headers } =
-    operation;
-  const { bodyType, status = 200, response, otherResponses = {}, errors = [], isHeavy = false } = operation;
-  app.route({
-    method,
-    url,
-    // HEAD would make the whole archive.
-    exposeHeadRoute: response.mediaType !== ARCHIVE,
-    config: {
+/** What the admin API does for all its operations. Permissions and audit are hooks, and read the route's settings. */
+export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
+  return {
+    configOf: ({ access, scope, tenantOf }) => ({
       ...(access && { access }),
       ...(scope && { scope }),
-      ...(bodyType && { bodyType }),
-      ...(operation.tenantOf && { tenantOf: operation.tenantOf }),
-    },
-    schema: {
-      operationId: id,
-      summary,
-      ...(description && { description }),
-      tags: [tag],
-      ...(bodyType && { consumes: [bodyType] }),
-      ...(params && { params }),
-      ...(query && { querystring: query }),
-      ...(body && { body }),
-      ...(headers && { headers }),
-      response: {
-        ...successes({ [status]: response, ...otherResponses }),
-        ...errorResponses(kindOf(operation), errors),
-      },
-    },
-    handler: async (request, reply) => {
+      ...(tenantOf && { tenantOf }),
+    }),
+    errorResponsesOf: errorResponses,
+    async respond(operation, request, reply) {
+      const { status = 200, response, isHeavy = false } = operation;
+      const { tenant: id } = request.params as { tenant?: string };
+      const isOfOne = isOfTenant(operation) && id !== undefined;
+      const tenant = isOfOne ? await requireTenant(services.database, id) : undefined;
       const signal = departureOf(request, reply);
-      const run = async (onProgress?: OnProgress) =>
-        operation.run(await callOf(request, context, operation, signal, onProgress));
+      const run = (onProgress?: OnProgress) =>
+        operation.run(callFor(request, services, operation, { tenant, signal, onProgress }));
       if (response.lines && prefers(request.headers.accept, JSON_LINES, 'application/json'))
         return sendLines(request, reply, run);
-      const respond = async () => {
+      const work = async () => {
         const output = await run();
         return { output, encoded: await operation.encode?.(output, request.headers) };
       };
       const { output, encoded } = await (isHeavy
-        ? context.heavyWork.run(turnOf(request), signal, respond)
-        : respond());
+        ? services.heavyWork.run(limitedAs(request), signal, work)
+        : work());
       if (status !== 200) reply.code(status);
       if (operation.location) reply.header('Location', `/v1${operation.location(output)}`);
       if (encoded === undefined) return output;
@@ -95,10 +76,10 @@ function operationRoute(app: FastifyInstance, context: AdminContext, operation: 
       }
       return reply.send(encoded.body);
     },
-  });
+  };
 }
 
-type OnProgress = NonNullable<OperationCall<unknown, unknown, unknown>['onProgress']>;
+type OnProgress = NonNullable<AdminContext['onProgress']>;
 
 /** Responds with lines of JSON: the progress of `run`, then its result or its error. */
 function sendLines(
@@ -138,50 +119,6 @@ export function errorParts(
   return parts.length <= MAX_ERROR_HEADER ? parts : undefined;
 }
 
-function kindOf({ method, body, bodyType }: AnyOperation) {
-  if (method === 'GET') return 'reads';
-  if (body === undefined) return 'changes';
-  if (bodyType === ARCHIVE) return 'takes an archive';
-  return bodyType === undefined ? 'takes JSON' : 'takes text';
-}
-
-/** Statuses of responses without a body. */
-const EMPTY = new Set(['204', '304']);
-
-function successes(responses: Record<number, ResponseDescription>): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, { description, schema, mediaType, lines, headers }]) => {
-      if (EMPTY.has(status)) return [status, schema.meta({ description })];
-      const { content } =
-        mediaType === undefined ? json(description, schema) : { content: { [mediaType]: { schema } } };
-      const media = { ...content, ...(lines && { [JSON_LINES]: { schema: lines } }) };
-      return [status, { description, ...(headers && { headers }), content: media }];
-    }),
-  );
-}
-
-/** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
-const textBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
-      const problem = utf8Problem(request.headers, body as Buffer);
-      if (problem !== undefined) done(problem);
-      else done(null, body.toString('utf8'));
-    });
-  },
-  { name: 'text-body' },
-);
-
-/** Lets the routes of a scope take an archive, and nothing else. `callOf` reads it. */
-const archiveBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
-  },
-  { name: 'archive-body' },
-);
-
 /**
  * Reads the body as it arrives. A reader that ends early leaves the connection open for the response.
  *
@@ -201,16 +138,16 @@ async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
     throw failure instanceof ServiceError ? failure : new ServiceError('client_gone');
 }
 
-async function callOf(
+function callFor(
   request: FastifyRequest,
-  { config, database, services, merges, patches, heavyWork }: AdminContext,
-  { url, bodyType }: AnyOperation,
-  signal: AbortSignal,
-  onProgress: OnProgress | undefined,
-) {
-  const { tenant } = request.params as { tenant?: string };
-  const isOfTenant = OF_TENANT.test(url) && tenant !== undefined;
-  const row = request.tenantRow ?? (isOfTenant ? await requireTenant(database, tenant) : undefined);
+  { config, database, services, merges, patches, heavyWork }: AdminServices,
+  { url, bodyType }: AnyAdminOperation,
+  {
+    tenant,
+    signal,
+    onProgress,
+  }: { tenant: TenantRow | undefined; signal: AbortSignal; onProgress: OnProgress | undefined },
+): AdminCall {
   return {
     params: request.params,
     query: request.query,
@@ -219,21 +156,22 @@ async function callOf(
     config,
     database,
     services: async () => services,
-    inSlot: <T>(work: () => Promise<T>) => heavyWork.run(turnOf(request), signal, work),
-    compare: (before: LoadedState, after: LoadedState) => patches.compare(before, after, signal),
+    inSlot: (work) => heavyWork.run(limitedAs(request), signal, work),
+    compare: (before, after) => patches.compare(before, after, signal),
     merges,
     administrator: administratorOf(request),
     origin: originOf(request),
     get tenant() {
-      if (row === undefined) throw new Error(`The operation at ${url} is not one of a tenant.`);
-      return row;
+      if (tenant === undefined) throw new Error(`The operation at ${url} is not one of a tenant.`);
+      return tenant;
     },
     signal,
     onProgress,
-    note: (subject: Parameters<typeof noteAudit>[1]) => noteAudit(request, subject),
+    note: (subject) => noteAudit(request, subject),
   };
 }
 
-function turnOf(request: FastifyRequest): string {
+/** Returns the tenant whose share of the slots for heavy work a request uses. */
+function limitedAs(request: FastifyRequest): string {
   return (request.params as { tenant?: string }).tenant ?? '';
 }

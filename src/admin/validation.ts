@@ -1,17 +1,5 @@
-import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-
-/** Fastify's `validatorCompiler` for zod schemas. */
-export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
-  ({ schema, httpPart }) =>
-  (data: unknown) => {
-    try {
-      return { value: validate(schema, httpPart ?? '', data) };
-    } catch (error) {
-      return { error: error as ServiceError };
-    }
-  };
 
 /**
  * Parses a part of a request. @throws ServiceError that names the first field that is wrong, in the words of the API

@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import type { ImportSource } from '../admin/archives.ts';
 import {
-  type AnyOperation,
-  ARCHIVE,
+  type AdminCall,
+  type AdminOperation,
+  type AnyAdminOperation,
   ERROR_HEADER,
   isDryRun,
-  JSON_LINES,
-  type Operation,
-  type OperationCall,
+  isOfTenant,
   type OperationProgress,
 } from '../admin/operation.ts';
 import { validate } from '../admin/validation.ts';
@@ -20,6 +19,7 @@ import { MergeThreads } from '../drafts/line-merge.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { Services } from '../files/services.ts';
 import { compare } from '../history/patch.ts';
+import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
 import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
 import { requireTenant } from '../tenants/tenants.ts';
@@ -43,7 +43,7 @@ export interface CallInput<Params, Query, Body, Headers = unknown> {
 export interface Caller {
   /** @throws ServiceError */
   call<Params, Query, Body, Output extends object | null, Headers>(
-    operation: Operation<Params, Query, Body, Output, Headers>,
+    operation: AdminOperation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
   /** The database that operations run on; undefined over HTTP. For what the admin API does not offer. */
@@ -86,7 +86,7 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
 /** Reads the items of a listing that has pages, as they are consumed. */
 export async function* readItems<Params, Query, Page extends { next: string | null }, Item>(
   caller: Caller,
-  operation: Operation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
+  operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
   { params, query }: Pick<CallInput<Params, Query, unknown>, 'params' | 'query'>,
   itemsOf: (page: Page) => Item[],
 ): AsyncGenerator<Item> {
@@ -134,7 +134,7 @@ export function localCaller(open: Open, io: Io): Connect {
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(
   session: { config: Config; database: Database; services(): Promise<Services>; merges: MergeThreads },
   io: Io,
-  operation: Operation<Params, Query, Body, Output, Headers>,
+  operation: AdminOperation<Params, Query, Body, Output, Headers>,
   given: CallInput<Params, Query, Body, Headers>,
 ): Promise<Output> {
   const input = {
@@ -144,10 +144,10 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
     headers: parsed<Headers>(operation, 'headers', given.headers),
   };
   const { tenant, id: key } = input.params as { tenant?: string; id?: string };
-  const run = async (note: OperationCall<Params, Query, Body, Headers>['note']) => {
+  const run = async (note: AdminCall<Params, Query, Body, Headers>['note']) => {
     const { origin, administrator } = operator();
     const row =
-      tenant !== undefined && operation.url.startsWith('/tenants/:tenant/')
+      tenant !== undefined && isOfTenant(operation)
         ? await requireTenant(session.database, tenant)
         : undefined;
     return operation.run({
@@ -194,7 +194,7 @@ function operator() {
 
 const PARTS = { params: 'params', query: 'querystring', body: 'body', headers: 'headers' } as const;
 
-function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unknown): T {
+function parsed<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given: unknown): T {
   const schema = operation[part];
   if (schema === undefined) return {} as T;
   return validate(schema, PARTS[part], given ?? {}) as T;
@@ -203,7 +203,7 @@ function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unk
 /** Returns a function that sends operations to an admin API. */
 export function remoteCaller(target: AdminTarget): Connect {
   return async () => ({
-    call: (operation, input) => send(target, operation as AnyOperation, input) as never,
+    call: (operation, input) => send(target, operation as AnyAdminOperation, input) as never,
     database: undefined,
     close: async () => {},
   });
@@ -211,7 +211,7 @@ export function remoteCaller(target: AdminTarget): Connect {
 
 async function send(
   { url: base, key, service }: AdminTarget,
-  { method, url, response: { lines }, decode, bodyType }: AnyOperation,
+  { method, url, response: { lines }, decode, bodyType }: AnyAdminOperation,
   { params, query, body, headers, onProgress }: CallInput<unknown, unknown, unknown>,
 ): Promise<unknown> {
   const path = url.replace(/:(\w+)/g, (_, name) =>

@@ -128,8 +128,6 @@ export interface KeyFilter {
   scope: string[] | null;
 }
 
-export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
-
 const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = ANY (${scope}::text[]))`;
 
 /** A page of the keys, newest first: those after `afterTime` and, of one time, `afterId`. */

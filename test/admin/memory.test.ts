@@ -383,7 +383,14 @@ describeService(
       await put('/memories/a.md', 'first\nThe Quick brown fox\nlast', NEW);
       await put('/memories/quick.md', '100% _other_', NEW);
       await put('/memories/z.md', 'nothing', NEW);
-      const found = async (query: string) => (await get(`/search?${query}`)).body;
+      const found = async (query: string) => {
+        const { text, ...matches } = (await get(`/search?${query}`)).body;
+        expect(text).toEqual(expect.any(String));
+        return matches;
+      };
+      expect((await get('/search?query=quick')).body.text).toBe(
+        'Found 2 files in /memories, the best first:\n/memories/quick.md (the path matches)\n/memories/a.md:2: The Quick brown fox',
+      );
       const score = expect.any(Number);
       const inContent = { path: '/memories/a.md', line: 2, text: 'The Quick brown fox', score };
       const inPath = { path: '/memories/quick.md', line: null, text: null, score };

@@ -248,6 +248,7 @@ describeService('commands on a memory through the admin API', (service) => {
       /^Deleted 5 versions \(\d\.\d KB of history\)\.\n$/,
     );
     await bothWays('history', 'prune', tenant, '--json');
+    expect((await remotely(['history', 'prune'])).code).toBe(0);
     await bothWays('history', 'prune');
     await bothWays('history', 'prune', 'no-such-tenant');
     expect((await bothWays('audit', '--tenant', tenant, '--json', '--limit', '1')).stdout).toContain(

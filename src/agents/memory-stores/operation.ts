@@ -3,7 +3,7 @@ import type { ServiceError } from '../../errors/errors.ts';
 import type { Memories } from '../../files/memories.ts';
 import type { History } from '../../history/history.ts';
 import type { RequestContext } from '../../http/authentication.ts';
-import { type AnyOperation, operationsOf } from '../../http/operation.ts';
+import { type AnyOperation, operationsOf } from '../../lib/operation.ts';
 import type { Origin } from '../../memory/origin.ts';
 import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import type { Stores } from '../../tenants/stores.ts';

@@ -9,7 +9,7 @@ import { History } from '../../history/history.ts';
 import { auditIntent, logUnrecorded } from '../../http/audit.ts';
 import { contextOf } from '../../http/authentication.ts';
 import { inFlightOf } from '../../http/capacity.ts';
-import { inputValidator, type OperationApi, operationRoute } from '../../http/operation.ts';
+import { inputValidator, type OperationApi, operationRoutes } from '../../http/operation-routes.ts';
 import { agentErrors } from '../../http/problem-responses.ts';
 import { countUse } from '../../http/usage.ts';
 import { jsonBytes } from '../../lib/json.ts';
@@ -56,8 +56,7 @@ export async function memoryStoreRoutes(app: FastifyInstance, services: Services
     done(null, payload);
   });
   app.setValidatorCompiler(inputValidator(validate));
-  const api = storesApi(services);
-  for (const operation of OPERATIONS) operationRoute(app, api, operation);
+  await operationRoutes(app, storesApi(services), OPERATIONS);
 }
 
 const ofAll = [invalid('limit: Too small: expected number to be >=1'), ...agentErrors];

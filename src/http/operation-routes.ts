@@ -1,0 +1,133 @@
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+} from 'fastify';
+import fp from 'fastify-plugin';
+import type { z } from 'zod';
+import {
+  type AnyOperation,
+  ARCHIVE,
+  JSON_LINES,
+  JSON_TYPE,
+  type OperationTypes,
+  type ResponseDescription,
+  TEXT,
+} from '../lib/operation.ts';
+import { utf8Problem } from './json-body.ts';
+
+/** What an API does for all its operations. */
+export interface OperationApi<Types extends OperationTypes> {
+  /** Returns the settings of the route that authentication, permissions, and audit read. */
+  configOf(operation: AnyOperation<Types>): FastifyContextConfig;
+  /** Documents the errors of the operation: its own, and those of every operation. */
+  errorResponsesOf(operation: AnyOperation<Types>): Record<number, object>;
+  /** Runs the operation within the limits of the API, and returns the response. */
+  respond(operation: AnyOperation<Types>, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
+/** Declares the routes of operations. */
+export async function operationRoutes<Types extends OperationTypes>(
+  app: FastifyInstance,
+  api: OperationApi<Types>,
+  operations: readonly AnyOperation<Types>[],
+): Promise<void> {
+  for (const operation of operations) {
+    const { bodyType } = operation;
+    if (bodyType === undefined) declareRoute(app, api, operation);
+    else {
+      await app.register(async (scope) => {
+        scope.register(bodyType === ARCHIVE ? archiveBody : textBody);
+        declareRoute(scope, api, operation);
+      });
+    }
+  }
+}
+
+function declareRoute<Types extends OperationTypes>(
+  app: FastifyInstance,
+  api: OperationApi<Types>,
+  operation: AnyOperation<Types>,
+): void {
+  const { id, method, url, summary, description, tag, params, query, body, bodyType, headers } = operation;
+  const { status = 200, response, otherResponses = {} } = operation;
+  app.route({
+    method,
+    url,
+    // HEAD would make the whole archive.
+    exposeHeadRoute: response.mediaType !== ARCHIVE,
+    config: {
+      ...api.configOf(operation),
+      hasNoBody: body === undefined,
+      ...(bodyType && { bodyType }),
+    },
+    schema: {
+      operationId: id,
+      summary,
+      ...(description && { description }),
+      tags: [tag],
+      ...(bodyType && { consumes: [bodyType] }),
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(body && { body }),
+      ...(headers && { headers }),
+      response: {
+        ...successes({ [status]: response, ...otherResponses }),
+        ...api.errorResponsesOf(operation),
+      },
+    },
+    handler: (request, reply) => api.respond(operation, request, reply),
+  });
+}
+
+/** Statuses of responses without a body. */
+const EMPTY = new Set(['204', '304']);
+
+function successes(responses: Record<number, ResponseDescription>): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => {
+      const { description, schema, mediaType = JSON_TYPE, lines, headers } = response;
+      if (EMPTY.has(status)) return [status, schema.meta({ description })];
+      const content = { [mediaType]: { schema }, ...(lines && { [JSON_LINES]: { schema: lines } }) };
+      return [status, { description, ...(headers && { headers }), content }];
+    }),
+  );
+}
+
+/** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
+const textBody = fp(
+  async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(TEXT, { parseAs: 'buffer' }, (request, body, done) => {
+      const problem = utf8Problem(request.headers, body as Buffer);
+      if (problem !== undefined) done(problem);
+      else done(null, body.toString('utf8'));
+    });
+  },
+  { name: 'text-body' },
+);
+
+/** Lets the routes of a scope take an archive, and nothing else. The API reads it. */
+const archiveBody = fp(
+  async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
+  },
+  { name: 'archive-body' },
+);
+
+/** Returns Fastify's validator of a part of the input. @param validate throws the error of the API */
+export function inputValidator(
+  validate: <T>(schema: z.ZodType<T>, part: string, given: unknown) => T,
+): FastifySchemaCompiler<z.ZodType> {
+  return ({ schema, httpPart = '' }) =>
+    (given: unknown) => {
+      try {
+        return { value: validate(schema, httpPart, given) };
+      } catch (error) {
+        return { error: error as Error };
+      }
+    };
+}
