@@ -1,20 +1,20 @@
 /**
  * `npm run words`: checks every comment, test title, user-visible string, and document against docs/writing.md.
  *
- * `ratchet.json` has the number of findings that each folder may still have, from before the rules. It only falls: the
+ * `ratchet.json` has the number of findings that each directory may still have, from before the rules. It only falls: the
  * run writes lower counts by itself, so commit the file with your change.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allowed, type Counts, count, excess, type Finding, folderOf, lowered } from './ratchet.ts';
+import { allowed, type Counts, count, directoryOf, excess, type Finding, lowered } from './ratchet.ts';
 import { check, RULES, retiredWords, subjectFault } from './rules.ts';
 import { startsLower, textsOf } from './texts.ts';
 
 const root = join(import.meta.dirname, '../..');
 const GUIDE = 'docs/writing.md';
 const RATCHET = 'scripts/words/ratchet.json';
-/** How many findings of a rule in a folder the report shows. */
+/** The number of findings that the report shows for a rule in a directory. */
 const SHOWN = 20;
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
@@ -46,7 +46,7 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
   console.error(
     limit === 0
       ? `\n${rule}: ${advice}`
-      : `\n${rule}: ${group.length} in the ${kind} of ${folderOf(file)}, where at most ${limit} are left to rewrite. ${advice}`,
+      : `\n${rule}: ${group.length} in the ${kind} of ${directoryOf(file)}, where at most ${limit} are left to rewrite. ${advice}`,
   );
   for (const { file, line, text, found } of first.slice(0, SHOWN)) {
     const excerpt = text.length > 100 ? `${text.slice(0, 100)}…` : text;

@@ -11,7 +11,7 @@ interface Node {
 }
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
-/** Folders whose strings users see: the help and messages of the CLI, the catalog of errors, and the console. */
+/** Directories whose strings users see: the help and messages of the CLI, the catalog of errors, and the console. */
 const USER_VISIBLE = /^(src\/cli\/|src\/errors\/|console\/src\/)/;
 const TEST_FUNCTION = /^(it|test|describe\w*)$/;
 const DIRECTIVE = /^\W*(biome-ignore|@ts-|eslint|v8 ignore|@vitest|@module-tag|@__|#|\/ <reference)/;

@@ -43,7 +43,7 @@ function textAt(tokens: Token[], line: number): Text[] {
   return text.trim() === '' ? [] : [{ kind: 'docs', line, text }];
 }
 
-/** The text as it is read. Code keeps its backticks, and struck text is an example of a mistake. */
+/** The text that a reader sees. Code keeps its backticks, and struck text is an example of a mistake. */
 function plain(tokens: Token[]): string {
   return tokens
     .map((token) => {

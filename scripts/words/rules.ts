@@ -10,7 +10,7 @@ export interface Hit {
 
 export interface Rule {
   name: string;
-  /** Soft rules allow a count for each folder everywhere, the others only where old texts still wait for a rewrite. */
+  /** Soft rules allow a count for each directory everywhere, the others only where old texts still wait for a rewrite. */
   soft?: true;
   advice: string;
   /** Returns the part of the sentence that breaks the rule. */
@@ -161,7 +161,7 @@ const ABBREVIATION = /\b(e\.g|i\.e|vs|etc|cf|no|approx)\.\s*$/i;
 
 /** Splits a text into sentences. Code in backticks counts as one word, and its contents are not checked. */
 function sentencesOf(text: string): { offset: number; text: string }[] {
-  const masked = text.replaceAll(/(`+)[^`]+\1/g, (code) => `\`${'x'.repeat(code.length - 2)}\``);
+  const masked = text.replaceAll(/(`+)[^`]+\1/g, (code) => `\`${'X'.repeat(code.length - 2)}\``);
   const sentences: { offset: number; text: string }[] = [];
   for (const { index, segment } of segmenter.segment(masked.replaceAll('\n', ' '))) {
     const previous = sentences.at(-1);

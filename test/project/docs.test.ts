@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { METADATA_PATH } from '../../src/agents/protected-resource.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ALL_TABLES } from '../../src/database/citus.ts';
 import { type Version, versionRecord } from '../../src/history/version.ts';
@@ -76,4 +78,50 @@ it('docs/history.md has the fields of a version', () => {
   );
   const fields = Object.keys(versionRecord({ actor: { type: 'anonymous' } } as Version));
   expect(fields.filter((field) => !documented.includes(field))).toStrictEqual([]);
+});
+
+it('docs/observability.md has the metrics of the code, with their labels', () => {
+  const code = [
+    ...read('src/http/metrics.ts').matchAll(
+      /name: '([a-z_]+)',\n\s+help: [^\n]+(?:\n\s+labelNames: \[([^\]]*)\])?/g,
+    ),
+  ].map(([, name = '', labels = '']) => `${name} ${labels.replaceAll("'", '`')}`.trim());
+  const rows = [
+    ...read('docs/observability.md').matchAll(
+      /^\| `([a-z_]+)` \| (?:counter|gauge|histogram) \| ([^|]*)\|/gm,
+    ),
+  ];
+  expect(code.length).toBeGreaterThan(5);
+  expect(rows.map(([, name = '', labels = '']) => `${name} ${labels}`.trim()).toSorted()).toStrictEqual(
+    code.toSorted(),
+  );
+});
+
+it('docs/contract.md names every route of the main listener', () => {
+  const { paths } = parse(read('openapi.yaml')) as { paths: Record<string, unknown> };
+  const contract = read('docs/contract.md');
+  const routes = Object.keys(paths).map((path) =>
+    path.startsWith('/v1/memory_stores') ? '/v1/memory_stores' : path,
+  );
+  expect(routes).toEqual(expect.arrayContaining(['/execute', '/search', '/whoami']));
+  const missing = [...new Set(routes), '/mcp', METADATA_PATH].filter(
+    (route) => !new RegExp(`\`(?:[A-Z]+ )?${route}\``).test(contract),
+  );
+  expect(missing).toStrictEqual([]);
+});
+
+it('the console names the default of AUTH_CACHE_SECONDS', () => {
+  const { AUTH_CACHE_SECONDS } = loadConfig({});
+  for (const page of ['keys/edit-dialog', 'keys/keys-table', 'settings/rename-copy'])
+    expect(read(`console/src/pages/${page}.tsx`).replaceAll(/\s+/g, ' ')).toContain(
+      `within AUTH_CACHE_SECONDS (${AUTH_CACHE_SECONDS} seconds by default)`,
+    );
+});
+
+it('bench/RESULTS.md explains every contestant of its table', () => {
+  const results = read('bench/RESULTS.md').split('\n## ')[1] ?? '';
+  const explained = [...results.matchAll(/^- \*\*(\w+)\*\*: /gm)].map(([, id]) => id);
+  const listed = [...results.matchAll(/^\| [^|]* \| ([A-Z]\d?) \| /gm)].map(([, id]) => id);
+  expect(listed.length).toBeGreaterThan(5);
+  expect(listed.filter((id) => !explained.includes(id))).toStrictEqual([]);
 });

@@ -238,14 +238,14 @@ describe('the ratchet', () => {
   });
   const ratchet: Counts = { comments: { 'src/a': { clause: 2, what: 1 } } };
 
-  it('accepts the counts of a folder, and reports all its findings above them', () => {
+  it('accepts the counts of a directory, and reports all its findings above them', () => {
     const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
     expect(excess(two, ratchet)).toStrictEqual([]);
     const three = [...two, finding('src/a/z.ts')];
     expect(excess(three, ratchet)).toStrictEqual([three]);
   });
 
-  it('accepts no finding in a new folder', () => {
+  it('accepts no finding in a new directory', () => {
     expect(excess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
   });
 
