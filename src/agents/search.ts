@@ -107,7 +107,7 @@ export function searchMemory(
   const { ip } = request;
   // Searches take turns: those that wait would take the slots of all other requests.
   return observe(request, { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId }, () =>
-    inFlight.workWithoutSlot(() =>
+    inFlight.slot.runWithout(() =>
       inTenant(request, 'read', ({ principal, policy }) =>
         searchCall(input, { principal, policy, ip, gone: inFlight.gone }, services),
       ),

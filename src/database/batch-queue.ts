@@ -8,7 +8,7 @@ import {
   type QueryResult,
   type Scalar,
   type StatementTracer,
-  servingCalls,
+  serving,
   type TracedRequest,
   type Value,
 } from './query.ts';
@@ -85,10 +85,7 @@ export class BatchQueue {
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
         reject,
         fallBack: () =>
-          servingCalls(this.#tracer, [{ requests }], () => this.#single(statement, params)).then(
-            resolve,
-            reject,
-          ),
+          serving(this.#single, [{ requests }], this.#tracer)(statement, params).then(resolve, reject),
       });
       if (kind.isBusy) return;
       kind.isBusy = true;
@@ -114,7 +111,7 @@ export class BatchQueue {
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     let settle: () => void;
     try {
-      const { rows } = await servingCalls(this.#tracer, calls, () => this.#batched(batch, params));
+      const { rows } = await serving(this.#batched, calls, this.#tracer)(batch, params);
       settle = () => this.#settleWith(calls, rows);
     } catch (error) {
       settle = () => fail(calls, error);

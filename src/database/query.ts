@@ -153,17 +153,18 @@ export function traced(execute: QueryExecutor, tracer: StatementTracer | undefin
   return (statement, params) => tracer.trace(statement.name, () => execute(statement, params));
 }
 
-/** Runs work for the traced requests of calls that waited in a queue. */
-export function servingCalls<T>(
-  tracer: StatementTracer | undefined,
+/**
+ * An executor whose statements are spans of the requests that made `calls`, which waited in a queue; the same one when
+ * there is no tracer.
+ */
+export function serving(
+  execute: QueryExecutor,
   calls: readonly { requests: readonly TracedRequest[] }[],
-  work: () => T,
-): T {
-  if (tracer === undefined) return work();
-  return tracer.serve(
-    calls.flatMap(({ requests }) => requests),
-    work,
-  );
+  tracer: StatementTracer | undefined,
+): QueryExecutor {
+  if (tracer === undefined) return execute;
+  const requests = calls.flatMap((call) => call.requests);
+  return (statement, params) => tracer.serve(requests, () => execute(statement, params));
 }
 
 /** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */

@@ -5,7 +5,7 @@ import {
   countCharacters,
   type QueryExecutor,
   type StatementTracer,
-  servingCalls,
+  serving,
   type TracedRequest,
   type Value,
 } from '../database/query.ts';
@@ -181,8 +181,8 @@ export class WriteQueue {
         const calls = writes.map((write) => (write.work as FunctionCall).params);
         const wait = !isShared(lane, fn);
         const [statement, params] = statementOf(fn, calls, { wait });
-        const query = wait ? this.#single : this.#batched;
-        const found = await servingCalls(this.#tracer, writes, () => query(statement, params));
+        const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
+        const found = await query(statement, params);
         sent = succeeded(fn, writes, outcomesOf(found));
       }
     } catch (error) {

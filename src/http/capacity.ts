@@ -71,7 +71,8 @@ export class Capacity {
  */
 export class InFlightRequest {
   readonly #capacity: Capacity;
-  readonly #request: Slot;
+  /** Work that waits for a limit of its own runs without the slot. */
+  readonly slot: Slot;
   readonly bytes: Slot;
   #hasResponse = false;
   /** Bytes of the response, reserved before it is made. */
@@ -86,7 +87,7 @@ export class InFlightRequest {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
     this.#capacity = capacity;
     this.#reply = reply;
-    this.#request = capacity.requests.slot(tenant);
+    this.slot = capacity.requests.slot(tenant);
     this.bytes = capacity.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
@@ -117,7 +118,7 @@ export class InFlightRequest {
   async takeSlot(responseBytes: number): Promise<void> {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
     await this.reserveResponse(responseBytes);
-    await this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
+    await this.slot.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
   }
 
   /**
@@ -133,13 +134,8 @@ export class InFlightRequest {
     this.bytes.giveBack(this.#responseBytes);
     this.#responseBytes = 0;
     const waiting = this.bytes.acquire(wanted);
-    if (waiting) await this.workWithoutSlot(() => waiting);
+    if (waiting) await this.slot.runWithout(() => waiting);
     this.#responseBytes = wanted;
-  }
-
-  /** Runs work that waits for a limit of its own, without the slot. */
-  workWithoutSlot<T>(work: () => Promise<T>): Promise<T> {
-    return this.#request.runWithout(work);
   }
 
   /**
@@ -169,7 +165,7 @@ export class InFlightRequest {
 
   #releaseIfDone(): void {
     if (this.#isWorking) return;
-    if (this.#hasResponse || this.#isClosed) this.#request.release();
+    if (this.#hasResponse || this.#isClosed) this.slot.release();
     if (this.#isClosed) this.bytes.release();
   }
 }
