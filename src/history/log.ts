@@ -182,8 +182,6 @@ function loaded(state: FileState, contents: ReadonlyMap<string, string>): Loaded
   return content === undefined ? { kind: 'pruned' } : { kind: 'file', path: state.path, content };
 }
 
-const PAGE = 100;
-
 /** A version, and what it changed. */
 export interface LogEntry extends Change {
   version: Version;
@@ -194,27 +192,16 @@ export interface LogEntry extends Change {
 export interface LogOptions extends Partial<Omit<VersionFilter, 'path' | 'memoryId'>> {
   /** Of a file: its versions wherever it was. Of a directory: those of what was below it. By default all. */
   path?: MemoryPath;
-  limit?: number;
 }
 
-/** A tenant's versions with what they changed, the newest first. */
-export async function* log(
-  history: History,
-  tenant: string,
-  { path = ROOT, limit, ...filter }: LogOptions,
-): AsyncGenerator<LogEntry> {
-  // Redacted versions have no path, so they would not be below the root.
-  const versions = history.versions(tenant, { ...filter, path: path === ROOT ? null : path }, limit);
-  for await (const page of batches(versions, { items: PAGE, weight: PAGE, weightOf: () => 1 })) {
-    yield* await withChanges(history, tenant, page);
-  }
-}
-
-/** A page of `log`: at most `limit` entries before the version with that id, or the first. */
+/**
+ * A page of a tenant's versions with what they changed, the newest first: at most `limit` before the version with that
+ * id, or the first.
+ */
 export async function logPage(
   history: History,
   tenant: string,
-  { path = ROOT, ...filter }: Omit<LogOptions, 'limit'>,
+  { path = ROOT, ...filter }: LogOptions,
   before: string | null,
   limit: number,
 ): Promise<LogEntry[]> {
