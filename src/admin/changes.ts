@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { databaseInstant } from '../database/clock.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
 import { type Changes, countsOf, summary } from '../history/log.ts';
@@ -115,10 +116,10 @@ export const restore = defineOperation({
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { path: where, version, dry_run } = body;
     const options = changeOptions(call, body);
-    const { at, now } = await readTimes(database, { at: body.at });
+    const { at = await databaseInstant(database) } = await readTimes(database, { at: body.at });
     const changes = await inSlot(() =>
       version === undefined
-        ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
+        ? restoreAt(database, tenant, { path: where ?? ROOT, at }, options)
         : restoreVersion(database, tenant, { version, path: where }, options),
     );
     note({ details: countsOf(changes) });
@@ -152,11 +153,9 @@ export const revert = defineOperation({
   errors: [noSuchTenant, incomplete, overQuota('revert'), archived, planOvertaken],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { by, dry_run } = body;
-    const { since, until, now } = await readTimes(database, { since: body.since, until: body.until });
+    const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const options = changeOptions(call, body);
-    const reverted = await inSlot(() =>
-      revertActor(database, tenant, { by, since: since ?? now, until }, options),
-    );
+    const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
     note({ details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
     return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
   },

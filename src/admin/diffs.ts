@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { databaseInstant } from '../database/clock.ts';
 import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
 import { History } from '../history/history.ts';
 import { withContents } from '../history/log.ts';
@@ -13,9 +14,9 @@ import {
   givenTime,
   next,
   pageFields,
+  parseTimes,
   pathOrRoot,
   readCursor,
-  readTimes,
   tenantParams,
   time,
   versionId,
@@ -79,10 +80,11 @@ export const diffTimes = defineOperation({
   async run({ database, params: { tenant }, query: { path, limit, ...query }, compare }) {
     const history = new History(database);
     const position = readCursor(diffPosition, query.after);
-    const times = await readTimes(database, { at: query.at, to: query.to });
+    const now = await databaseInstant(database);
+    const times = parseTimes({ at: query.at, to: query.to }, now);
     // The next pages are of the same times.
     const at = position?.at ?? times.at ?? (await historyStart(database.query, tenant));
-    const to = position?.to ?? times.to ?? times.now;
+    const to = position?.to ?? times.to ?? now;
     const skip = position?.skip ?? 0;
     const all = changesBetween(history, tenant, path, { from: at, to });
     const { changes, taken, isLast } = await differencesOf(history, tenant, all, { skip, limit, compare });

@@ -136,14 +136,22 @@ function parseJson(json: string): unknown {
  *
  * @throws ServiceError for a text that is not a time
  */
-export async function readTimes<Name extends string>(
+export async function readTimes<Given extends Record<string, string | undefined>>(
   database: Database,
-  given: Record<Name, string | undefined>,
-): Promise<Record<Name, string | undefined> & { now: string }> {
-  const now = await databaseInstant(database);
-  const entries = Object.entries<string | undefined>(given).map(([name, text]) => [
+  given: Given,
+): Promise<Given> {
+  const isEmpty = Object.values(given).every((text) => text === undefined);
+  return isEmpty ? given : parseTimes(given, await databaseInstant(database));
+}
+
+/** The same, with durations back from `now`. */
+export function parseTimes<Given extends Record<string, string | undefined>>(
+  given: Given,
+  now: string,
+): Given {
+  const entries = Object.entries(given).map(([name, text]) => [
     name,
     text === undefined ? undefined : parseTime(text, new Date(now)),
   ]);
-  return { ...Object.fromEntries(entries), now };
+  return Object.fromEntries(entries) as Given;
 }

@@ -14,6 +14,7 @@ import { contentAt, contentOf, type ListedEntry, listPage } from '../files/listi
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import {
   flag,
@@ -156,13 +157,12 @@ export const readFile = defineOperation({
     304: { description: 'The client has this content already (`If-None-Match`).', schema: z.null() },
   },
   errors: [noSuchTenant, nothingThere, isDirectory, incomplete],
+  findsTenant: true,
   async run({ database, params: { tenant }, query: { path, ...query } }) {
     const { at } = await readTimes(database, { at: query.at });
-    const content =
-      at === undefined
-        ? await contentOf(database, tenant, path)
-        : await contentAt(new History(database), tenant, path, at);
-    return { content };
+    if (at === undefined) return { content: await contentOf(database, tenant, path) };
+    await requireTenant(database, tenant);
+    return { content: await contentAt(new History(database), tenant, path, at) };
   },
   encode({ content }, conditions) {
     const sha256 = contentHash(content);

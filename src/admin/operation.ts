@@ -50,6 +50,8 @@ export interface AdminTypes {
     scope?: 'tenant' | 'fleet' | 'handler';
     /** Whether the operation waits for a slot for heavy work. */
     isHeavy?: boolean;
+    /** Whether `run` itself fails when there is no such tenant. Then it has no `tenant`. */
+    findsTenant?: boolean;
   };
   error: ServiceError;
 }
@@ -68,9 +70,12 @@ export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Headers
 
 export const defineOperation = operationsOf<AdminTypes>();
 
-/** Whether the tenant in the URL has to exist. */
-export function isOfTenant({ url }: Pick<AnyAdminOperation, 'url'>): boolean {
-  return url.startsWith('/tenants/:tenant/');
+/** Whether the tenant in the URL has to be found before the operation runs. */
+export function needsTenant({
+  url,
+  findsTenant = false,
+}: Pick<AnyAdminOperation, 'url' | 'findsTenant'>): boolean {
+  return url.startsWith('/tenants/:tenant/') && !findsTenant;
 }
 
 /** Whether a call changes nothing because it asks for a dry run. */

@@ -24,7 +24,7 @@ import {
   type AdminTypes,
   type AnyAdminOperation,
   ERROR_HEADER,
-  isOfTenant,
+  needsTenant,
 } from './operation.ts';
 import { errorResponses } from './responses.ts';
 
@@ -51,8 +51,8 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
     async respond(operation, request, reply) {
       const { status = 200, response, isHeavy = false } = operation;
       const { tenant: id } = request.params as { tenant?: string };
-      const isOfOne = isOfTenant(operation) && id !== undefined;
-      const tenant = isOfOne ? await requireTenant(services.database, id) : undefined;
+      const needsRow = needsTenant(operation) && id !== undefined;
+      const tenant = needsRow ? await requireTenant(services.database, id) : undefined;
       const signal = departureOf(request, reply);
       const run = (onProgress?: OnProgress) =>
         operation.run(callFor(request, services, operation, { tenant, signal, onProgress }));

@@ -38,7 +38,7 @@ export const searchFiles = defineOperation({
   async run({ database, services, tenant, signal: gone, query: { in: where, limit, at: given, ...query } }) {
     // Imported on demand: few commands search.
     const { searchForOperator } = await import('../files/search/operator-search.ts');
-    const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
+    const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };
     const searched = { tenant, input, where, at, gone };
     const found = await searchForOperator((await services()).search, database, searched);

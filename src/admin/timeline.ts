@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { databaseInstant } from '../database/clock.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { historyStart } from '../history/past.ts';
 import { activity, adjacentChanges } from '../history/timeline.ts';
 import { noSuchTenant } from './errors.ts';
-import { actor, count, givenTime, readTimes, tenantParams, time } from './fields.ts';
+import { actor, count, givenTime, parseTimes, readTimes, tenantParams, time } from './fields.ts';
 import { defineOperation } from './operation.ts';
 
 const counted = z.int().min(0);
@@ -53,8 +54,9 @@ export const countChanges = defineOperation({
   errors: [noSuchTenant],
   isHeavy: true,
   async run({ database, params: { tenant }, query: { buckets, ...query } }) {
-    const times = await readTimes(database, { since: query.since, until: query.until });
-    const { since = await historyStart(database.query, tenant), until = times.now } = times;
+    const now = await databaseInstant(database);
+    const times = parseTimes({ since: query.since, until: query.until }, now);
+    const { since = await historyStart(database.query, tenant), until = now } = times;
     if (since >= until) throw new ServiceError('since_after_until');
     const { actors, buckets: parts } = await activity(database, tenant, { since, until }, buckets);
     const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
@@ -76,8 +78,7 @@ export const findAdjacentChanges = defineOperation({
   errors: [noSuchTenant],
   isHeavy: true,
   async run({ database, params: { tenant }, query }) {
-    const times = await readTimes(database, { at: query.at });
-    const { at = times.now } = times;
+    const { at = await databaseInstant(database) } = await readTimes(database, { at: query.at });
     return { at, ...(await adjacentChanges(database, tenant, at)) };
   },
 });

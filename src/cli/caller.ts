@@ -6,7 +6,7 @@ import {
   type AnyAdminOperation,
   ERROR_HEADER,
   isDryRun,
-  isOfTenant,
+  needsTenant,
   type OperationProgress,
 } from '../admin/operation.ts';
 import { validate } from '../admin/validation.ts';
@@ -147,7 +147,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
   const run = async (note: AdminCall<Params, Query, Body, Headers>['note']) => {
     const { origin, administrator } = operator();
     const row =
-      tenant !== undefined && isOfTenant(operation)
+      tenant !== undefined && needsTenant(operation)
         ? await requireTenant(session.database, tenant)
         : undefined;
     return operation.run({

@@ -14,8 +14,8 @@ import type { Change } from '../memory/text.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
-import { findEntry } from './listing.ts';
 import { Memory } from './memory.ts';
+import { findPathsQuery } from './read-queries.ts';
 import type { Services } from './services.ts';
 
 /** Where an operator changes files, and whom the history names. */
@@ -111,8 +111,9 @@ export function deleteAt(
 ): Promise<string> {
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
-    if (!recursive && (await findEntry(session.services.database, tenant, path))?.kind === 'dir') {
-      throw new ServiceError('directory_not_recursive', path);
+    if (!recursive) {
+      const { rows } = await session.services.database.query(findPathsQuery, { tenant, paths: [path] });
+      if (rows[0]?.kind === 'dir') throw new ServiceError('directory_not_recursive', path);
     }
     if (expected === 'anything') {
       const outcome = await deletePath(path, context);

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { lookupFileQuery } from './read-queries.ts';
 
 /** A page of the entries at a path and below it, in path order. The first page follows ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(
@@ -15,12 +16,6 @@ FROM entries WHERE tenant_id = $tenant AND path > $after AND memory_in_subtree(p
 ORDER BY path LIMIT $limit
 `,
 );
-
-/** The entry at a path, with its content if it is a file. */
-const findEntryQuery = defineQuery<
-  { tenant: string; path: string },
-  { kind: 'file'; content: string } | { kind: 'dir'; content: null }
->('find_entry', 'SELECT kind, content FROM entries WHERE tenant_id = $tenant AND path = $path');
 
 /**
  * An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a
@@ -91,16 +86,12 @@ function entryOf(row: TreeRow): ListedEntry {
   };
 }
 
-/** Returns the entry at a path, with its content if it is a file. The root always exists, but may have no entry. */
-export async function findEntry(database: Database, tenant: string, path: MemoryPath) {
-  return (await database.query(findEntryQuery, { tenant, path })).rows[0];
-}
-
-/** @throws ServiceError when there is no file */
+/** @throws ServiceError when there is no tenant, or no file */
 export async function contentOf(database: Database, tenant: string, path: MemoryPath): Promise<string> {
-  const found = await findEntry(database, tenant, path);
-  if (found?.kind === 'file') return found.content;
-  const isDirectory = found !== undefined || path === ROOT;
+  const [found] = (await database.query(lookupFileQuery, { tenant, path })).rows;
+  if (!found?.tenantCreatedAt) throw new ServiceError('no_such_tenant', tenant);
+  if (found.kind === 'file') return found.content ?? '';
+  const isDirectory = found.kind === 'dir' || path === ROOT;
   throw new ServiceError(isDirectory ? 'is_directory' : 'nothing_at', tenant, path);
 }
 

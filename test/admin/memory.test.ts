@@ -30,6 +30,29 @@ describeService(
     const NEW = { 'if-none-match': '*' };
     const ANY = { 'if-match': '*' };
 
+    it('explains why there is no file to read: no tenant, no path, or a directory', async () => {
+      const { get, put } = await newTenant();
+      await put('/memories/d/f.md', 'one', NEW);
+      const missing = freshTenant('missing');
+      const at = '2020-01-01T00:00:00Z';
+      for (const query of ['', `&at=${at}`]) {
+        const answer = await admin().call('GET', `/tenants/${missing}/file?path=/memories/f.md${query}`);
+        expect(problem(answer)).toStrictEqual([404, 'not_found', `Tenant ${missing} does not exist.`]);
+      }
+      expect(problem(await get('/file?path=/memories/none'))).toStrictEqual([
+        404,
+        'not_found',
+        '/memories/none does not exist.',
+      ]);
+      for (const path of ['/memories', '/memories/d']) {
+        expect(problem(await get(`/file?path=${path}`))).toStrictEqual([
+          409,
+          'refused',
+          `${path} is a directory.`,
+        ]);
+      }
+    });
+
     it('creates, reads, replaces and deletes a file under preconditions', async () => {
       const { get, put, remove } = await newTenant();
       const path = '/memories/d/é #1.md';
