@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
 import {
   beginChangeQuery,
@@ -109,6 +110,15 @@ SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, cl
 `,
 );
 
+/** Advisory lock key. Arbitrary, but every replica must use the same value. */
+const RENAME_LOCK = 7_236_105_558;
+
+/** Lets one tenant be renamed at a time, until the transaction ends. */
+const lockRenamesQuery = defineQuery<{ lock: number }>(
+  'lock_renames',
+  'SELECT pg_advisory_xact_lock($lock::bigint)',
+);
+
 const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'move_drafts',
   'UPDATE tenants SET draft_of = $to WHERE draft_of = $tenant',
@@ -174,6 +184,8 @@ export function copyTenant(database: Database, from: string, to: string, origin:
  */
 export function renameTenant(database: Database, from: string, to: string): Promise<Renamed> {
   return database.transaction(async (query) => {
+    // Two tenants may mount each other, and a rename locks first the tenant, then those that mount it.
+    await query(lockRenamesQuery, { lock: RENAME_LOCK });
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
     const copied = await copy(query, from, to, async () => {
@@ -186,7 +198,9 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     await query(moveDraftsQuery, { tenant: from, to });
     await eraseData(query, from);
     // Keys are not sharded by tenant, so they can be updated.
+    await query(lockTenantKeysQuery, { tenant: from });
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
+    await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
     // Last: writes to the tenants that mount it wait from here on.
     const mountedBy = await moveMounts(query, from, to);

@@ -181,6 +181,24 @@ export const lockKeyQuery = defineQuery<{ id: string }>(
   'SELECT id FROM api_keys WHERE id = $id AND rotated_at IS NULL FOR UPDATE',
 );
 
+/**
+ * Locks the keys of a tenant by their current secrets, before the other secrets of any of them, as `lock_key` does.
+ * So whoever changes one key and whoever changes all of them do not wait for each other.
+ */
+export const lockTenantKeysQuery = defineQuery<{ tenant: string }>(
+  'lock_tenant_keys',
+  'SELECT id FROM api_keys WHERE tenant_id = $tenant AND rotated_at IS NULL ORDER BY id FOR UPDATE',
+);
+
+/** Locks the admin keys that have a tenant in their scope, in the same way. */
+export const lockScopedKeysQuery = defineQuery<{ tenant: string }>(
+  'lock_scoped_keys',
+  `
+SELECT id FROM api_keys WHERE only_tenants IS NOT NULL AND $tenant::text = ANY (only_tenants) AND rotated_at IS NULL
+ORDER BY id FOR UPDATE
+`,
+);
+
 /** A key that is not revoked. */
 export const currentKeyQuery = defineQuery<
   { id: string; scope: string[] | null },
@@ -223,6 +241,12 @@ UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $
 export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
   'UPDATE api_keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL',
+);
+
+/** Locks keys of which a use is noted, without those that another session has locked: a use is only a hint. */
+export const lockUsedKeysQuery = defineQuery<{ hashes: string[] }, { hash: string }>(
+  'lock_used_keys',
+  'SELECT hash FROM api_keys WHERE hash = ANY ($hashes::text[]) FOR NO KEY UPDATE SKIP LOCKED',
 );
 
 export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(

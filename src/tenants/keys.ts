@@ -19,6 +19,7 @@ import {
   keepTenantQuery,
   listKeysQuery,
   lockKeyQuery,
+  lockUsedKeysQuery,
   noteKeyUseQuery,
   type PreviousSecret,
   previousSecretQuery,
@@ -296,7 +297,10 @@ export class Keys {
   }
 
   async noteUse(hashes: string[]): Promise<void> {
-    await this.#database.query(noteKeyUseQuery, { hashes });
+    await this.#database.transaction(async (query) => {
+      const { rows } = await query(lockUsedKeysQuery, { hashes });
+      await query(noteKeyUseQuery, { hashes: rows.map(({ hash }) => hash) });
+    });
   }
 }
 

@@ -3,6 +3,7 @@ import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { OverQuota } from '../memory/store.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
+import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import {
   changeScopesQuery,
   createTenantQuery,
@@ -238,7 +239,9 @@ export function quotaExceeded(
  */
 async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
   await eraseData(query, tenant, erased);
+  await query(lockTenantKeysQuery, { tenant });
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
+  await query(lockScopedKeysQuery, { tenant });
   await query(changeScopesQuery, { tenant, to: null });
   return erased;
 }

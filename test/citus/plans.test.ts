@@ -31,6 +31,7 @@ const NOT_DISTRIBUTED = new Set([
   'database_time',
   'is_standby',
   'try_lock',
+  'lock_renames',
   'table_columns',
 ]);
 
