@@ -12,8 +12,9 @@ export interface Text {
 
 export const lineAt = (source: string, index: number) => source.slice(0, index).split('\n').length;
 
-/** A line that starts a paragraph: a list item, or a tag of JSDoc with its name. */
-const STARTS = /^\s*(?:[-*•] |\d+\. |@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
+/** A line that starts a paragraph: a list item, a described name (`url: The URL …`), or a tag of JSDoc with its name. */
+const STARTS =
+  /^\s*(?:[-*•] |\d+\. |[A-Za-z_]+: (?=[A-Z])|@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
 
 /** Splits a comment into paragraphs and list items, without the marks at the start of their lines. */
 export function paragraphs(content: string, firstLine = 1): { line: number; text: string }[] {

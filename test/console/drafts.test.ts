@@ -267,7 +267,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('list', { name: 'Changed since the review' }).getByText('new.md').waitFor();
     expect(await contentOf(tenant, '/memories/new.md')).toBe('new\n');
     await button(page, 'Replace…').click();
-    await dialog.getByText('is undone: 4 files.').waitFor();
+    await dialog.getByText('are undone: 4 files.').waitFor();
     await dialog.getByRole('button', { name: 'Replace' }).click();
     await page.locator('.badge', { hasText: 'took the place of the original' }).waitFor();
     expect(await contentOf(tenant, '/memories/new.md')).toBeNull();
@@ -287,7 +287,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(id)).toStrictEqual({ state: 'open' });
     await button(page, 'Reject…').click();
     await dialog.getByRole('button', { name: 'Reject' }).click();
-    await page.getByText('None of it is in the memory.').waitFor();
+    await page.getByText('The draft was not merged.').waitFor();
     expect(await stateOf(id)).toStrictEqual({ state: 'rejected' });
     expect(await contentOf(tenant, LEE)).toContain('950 EUR');
     await expect.poll(() => page.locator('.waiting').count()).toBe(0);
@@ -441,7 +441,7 @@ describeConsole('drafts in the console', (fixture) => {
       await page.keyboard.press('Escape');
       await button(page, 'Reject…').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
-      await page.getByText('None of it is in the memory.').waitFor();
+      await page.getByText('The draft was not merged.').waitFor();
       await check();
     },
   );

@@ -6,7 +6,7 @@ const ACCEPTED_MS = 10_000;
 const MAX_CALLERS = 1000;
 
 /**
- * Asks the service whether it accepts a caller, so that a refused one gets the service's own status. The result is
+ * Asks the service whether it accepts a caller, so that a rejected caller gets the status of the service. The result is
  * cached for seconds.
  */
 export class AcceptedCallers {

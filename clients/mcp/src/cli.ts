@@ -26,7 +26,7 @@ try {
   process.exitCode = isUsage ? 2 : 1;
 }
 
-/** Such as a port that is taken. */
+/** A fault that the user can correct, such as a port that is taken. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
@@ -34,7 +34,7 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 async function serve({ client, http }: Settings): Promise<void> {
   const memory = createClient(client);
   if (http === undefined) {
-    // A host shows its user that the server has failed, and standard error; what a call answers only the model reads.
+    // A host shows its user standard error and the failure of the server. Only the model reads the result of a call.
     await memory.check();
     return serverFor(memory, await instructionsOf(memory)).connect(new StdioServerTransport());
   }

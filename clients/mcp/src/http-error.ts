@@ -1,4 +1,4 @@
-/** A request that is refused before MCP sees it. The message is for the caller, and never holds the key. */
+/** A request that is rejected before MCP sees it. The message is for the caller, and never holds the key. */
 export class HttpError extends Error {
   readonly status: number;
   /** The code of the JSON-RPC error. */

@@ -22,22 +22,22 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 /** A token or a tenant id as a header can carry it. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 const MEBIBYTE = 2 ** 20;
-/** How long a client has to send a request. */
+/** Time for a client to send a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** How long a client may take nothing of its response; see `ResponsePace`. */
+/** Time in which a client may read no byte of its response; see `ResponsePace`. */
 const TRANSFER_TIMEOUT_MS = 5000;
-/** How long a request waits for an earlier one of its session. */
+/** Time that a request waits for an earlier request of its session. */
 const GAP_TIMEOUT_MS = 500;
 
 export interface HttpOptions {
-  /** Where the service is. The callers bring the keys. */
+  /** URL of the service. Callers send the keys. */
   client: Pick<MemoryClientOptions, 'url' | 'tenant'>;
-  /** Names under which the server is reached besides those of the loopback interface, without ports. */
+  /** Host names of the server in addition to the names of the loopback interface, without ports. */
   allowedHosts: readonly string[];
   maxBodyBytes: number;
   /** Requests that run at once; `perKey` is per caller. By default as many as the service runs. */
   concurrency?: ConcurrencyLimits;
-  /** How long a client may take nothing of its response. */
+  /** Time in which a client may read no byte of its response. */
   transferTimeoutMs?: number;
 }
 
@@ -47,7 +47,7 @@ const BYTES = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
 /** The service's defaults, for how long responses may get. A response that is longer is counted once it exists. */
 const SERVICE_LIMITS = { maxFileBytes: MEBIBYTE, maxViewChars: 100_000 };
 
-/** Whose request it is, and what it counts against. */
+/** The caller of the request, and the limits that the request counts against. */
 interface Caller {
   apiKey: string | undefined;
   tenant: string | undefined;
@@ -194,7 +194,7 @@ function refusalFor(error: unknown): HttpError {
   return new HttpError(500, 'The server failed. Its log says why.');
 }
 
-/** Where the service is concerns the operator only. */
+/** Only the operator sees the URL of the service. */
 function withoutAddress(message: string): string {
   return message.replace(/^(The memory service) at \S+/, '$1');
 }

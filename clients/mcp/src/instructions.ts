@@ -1,7 +1,7 @@
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import { MEMORY_PROTOCOL } from '../../../src/memory/protocol.ts';
 
-/** How long a host that connects waits for the service: without its text, the server starts anyway. */
+/** Time that a connecting host waits for the service. The server also starts without the text of the service. */
 const PATIENCE_MS = 3000;
 
 /**

@@ -42,7 +42,7 @@ async function readText(request: IncomingMessage, { maxBytes, bytes, checkKey }:
   }
   const chunks: Buffer[] = [];
   let received = 0;
-  // Leaving the loop must not destroy the connection, which the refusal goes to.
+  // Leaving the loop must not destroy the connection, because the error response still needs it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     received += chunk.length;
     if (received > maxBytes) throw tooLarge;

@@ -49,7 +49,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   }
   const port = Number(http);
   if (!/^\d+$/.test(http) || port > 65_535) throw new UsageError('--http needs a port from 0 to 65535');
-  // Whoever reaches the port would use it.
+  // Every client that reaches the port would use it.
   if (client.apiKey !== undefined) {
     throw new UsageError(
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
@@ -65,7 +65,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   return { client, http: { port, host, allowedHosts, maxBodyBytes } };
 }
 
-/** What a user of the server calls the options of the client. */
+/** Names of the client's options in the settings of the server. */
 const OPTION_NAMES: Record<string, string> = {
   url: 'MEMORY_SERVICE_URL',
   apiKey: 'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token)',

@@ -4,7 +4,7 @@ import { injectTrace } from './tracing.ts';
 
 /** One HTTP request. */
 export interface Attempt<Result> {
-  /** How messages call the service: by its URL too, where that is what may be wrong. */
+  /** The name of the service in messages, with its URL if the URL may be wrong. */
   service: string;
   fetch: typeof globalThis.fetch;
   url: URL;
@@ -21,7 +21,7 @@ export async function attempt<Result>(
   options: Attempt<Result>,
 ): Promise<{ result: Result } | { fault: Fault }> {
   const { service, fetch, url, body, read, timeoutMs, signal } = options;
-  // Made here, so that a request that is never answered can be found in the service's log as well.
+  // Created here, so that a request without a response can be found in the log of the service.
   const requestId = crypto.randomUUID();
   const headers = new Headers(options.headers);
   headers.set('X-Request-Id', requestId);
@@ -72,13 +72,13 @@ function networkFault({ origin, protocol }: URL, cause: unknown): Fault {
   return { code: 'network_error', message, retryable: true };
 }
 
-/** The codes are those of Node, which Bun shares in part. */
+/** Node defines these codes, and Bun shares some of them. */
 function adviceOnCode(code = '', protocol: string): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return 'It does not speak TLS: if it has none, start `url` with http://.';
   if (/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code))
     return 'Its TLS certificate is not trusted: check the host name in `url`, or make its authority known (NODE_EXTRA_CA_CERTS).';
-  // A TLS server closes the connection on a request without TLS, or answers with an alert.
+  // A TLS server closes the connection on a request without TLS, or sends an alert.
   if (/^(UND_ERR_SOCKET|HPE_INVALID_\w+)$/.test(code) && protocol === 'http:')
     return 'It did not answer in HTTP: if it has TLS, start `url` with https://.';
   return 'Check `url` and that the service runs.';

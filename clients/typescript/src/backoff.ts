@@ -2,8 +2,8 @@ const BASE_MS = 200;
 const CAP_MS = 5000;
 
 /**
- * How long to wait before a retry, in milliseconds: exponential with full jitter, so that clients that failed
- * together do not come back together. What `Retry-After` asked for comes on top, for the same reason.
+ * Time to wait before a retry, in milliseconds: exponential with full jitter, so that clients that failed
+ * together do not come back together. The time of `Retry-After` is added, for the same reason.
  *
  * @param retry 1 for the first retry
  */

@@ -63,7 +63,7 @@ export class MemoryClient {
     this.#onError = options.onError;
     this.#logger = options.logger ?? DEFAULT_LOGGER;
     // Looked up at each call, so that a global that is replaced later (by a test, by tracing) is used; never called as
-    // a method of something else, which some runtimes refuse.
+    // a method of another object, which some runtimes reject.
     const { fetch } = options;
     this.#fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
   }
@@ -182,7 +182,7 @@ export class MemoryClient {
       const { fault } = outcome;
       if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);
       const wait = backoffMs(tries, fault.retryAfterMs);
-      // What cannot be tried again in time is better known now than at the deadline.
+      // A call that cannot be tried again in time fails now, not at the deadline.
       if (performance.now() + wait >= deadline) throw failed(fault, tries);
       this.#logger.debug(`Retrying in ${(wait / 1000).toFixed(2)} s: ${fault.message}`);
       await sleep(wait, signal);

@@ -1,9 +1,9 @@
-/** What is known of a call that got no result. */
+/** Details of a call without a result. */
 export interface Fault {
   /** HTTP status; undefined when there was no response. */
   status?: number | undefined;
   /**
-   * What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
+   * The kind of failure, for programs: the code of the service (`unauthorized`, `database_unavailable`, …), or
    * `network_error`, `timeout`, `aborted`, `invalid_response`, or `http_{status}` for a response that is not the
    * service's.
    */
@@ -14,30 +14,30 @@ export interface Fault {
   requestId?: string | undefined;
   /** Whether the same call can succeed later. */
   retryable: boolean;
-  /** What `Retry-After` asked for, in milliseconds. */
+  /** The time of `Retry-After`, in milliseconds. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
 /**
- * A call that got no result: the service could not be reached, was busy, or refused the request. What the model can put
- * right is no error but a result with `is_error: true`.
+ * A call that got no result: the service could not be reached, was busy, or rejected the request. A failure that the
+ * model can correct is not an error but a result with `is_error: true`.
  */
 export class MemoryServiceError extends Error {
   override readonly name = 'MemoryServiceError';
   /** HTTP status; undefined when there was no response. */
   readonly status: number | undefined;
-  /** What went wrong, for programs: see `Fault`. */
+  /** The kind of failure, for programs: see `Fault`. */
   readonly code: string;
   /** Finds the request in the service's log. */
   readonly requestId: string | undefined;
   /** Whether the same call can succeed later: after a network error, a time-out, 429, 502, 503 or 504. */
   readonly retryable: boolean;
-  /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
+  /** Time to wait, as requested by the service, in milliseconds. Undefined without such a request. */
   readonly retryAfterMs: number | undefined;
   /**
-   * What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once.
-   * Undefined for what writes nothing.
+   * Idempotency key of all attempts. Pass it in the options of `execute` to send the call again: it is applied once.
+   * Undefined for reads.
    */
   readonly idempotencyKey: string | undefined;
 

@@ -1,14 +1,15 @@
 import { isObject } from './response.ts';
 
-/** Who a client is to the service. Names are those of `GET /whoami`; a later version may add some. */
+/** The caller as the service identifies it, with the fields of `GET /whoami`. A later version may add fields. */
 export interface Identity {
   credential: {
     /** `none`: the service has no authentication. */
     kind: 'tenant_key' | 'service_key' | 'token' | 'none';
-    /** Of a key. */
+    /** ID of the API key. Null for other credentials. */
     id: string | null;
+    /** Label of the API key. Null for other credentials. */
     label: string | null;
-    /** Of a token. */
+    /** Subject of the JSON Web Token. Null for other credentials. */
     subject: string | null;
   };
   tenant: {
@@ -19,17 +20,17 @@ export interface Identity {
     archived: boolean;
   };
   rights: {
-    /** `read_write`, `propose`, `read_only`, or what a later version of the service has. */
+    /** `read_write`, `propose`, `read_only`, or a value of a later version of the service. */
     access: string;
     creates_tenants: boolean;
     manages_stores: boolean;
   };
-  /** By name; 0 means no limit. */
+  /** Limits by name; 0 means no limit. */
   limits: Record<string, number>;
   settings: Record<string, string>;
   /** The directories that show other memories. */
   mounts: { path: string; access: string; instructions: string }[];
-  /** Of the service. */
+  /** Version of the service. */
   version: string;
 }
 

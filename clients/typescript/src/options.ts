@@ -1,7 +1,7 @@
 /** The options of a client, and their checks. A `TypeError` never shows the API key. */
 import type { MemoryServiceError } from './errors.ts';
 
-/** Where a client writes its messages for people. `console` is one, and so is a pino logger. */
+/** A logger for the messages of a client, such as `console` or a pino logger. */
 export interface Logger {
   warn(message: string): void;
   debug(message: string): void;
@@ -12,16 +12,16 @@ export interface MemoryClientOptions {
   url: string | URL;
   /** An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`. */
   apiKey?: string | undefined;
-  /** Whose memory it is: with a service key, or with a service without authentication. Sent as `X-Tenant-Id`. */
+  /** The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`. */
   tenant?: string | undefined;
   /**
-   * How long a call may take with all its retries, in milliseconds: 30,000 by default. For as long after a call that
+   * Time limit of a call with all its retries, in milliseconds: 30,000 by default. For as long after a call that
    * ran out of retries, other calls are tried once only, until one succeeds.
    */
   timeoutMs?: number | undefined;
-  /** How long one try may take, in milliseconds: 10,000 by default. */
+  /** Time limit of one attempt, in milliseconds: 10,000 by default. */
   attemptTimeoutMs?: number | undefined;
-  /** How often a call is tried again, at most: 8 by default. */
+  /** Maximum number of retries of a call: 8 by default. */
   maxRetries?: number | undefined;
   /**
    * Told of each call that gets no result, before it throws: for logs, and to end a run. The agent SDKs catch what a
@@ -49,7 +49,7 @@ export function serviceUrls(given: string | URL): {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('`url` must be the URL of the memory service, like https://memory.example.com');
   }
-  // `fetch` refuses such URLs, and shows them in its error.
+  // `fetch` rejects such URLs, and shows them in its error.
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('`url` must not hold a user or a password: give the key as `apiKey`');
   }
@@ -65,7 +65,7 @@ export function serviceUrls(given: string | URL): {
 /** The headers of every request. */
 export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
   const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' });
-  // `Headers` would show a value that it refuses, and the key with it.
+  // `Headers` shows a value that it rejects, and the key with it.
   for (const [option, value] of Object.entries({ apiKey, tenant })) {
     if (value !== undefined && !/^[\x21-\x7e]+$/.test(value.trim())) {
       throw new TypeError(`\`${option}\` is empty or holds characters that a header cannot carry`);

@@ -1,6 +1,6 @@
 import type { Fault } from './errors.ts';
 
-/** What a client remembers of calls without a result, so that an outage is reported once and waited for once. */
+/** State of an outage: calls without a result. With it, an outage is reported once and waited for once. */
 export class Outage {
   #reported = false;
   #retriesResumeAt = 0;

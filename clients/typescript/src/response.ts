@@ -5,7 +5,7 @@ import type { MemoryResult } from './types.ts';
 /** Reads the JSON of a response; undefined when it is not the service's. */
 export type Read<Result> = (body: Record<string, unknown>) => Result | undefined;
 
-/** What is known of a request when its response is read. */
+/** Details of a request whose response is read. */
 interface Request {
   service: string;
   url: URL;
@@ -54,7 +54,7 @@ export function readResponse<Result>(
   return { fault: { ...fault, code, message } };
 }
 
-/** What to change in the options. The service itself names the headers that they are sent as. */
+/** Advice on the options of a client. The service itself names the headers that the options are sent as. */
 function adviceOn(code: string, detail: string, { url, headers }: Request): string | undefined {
   const namesTenant = headers.has('X-Tenant-Id');
   switch (code) {

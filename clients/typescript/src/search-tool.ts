@@ -6,9 +6,9 @@ const DESCRIPTION = `Searches the files of your memory, all of /memories, and sh
 
 /** An input of `memory_search`. */
 export interface MemorySearchInput {
-  /** What to look for. */
+  /** The text or pattern to search for. */
   readonly query: string;
-  /** How: `words` by default. */
+  /** The mode of the search: `words` by default. */
   readonly mode?: 'words' | 'literal' | 'regex' | null | undefined;
   /** The directory or file to search: all of `/memories` by default. */
   readonly path?: string | null | undefined;
@@ -23,7 +23,7 @@ export const MEMORY_SEARCH_TOOL = {
   input_schema: {
     type: 'object' as const,
     properties: {
-      query: { type: 'string', description: 'What to look for.' },
+      query: { type: 'string', description: 'The text or pattern to search for.' },
       mode: {
         type: 'string',
         enum: ['words', 'literal', 'regex'],

@@ -1,5 +1,5 @@
 /**
- * What packages of OpenTelemetry's API, in any 1.x version, share under this symbol once an application has set up
+ * The object that all 1.x versions of OpenTelemetry's API share under this symbol after an application has set up
  * tracing.
  */
 const OPENTELEMETRY = Symbol.for('opentelemetry.js.api.1');

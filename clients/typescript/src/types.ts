@@ -54,14 +54,14 @@ export type MemoryInput = ViewInput | CreateInput | StrReplaceInput | InsertInpu
 export interface ToolUseBlock {
   readonly type: 'tool_use';
   readonly id: string;
-  /** `memory` or `memory_search`: the service refuses calls of other tools. */
+  /** `memory` or `memory_search`: the service rejects calls of other tools. */
   readonly name: string;
   readonly input: unknown;
 }
 
 /** The result of a command. A failure that the model can correct is a result too, with `is_error: true`. */
 export interface MemoryResult {
-  /** The text for the model, to the byte as documented. */
+  /** The text for the model, byte for byte as documented. */
   content: string;
   is_error: boolean;
 }

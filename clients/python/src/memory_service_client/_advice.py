@@ -1,4 +1,4 @@
-"""What to change in the options, in the words of the options."""
+"""Advice on the options of a client, in the words of the options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str | None:
-    """What to change in the options. The service itself names the headers that they are sent as."""
+    """Advice on the options of a client. The service itself names the headers that the options are sent as."""
     names_tenant = "X-Tenant-Id" in headers
     match code:
         case "unauthorized" if "Authorization" in headers:

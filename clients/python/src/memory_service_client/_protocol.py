@@ -1,4 +1,4 @@
-"""What goes over the wire, apart from how: a call as a request, a response as a result or a fault."""
+"""The protocol without its transport: a call as a request, and a response as a result or a fault."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is known of a try that got no result. Holds no credential and nothing of the input."""
+    """Details of an attempt without a result. Contains no credential and no part of the input."""
 
     message: str
     code: str
@@ -69,7 +69,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the service is, and as whom it is called."""
+    """The URL of the service, and the credentials of the caller."""
 
     base: str
     origin: str
@@ -79,12 +79,12 @@ class Endpoint:
         return f"{self.base}/{call.route}"
 
     def name_for(self, call: Call) -> str:
-        """How messages call the service: by its URL too, where that is what may be wrong."""
+        """The name of the service in messages, with its URL if the URL may be wrong."""
         return f"The memory service at {self.base}" if call.route == "whoami" else "The memory service"
 
 
 def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
-    """Checks a client's options; what cannot be used is refused without showing a key."""
+    """Checks a client's options. Errors for invalid options do not show a key."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
@@ -159,7 +159,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        # Lone surrogates go as escapes: the service refuses them by name, in words for the model.
+        # Lone surrogates are sent as escapes: the service rejects them by name, in words for the model.
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -169,7 +169,7 @@ Result = MemoryResult | BetaToolResultBlockParam | Identity
 def read_response(
     call: Call, service: Endpoint, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
 ) -> Result | Fault:
-    """How the service responded to an attempt that was sent with `request_id`."""
+    """The response of the service to the attempt `request_id`."""
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
@@ -245,7 +245,7 @@ def _retry_after(value: str | None, now: Callable[[], float]) -> float | None:
 
 
 def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: str) -> Fault:
-    """What httpx2 reports, in words of its own: its exceptions hold the request and can quote it."""
+    """The report of httpx2 in other words: its exceptions contain the request and can quote it."""
     if isinstance(error, httpx2.TimeoutException):
         return timeout_fault(service, request_id)
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
@@ -280,7 +280,7 @@ def _reason(error: httpx2.RequestError) -> str:
 def _advice(error: httpx2.RequestError, service: Endpoint) -> str:
     if any(isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER" for cause in _causes(error)):
         return "It does not speak TLS: if it has none, start url with http://."
-    # A TLS server closes the connection on a request without TLS, or answers with an alert.
+    # A TLS server closes the connection on a request without TLS, or sends an alert.
     if isinstance(error, httpx2.RemoteProtocolError) and service.origin.startswith("http:"):
         return "It did not answer in HTTP: if it has TLS, start url with https://."
     return "Check url and that the service runs."

@@ -28,7 +28,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how often a call is tried."""
+    """The time limits and the number of attempts of a call."""
 
     timeout: float
     attempt_timeout: float
@@ -42,12 +42,12 @@ class Limits:
 
     @property
     def single(self) -> float:
-        """How long a call may take that is tried once."""
+        """The time limit of a call with one attempt."""
         return min(self.attempt_timeout, self.timeout)
 
 
 class Outage:
-    """What a client remembers of calls without a result, so that an outage is reported once and waited for once."""
+    """State of an outage: calls without a result. With it, an outage is reported once and waited for once."""
 
     def __init__(self, timing: Timing) -> None:
         self._clock = timing.clock
@@ -90,7 +90,7 @@ class Tries:
         return max(_SHORTEST_TRY, min(self._limits.attempt_timeout, self._time_left()))
 
     def delay_after(self, fault: Fault) -> float | None:
-        """Seconds to wait before the next try; None when there is to be none.
+        """Seconds to wait before the next attempt; None if there is no further attempt.
 
         Full jitter, anything from 0 to a bound that doubles, so that clients that failed together do not come back
         together; what `Retry-After` asked for comes on top, for the same reason.
@@ -100,7 +100,7 @@ class Tries:
         if not fault.retryable or self.failed > self._max_retries:
             return None
         delay = (fault.retry_after or 0.0) + self._timing.random() * bound
-        # What cannot be tried again in time is better known now than at the deadline.
+        # A call that cannot be tried again in time fails now, not at the deadline.
         return delay if delay + _SHORTEST_TRY <= self._time_left() else None
 
     def _time_left(self) -> float:

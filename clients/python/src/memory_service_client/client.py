@@ -51,14 +51,13 @@ class _BaseClient(Generic[_HttpClient]):
         """A client of the service at `url`.
 
         Args:
-            url: Where the service is, without `/execute`: `https://memory.example.com`.
+            url: URL of the service, without `/execute`: `https://memory.example.com`.
             api_key: An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`.
-            tenant: Whose memory it is: with a service key, or with a service without authentication. Sent as
-                `X-Tenant-Id`.
-            timeout: Seconds that a call may take with all its retries. For as long after a call that ran out of
+            tenant: The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`.
+            timeout: Time limit of a call with all its retries, in seconds. For as long after a call that ran out of
                 retries, other calls are tried once only, until one succeeds.
-            attempt_timeout: Seconds that one try may take.
-            max_retries: How often a call is tried again, at most.
+            attempt_timeout: Time limit of one attempt, in seconds.
+            max_retries: Maximum number of retries.
             http_client: An httpx2 client to use, with its proxies, certificates and pool; it stays yours to close.
                 Make it in the process, and in the event loop, that uses it.
 

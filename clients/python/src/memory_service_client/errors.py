@@ -2,9 +2,10 @@ from __future__ import annotations
 
 
 class MemoryServiceError(Exception):
-    """A call that got no result: the service could not be reached, was busy, or refused the request.
+    """A call that got no result: the service could not be reached, was busy, or rejected the request.
 
-    What the model can put right is no error but a result with `is_error`. Text and attributes hold no API key, and
+    A failure that the model can correct is not an error but a result with `is_error`. Text and attributes hold no API
+    key, and
     nothing of what was sent or stored.
     """
 
@@ -12,7 +13,7 @@ class MemoryServiceError(Exception):
     """The HTTP status; None when there was no response."""
 
     code: str
-    """What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
+    """The kind of failure, for programs: the code of the service (`unauthorized`, `database_unavailable`, …), or
     `network_error`, `timeout`, `invalid_response`, or `http_{status}` for a response that is not the service's."""
 
     request_id: str | None
@@ -25,7 +26,7 @@ class MemoryServiceError(Exception):
     """Seconds that the service asked to wait; None when it did not say."""
 
     idempotency_key: str | None
-    """What all tries were sent under. Given to `execute`, the call can be sent again and happens once."""
+    """Idempotency key of all attempts. Pass it to `execute` to send the call again: it is applied once."""
 
     def __init__(
         self,

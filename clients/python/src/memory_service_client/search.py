@@ -35,7 +35,7 @@ MEMORY_SEARCH_TOOL: BetaToolParam = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "query": {"type": "string", "description": "What to look for."},
+            "query": {"type": "string", "description": "The text or pattern to search for."},
             "mode": {
                 "type": "string",
                 "enum": ["words", "literal", "regex"],
@@ -104,7 +104,7 @@ def _definition(cache_control: BetaCacheControlEphemeralParam | None) -> BetaToo
 
 
 def _block(value: object) -> BetaToolUseBlockParam:
-    # Whatever the model wrote: the service says what is wrong with it. A search changes nothing, so any id will do.
+    # Any input of the model: the service explains its faults. A search is read-only, so any ID will do.
     return {
         "type": "tool_use",
         "id": str(uuid.uuid4()),

@@ -116,7 +116,7 @@ class AsyncMemoryServiceTool(BetaAsyncAbstractMemoryTool):
 
 def _as_input(value: object) -> MemoryInput:
     if isinstance(value, Mapping):
-        # Whatever the model wrote: the service says what is wrong with it.
+        # Any input of the model: the service explains its faults.
         return cast(MemoryInput, value)
     raise TypeError(f"a memory tool input is a dict, not {type(value).__name__}")
 

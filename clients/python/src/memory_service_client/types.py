@@ -69,7 +69,7 @@ class MemoryResult(TypedDict):
     """The result of a memory command."""
 
     content: str
-    """What the model should read."""
+    """The text for the model."""
 
     is_error: bool
     """Whether `content` reports a failure."""
@@ -80,13 +80,13 @@ class Credential(TypedDict):
     """`none`: the service has no authentication."""
 
     id: str | None
-    """Of a key."""
+    """ID of the API key. None for other credentials."""
 
     label: str | None
-    """Of a key."""
+    """Label of the API key. None for other credentials."""
 
     subject: str | None
-    """Of a token."""
+    """Subject of the JSON Web Token. None for other credentials."""
 
 
 class IdentityTenant(TypedDict):
@@ -101,24 +101,24 @@ class IdentityTenant(TypedDict):
 
 class Rights(TypedDict):
     access: str
-    """`read_write`, `propose`, `read_only`, or what a later version of the service has."""
+    """`read_write`, `propose`, `read_only`, or a value of a later version of the service."""
 
     creates_tenants: bool
     manages_stores: bool
 
 
 class Identity(TypedDict):
-    """Who a client is to the service. A later version of the service may add names."""
+    """The caller as the service identifies it. A later version of the service may add fields."""
 
     credential: Credential
     tenant: IdentityTenant
     rights: Rights
 
     limits: dict[str, int]
-    """By name; 0 means no limit."""
+    """Limits by name; 0 means no limit."""
 
     settings: dict[str, str]
     mounts: list[dict[str, object]]
 
     version: str
-    """Of the service."""
+    """Version of the service."""

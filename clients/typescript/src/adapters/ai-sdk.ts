@@ -5,14 +5,14 @@ import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-/** What the AI SDK gives a tool besides its input, as far as it matters here. */
+/** The options that the AI SDK passes to a tool, as far as this adapter uses them. */
 export interface ToolExecutionOptions {
   toolCallId: string;
   abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * What the model reads in the place of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()`
+ * The text that the model reads instead of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()`
  * returns: here they are the same. The SDK sets `is_error: true`.
  */
 export class MemoryToolError extends Error {
@@ -39,7 +39,7 @@ type Execute<Input> = (input: Input, options: ToolExecutionOptions) => Promise<s
 // biome-ignore lint/suspicious/noExplicitAny: these types differ between the versions of the AI SDK.
 type Any = any;
 
-/** What `memoryTools` needs of the AI SDK: the provider of `@ai-sdk/anthropic`, and `jsonSchema` of `ai`. */
+/** The parts of the AI SDK that `memoryTools` needs: the provider of `@ai-sdk/anthropic`, and `jsonSchema` of `ai`. */
 export interface AiSdk {
   anthropic: { tools: { memory_20250818: (options: Any) => Any } };
   jsonSchema: (schema: Any) => Any;

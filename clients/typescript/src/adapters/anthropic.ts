@@ -55,7 +55,7 @@ function memoryToolIn(
     ...definition,
     type: 'memory_20250818',
     name: 'memory',
-    // Whatever the model wrote goes to the service, which says what is wrong with it in words for the model.
+    // Any input of the model is sent to the service, which explains its faults to the model.
     parse: (input) => input as MemoryInput,
     run: (input, context) =>
       enqueue(async () => {

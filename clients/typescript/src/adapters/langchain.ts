@@ -6,7 +6,7 @@ import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-/** Any object. LangChain's own schema of the tool drops `view_range` and refuses inputs that the service takes. */
+/** Any object. LangChain's own schema of the tool drops `view_range` and rejects inputs that the service accepts. */
 const SCHEMA = { type: 'object', properties: {} } as const;
 
 type LangChainTool<Input> = StructuredToolInterface<typeof SCHEMA, Input, string | ToolMessage>;

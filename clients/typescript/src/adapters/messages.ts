@@ -13,8 +13,8 @@ export interface AssistantMessage {
  * order in which the model wrote them. Blocks of other tools are left to the caller.
  *
  * @returns a `tool_result` block for each, in the same order; empty when there are none
- * @throws MemoryServiceError when a call gets no result. What was executed before it stays; running the same message
- *   again is safe, since each call happens once under its block's id.
+ * @throws MemoryServiceError when a call gets no result. Earlier calls of the message are kept. Running the same
+ * message again is safe, because each call is applied once under the ID of its block.
  */
 export async function runMemoryTools(
   client: Pick<MemoryClient, 'execute'>,
