@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { printLine } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
-import { openPlace, openSession } from './database/open.ts';
+import { findService, openPlace, openSession } from './database/open.ts';
 import { version } from './lib/version.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);
@@ -15,6 +15,7 @@ process.on('warning', ({ name, message }) => {
 
 const code = await runProgram(process.argv.slice(2), {
   version,
+  findService: () => findService(process.env),
   open: () => openSession(process.env, { notify }),
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
   openPlace: (place, { migrate }) => openPlace(process.env, place, { notify, migrate }),

@@ -4,11 +4,12 @@ import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
+import { HeavyWork } from './admin/heavy-work.ts';
+import { listenOnSocket } from './admin/local-socket.ts';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, configWarnings, loadConfig } from './config.ts';
 import type { Database } from './database/database.ts';
 import { asDatabaseError } from './database/errors.ts';
-import { serveLocalSocket } from './database/local-socket.ts';
 import {
   configured,
   type DatabaseEvents,
@@ -124,14 +125,19 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       throw new OperatorError(describeStartFault(config, error));
     });
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
-  if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
   started.push(startJobs(config, database, log));
-  const listeners = await buildListeners({ config, database, log, tracing });
+  const agents = await buildApp({ config, database, log, tracing });
+  const { metrics, services } = agents;
+  const shared = { config, database, log, tracing, metrics, services, heavyWork: new HeavyWork() };
+  const listeners = await buildListeners(agents, shared);
+  const commands = database.kind === 'pglite' ? await buildAdminApp({ ...shared, isLocal: true }) : undefined;
+  const apps = [...listeners.map(({ app }) => app), ...(commands ? [commands] : [])];
   started.push(async () => {
-    for (const { app } of listeners) app.drain();
+    for (const app of apps) app.drain();
     await delay(config.SHUTDOWN_DELAY_MS);
-    await Promise.all(listeners.map(({ app }) => app.close()));
+    await Promise.all(apps.map((app) => app.close()));
   });
+  if (commands) await takeCommands(commands, config, log);
   for (const { app, purpose, ...address } of listeners) {
     try {
       await app.listen({ ...address, listenTextResolver: (url) => `Server listening at ${url} ${purpose}` });
@@ -185,9 +191,11 @@ interface Listener {
 }
 
 /** What agents call, and with `ADMIN_PORT` the admin API. */
-async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<Listener[]> {
-  const { AUTH, HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
-  const agents = await buildApp(options);
+async function buildListeners(
+  agents: FastifyInstance,
+  shared: Parameters<typeof buildAdminApp>[0],
+): Promise<Listener[]> {
+  const { AUTH, HOST, PORT, ADMIN_HOST, ADMIN_PORT } = shared.config;
   const service: Listener = {
     app: agents,
     purpose: `for agents (AUTH=${AUTH})`,
@@ -196,22 +204,22 @@ async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<
     variables: '',
   };
   if (ADMIN_PORT === undefined) return [service];
-  const app = await buildAdminApp({ ...options, metrics: agents.metrics, services: agents.services });
+  const app = await buildAdminApp(shared);
   const purpose = `for administrators: the console and the admin API (${AUTH === 'none' ? 'AUTH=none' : 'admin keys'})`;
   return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }
 
 /** Lets commands reach the embedded database while this process uses it. The service also works without this. */
-async function takeCommands(config: Config, database: Database, log: Logger): Promise<() => Promise<void>> {
+async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Logger): Promise<void> {
   try {
     if (process.platform === 'win32') throw Object.assign(new Error(), { code: 'no Unix domain sockets' });
-    return await serveLocalSocket(config.DATA_DIR, database, {
-      idleMs: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    });
+    await listenOnSocket(app, DATA_DIR);
   } catch (error) {
     const { code: reason } = error as NodeJS.ErrnoException;
-    log.warn({ reason }, 'commands cannot run until this process stops: no socket in DATA_DIR');
-    return async () => {};
+    log.warn(
+      { reason },
+      'no socket in DATA_DIR: until this process stops, commands need --url and an admin API (ADMIN_PORT)',
+    );
   }
 }
 

@@ -35,6 +35,7 @@ import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } f
 import { listDirectory, sumSizes } from './files.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
+import { operatorAuthentication } from './local-socket.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
@@ -165,8 +166,15 @@ export async function buildAdminApp(options: {
   services?: Services | undefined;
   /** By default nothing is traced. */
   tracing?: Tracing | undefined;
+  /** Those of the process: by default its own. */
+  heavyWork?: HeavyWork | undefined;
+  /** Whether the app listens on a Unix domain socket, whose callers are operators. */
+  isLocal?: boolean;
 }): Promise<FastifyInstance> {
-  const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
+  const { database, metrics, tracing, heavyWork = new HeavyWork(), isLocal = false } = options;
+  // No proxy is in front of a socket.
+  const config = isLocal ? { ...options.config, TRUST_PROXY: false } : options.config;
+  const { log = createLogger(config.LOG_LEVEL) } = options;
   const services = options.services ?? new Services(config, database, createSecretScanner());
   // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
@@ -177,7 +185,7 @@ export async function buildAdminApp(options: {
   if (metrics) await app.register(responseMetrics, { metrics });
   await app.register(securityHeaders);
   await app.register(slowClients, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
-  await app.register(connections);
+  await app.register(connections, { isUnixSocket: isLocal });
   await app.register(hostCheck, {
     config: { AUTH: config.AUTH, HOST: config.ADMIN_HOST, ALLOW_UNAUTHENTICATED: false },
     onlyOwnPages: true,
@@ -186,7 +194,7 @@ export async function buildAdminApp(options: {
   await app.register(jsonBody);
   await app.register(openapi, { config, api: ADMIN_API });
 
-  const authenticator = createAdminAuthenticator(config, database);
+  const authenticator = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
   const merges = new MergeThreads();
   const patches = new PatchThreads();
   app.addHook('onClose', async () => {
@@ -201,7 +209,7 @@ export async function buildAdminApp(options: {
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
-      const shared = { config, database, services, merges, patches, heavyWork: new HeavyWork() };
+      const shared = { config, database, services, merges, patches, heavyWork };
       await operationRoutes(api, adminApi(shared), OPERATIONS);
     },
     { prefix: '/v1' },

@@ -76,7 +76,9 @@ function validSubject({ params, routeOptions: { schema } }: FastifyRequest): Aud
 }
 
 function intentOf(request: FastifyRequest, dryRun: boolean): AuditIntent {
-  const { actor } = administratorOf(request);
+  const { actor, host } = administratorOf(request);
+  if (host !== undefined)
+    return { ...auditIntent(request, { actor, channel: 'command_line', dryRun }), address: host };
   // As they were sent: `request.headers` has only those that the route declares.
   const isConsole = request.raw.headers['sec-fetch-site'] === 'same-origin';
   return auditIntent(request, { actor, channel: isConsole ? 'console' : 'admin_api', dryRun });

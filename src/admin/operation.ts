@@ -85,6 +85,15 @@ export function isDryRun({ body, query }: { body: unknown; query: unknown }): bo
   );
 }
 
+/** Header in which a command on the socket of a service names its operator: JSON, percent-encoded. */
+export const OPERATOR_HEADER = 'memory-service-operator';
+
+/** The user of the operating system who runs a command, and the host. */
+export interface Operator {
+  name: string;
+  host: string;
+}
+
 /**
  * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON,
  * percent-encoded. The command line makes the same message and hint from them as on the database.

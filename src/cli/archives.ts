@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { PassThrough, type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ExportedMemory, exportMemory, type ImportSource, importMemory } from '../admin/archives.ts';
@@ -14,14 +13,13 @@ import { readFolder } from '../archive/folder.ts';
 import { HostedSource } from '../archive/hosted/snapshot.ts';
 import { HostedStore } from '../archive/hosted/store.ts';
 import { inspectorFor } from '../archive/import.ts';
-import { readTar } from '../archive/tar.ts';
 import { hasReason, OperatorError, ServiceError } from '../errors/errors.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { type Caller, type Connect, withCaller } from './caller.ts';
 import { explain } from './hints.ts';
-import { explainHosted, hostedClient, listed, storeUrlOption } from './hosted.ts';
+import { explainHosted, hostedClient, listed, storeUrlOption, tenantFiles } from './hosted.ts';
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
 
@@ -359,24 +357,9 @@ async function isUntouchedTenant(caller: Caller, tenant: string): Promise<boolea
   return versions.length === 0;
 }
 
-/** Returns the SHA-256 of each file of a tenant, in hexadecimal, by its path. */
 async function hashesOf(caller: Caller, tenant: string): Promise<Map<string, string>> {
-  const memory = await caller.call(exportMemory, { params: { tenant }, query: {} });
-  const archive = new PassThrough();
-  const written = memory.writeTo(archive, { end: true });
-  // The reader fails too, and does not know why.
-  written.catch(() => archive.destroy());
   const hashes = new Map<string, string>();
-  try {
-    for await (const { name, kind, content } of readTar(archive)) {
-      if (kind === 'dir') continue;
-      const hash = createHash('sha256');
-      for await (const chunk of content) hash.update(chunk);
-      hashes.set(`/${name}`, hash.digest('hex'));
-    }
-  } finally {
-    await written;
-  }
+  for await (const { path, sha256 } of tenantFiles(caller, tenant)) hashes.set(path, sha256);
   return hashes;
 }
 

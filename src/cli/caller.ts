@@ -7,6 +7,7 @@ import {
   ERROR_HEADER,
   isDryRun,
   needsTenant,
+  OPERATOR_HEADER,
   type OperationProgress,
 } from '../admin/operation.ts';
 import { validate } from '../admin/validation.ts';
@@ -27,7 +28,7 @@ import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 import type { AdminTarget } from './profiles.ts';
-import { type Open, operatorOrigin } from './session.ts';
+import { type Open, operatorHere, operatorOrigin } from './session.ts';
 
 /** Parts of an operation's input; schemas add the defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
@@ -46,7 +47,7 @@ export interface Caller {
     operation: AdminOperation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
-  /** The database that operations run on; undefined over HTTP. For what the admin API does not offer. */
+  /** The database that operations run on; undefined over HTTP. */
   database: Database | undefined;
   close(): Promise<void>;
 }
@@ -54,10 +55,9 @@ export interface Caller {
 /** Opens the database, or connects to the admin API that the user named. */
 export type Connect = () => Promise<Caller>;
 
-/** Ways from a command to its work. Commands that are not operations open the database themselves. */
+/** Ways from a command to its work and its output. */
 export interface Cli {
   connect: Connect;
-  open: Open;
   io: Io;
 }
 
@@ -228,6 +228,7 @@ async function send(
       accept: lines ? JSON_LINES : 'application/json, */*;q=0.5',
       [ERROR_HEADER]: 'yes',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(service && { [OPERATOR_HEADER]: encodeURIComponent(JSON.stringify(operatorHere())) }),
       ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
     body: bodyType === ARCHIVE ? await archiveOf(body as ImportSource) : textOf(body),

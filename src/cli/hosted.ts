@@ -1,47 +1,41 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
+import { exportMemory } from '../admin/archives.ts';
+import { getTenant } from '../admin/tenants.ts';
+import { listVersions } from '../admin/versions.ts';
 import { printable } from '../archive/entry.ts';
+import { spoolArchive } from '../archive/export.ts';
 import { HostedClient, HostedStoreError } from '../archive/hosted/client.ts';
 import {
   createStore,
   findCreatedStore,
   memoriesByPath,
   type PushAction,
-  type PushedFile,
   planPush,
 } from '../archive/hosted/push.ts';
 import { HostedStore } from '../archive/hosted/store.ts';
+import { readTar } from '../archive/tar.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { Memories } from '../files/memories.ts';
-import { Memory } from '../files/memory.ts';
-import { Services } from '../files/services.ts';
-import { ROOT } from '../memory/path.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
-import { Stores } from '../tenants/stores.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { tenantId } from './arguments.ts';
+import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, Progress } from './io.ts';
 import { printLine } from './output.ts';
-import { type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
-const PAGE = { limit: 100, bytes: 4 * 1024 * 1024 };
-
-/** The tenant's files in the order of their paths, read page by page. */
+/** Reads a tenant's files, as of one moment, with the SHA-256 of their contents in hexadecimal. */
 export async function* tenantFiles(
-  { config, database, tenant }: TenantSession,
-  { withContent }: { withContent: boolean },
-) {
-  const services = new Services(config, database, await loadSecretScanner());
-  try {
-    const options = { autoCreate: false, origin: operatorOrigin() };
-    const memories = new Memories(new Memory(services, tenant.id, options));
-    for (let after = ''; ; ) {
-      const { rows, hasMore } = await memories.page(0, { top: ROOT, after, withContent, ...PAGE });
-      yield* rows;
-      const last = rows.at(-1);
-      if (!hasMore || last === undefined) return;
-      after = last.path;
-    }
-  } finally {
-    await services.close();
+  caller: Caller,
+  tenant: string,
+): AsyncGenerator<{ path: MemoryPath; content: string; sha256: string }> {
+  const memory = await caller.call(exportMemory, { params: { tenant }, query: {} });
+  // The files may be read slowly, and an admin API waits only seconds for a slow reader.
+  const { content: archive } = await spoolArchive((output) => memory.writeTo(output, { end: true }));
+  for await (const { name, kind, content } of readTar(archive)) {
+    if (kind === 'dir') continue;
+    const bytes = await buffer(content);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    yield { path: `/${name}` as MemoryPath, content: bytes.toString(), sha256 };
   }
 }
 
@@ -95,7 +89,7 @@ interface PushOptions {
 }
 
 /** `push`: a tenant's files into a hosted memory store. */
-export function registerPushCommand(program: Command, open: Open, io: Io): void {
+export function registerPushCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('push')
     .description(
@@ -117,11 +111,12 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
     .action((tenant: string, options: PushOptions) => {
       if ((options.toStore === undefined) === (options.createStore === undefined))
         throw new OperatorError('Push requires --to-store or --create-store, not both.');
-      return withTenant(open, tenant, async (session) => {
+      return withCaller(connect, async (caller) => {
+        const record = await caller.call(getTenant, { params: { tenant } });
         const client = hostedClient(options.storeUrl, io);
         const work = async () => {
-          const id = options.toStore ?? (await createdStore(session, client, options, io));
-          await push(session, id === undefined ? undefined : new HostedStore(client, id), options, io);
+          const id = options.toStore ?? (await createdStore(record, client, options, io));
+          await push(caller, tenant, id === undefined ? undefined : new HostedStore(client, id), options, io);
         };
         await work().catch(explainHosted('The push is not complete. Run the command again to go on.'));
       });
@@ -130,19 +125,18 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
 
 /** The id of the store that is created, or was by an earlier push; undefined in a dry run that would create it. */
 async function createdStore(
-  { database, tenant }: TenantSession,
+  { id: tenant, created_at: createdAt, ...details }: Awaited<ReturnType<typeof getTenant.run>>,
   client: HostedClient,
   { createStore: given, dryRun }: PushOptions,
   io: Io,
 ): Promise<string | undefined> {
-  const details = await new Stores(database).find(tenant.id);
-  const name = typeof given === 'string' ? given : (details?.name ?? tenant.id);
+  const name = typeof given === 'string' ? given : details.name;
   const store = {
     name,
-    description: details?.description ?? '',
-    metadata: details?.metadata ?? {},
+    description: details.description,
+    metadata: details.metadata,
     // A tenant of another service may have the same id.
-    tenant: `${tenant.id} ${details?.createdAt ?? ''}`,
+    tenant: `${tenant} ${createdAt}`,
   };
   const earlier = await findCreatedStore(client, store);
   if (earlier !== undefined) {
@@ -167,7 +161,8 @@ const WORDS: Record<PushAction, string> = {
 
 /** @param store undefined for one that a dry run would create */
 async function push(
-  session: TenantSession,
+  caller: Caller,
+  tenant: string,
   store: HostedStore | undefined,
   { dryRun = false, overwrite = false }: PushOptions,
   io: Io,
@@ -180,9 +175,10 @@ async function push(
   let files = 0;
   let bytes = 0;
   try {
-    for await (const file of pushedFiles(session)) {
+    for await (const { path, ...content } of tenantFiles(caller, tenant)) {
+      const file = { path: path.slice(ROOT.length), ...content };
       const found = there.get(file.path);
-      const action = await planPush(session.database, session.tenant.id, file, found);
+      const action = await planPush(file, found, (sha256) => hadContent(caller, tenant, path, sha256));
       if (action === 'changed' && !overwrite) leftAlone.push(file.path);
       else if (action === 'unchanged') done.unchanged++;
       else if (dryRun) {
@@ -218,8 +214,22 @@ async function push(
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 
-async function* pushedFiles(session: TenantSession): AsyncGenerator<PushedFile> {
-  for await (const { memoryId, path, content, sha256 } of tenantFiles(session, { withContent: true })) {
-    yield { memoryId, file: path, path: path.slice(ROOT.length), content: content ?? '', sha256 };
+/** Whether a file, or one that was at its path, ever had a content. */
+async function hadContent(
+  caller: Caller,
+  tenant: string,
+  path: MemoryPath,
+  sha256: string,
+): Promise<boolean> {
+  const pages = pagesOf((after) =>
+    caller.call(listVersions, { params: { tenant }, query: { path, limit: 200, after } }),
+  );
+  let memoryId: string | undefined;
+  for await (const { versions } of pages) {
+    memoryId ??= versions.find((version) => version.path === path)?.memory_id;
+    const isOfFile = (version: (typeof versions)[number]) =>
+      version.path === path || version.memory_id === memoryId;
+    if (versions.some((version) => version.content_sha256 === sha256 && isOfFile(version))) return true;
   }
+  return false;
 }

@@ -2,20 +2,13 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { capitalize } from '../database/open.ts';
+import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
 
 const CONNECT_MS = 15_000;
 /** Time without a byte in either direction. Heavy operations wait up to an hour for a slot. */
 const SILENCE_MS = 65 * 60_000;
 const EMPTY_STATUSES = new Set([204, 304]);
-
-/** A service of this machine that takes commands. */
-export interface LocalService {
-  socketPath: string;
-  /** The data directory of the service. */
-  folder: string;
-}
 
 /**
  * Sends a request to an admin API. Follows no redirect: the key is for this host only.

@@ -3,8 +3,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isLoopback } from '../config.ts';
+import type { LocalService } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
-import type { LocalService } from './http-client.ts';
 
 /** An admin API, and the key for it. */
 export interface AdminTarget {

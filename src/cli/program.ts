@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { describeDatabase } from '../database/database.ts';
-import { capitalize } from '../database/open.ts';
+import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { registerAuditCommand } from './audit.ts';
 import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
@@ -8,13 +8,14 @@ import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { registerDraftCommands } from './drafts.ts';
 import { explain } from './hints.ts';
 import { registerPushCommand } from './hosted.ts';
+import { request } from './http-client.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './keys.ts';
 import { registerLogCommand } from './log.ts';
 import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand } from './maintenance.ts';
 import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
-import { type AdminEnvironment, adminTarget, parseAdminUrl } from './profiles.ts';
+import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from './profiles.ts';
 import type { Open, OpenPlace } from './session.ts';
 import { registerTenantCommands } from './tenants.ts';
 import { registerRedactCommand, registerRestoreCommand, registerRevertCommand } from './undo.ts';
@@ -25,6 +26,8 @@ import { registerDiffCommand, registerShowCommand } from './versions.ts';
 export interface CliContext {
   version: string;
   open: Open;
+  /** Finds the service that runs on the embedded database. */
+  findService?(): Promise<LocalService | undefined>;
   /** Opens the database and migrates it. */
   openMigrated: Open;
   /** Opens a database by its URL or folder. */
@@ -68,6 +71,21 @@ function adminUrl(value: string): string {
   throw new InvalidArgumentError('Use a URL such as https://admin.example.com.');
 }
 
+/** Describes the database of a service, which has migrated it. @throws OperatorError for another version */
+async function describeMigrated({ url, service }: AdminTarget, version: string): Promise<string> {
+  const response = await request(new URL('/openapi.json', url), {
+    method: 'GET',
+    headers: {},
+    body: undefined,
+    service,
+  });
+  const { info } = (await response.json()) as { info: { version: string } };
+  if (info.version === version) return `The embedded database in ${service?.folder} is up to date.`;
+  throw new OperatorError(
+    `The service on ${service?.folder} has version ${info.version}, and this command has ${version}. Restart it with this version.`,
+  );
+}
+
 const EXAMPLES = `
 Examples:
   memory-service serve
@@ -82,6 +100,10 @@ Each command shows examples: memory-service <command> --help`;
 export function createProgram(context: CliContext): Command {
   const { version, serve, io, env = {} } = context;
   const remote = () => adminTarget(program.opts<{ url?: string; profile?: string }>(), env);
+  const localTarget = async (): Promise<AdminTarget | undefined> => {
+    const service = await context.findService?.();
+    return service && { url: new URL('http://localhost'), key: undefined, service };
+  };
   /** Rejects an admin API for a command that works on a database. */
   const onDatabase = <Args extends unknown[], T>(openIt: (...args: Args) => Promise<T>) => {
     return async (...args: Args) => {
@@ -89,14 +111,13 @@ export function createProgram(context: CliContext): Command {
       return openIt(...args);
     };
   };
-  const open: Open = onDatabase(context.open);
   const openMigrated: Open = onDatabase(context.openMigrated);
   const openPlace: OpenPlace = onDatabase(context.openPlace);
   const connect: Connect = async () => {
-    const target = remote();
-    return target === undefined ? localCaller(open, io)() : remoteCaller(target)();
+    const target = remote() ?? (await localTarget());
+    return target === undefined ? localCaller(context.open, io)() : remoteCaller(target)();
   };
-  const cli: Cli = { connect, open, io };
+  const cli: Cli = { connect, io };
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
@@ -130,6 +151,8 @@ export function createProgram(context: CliContext): Command {
       '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
     )
     .action(async () => {
+      const local = remote() === undefined ? await localTarget() : undefined;
+      if (local) return printLine(io.stdout, await describeMigrated(local, version));
       const { config, database } = await openMigrated();
       await database.close();
       printLine(io.stdout, `${capitalize(describeDatabase(config))} is up to date.`);
@@ -141,7 +164,7 @@ export function createProgram(context: CliContext): Command {
   registerUsageCommand(program, cli);
   registerExpireCommand(program, connect, io);
   registerMemoryCommands(program, cli);
-  registerPushCommand(program, open, io);
+  registerPushCommand(program, connect, io);
   registerRedactCommand(program, connect, io);
   registerPruneCommand(program, connect, io);
   registerLogCommand(program, connect, io);

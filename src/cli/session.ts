@@ -1,12 +1,10 @@
 import { hostname, userInfo } from 'node:os';
+import type { Operator } from '../admin/operation.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { OperatorError } from '../errors/errors.ts';
-import { History } from '../history/history.ts';
 import type { Origin } from '../memory/origin.ts';
 import { type AuditSubject, audited as recordAudited } from '../tenants/audit.ts';
-import type { TenantRow } from '../tenants/queries.ts';
-import { requireTenant } from '../tenants/tenants.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 
@@ -15,19 +13,6 @@ export type Open = () => Promise<{ config: Config; database: Database }>;
 
 /** Opens a database by its URL or folder. With `migrate`, brings it up to date, and creates an embedded one. */
 export type OpenPlace = (place: string, options: { migrate: boolean }) => Promise<Database>;
-
-/** Runs a command's work on the database and always closes it. */
-export async function withDatabase<T>(
-  open: Open,
-  work: (session: { config: Config; database: Database }) => Promise<T>,
-): Promise<T> {
-  const session = await open();
-  try {
-    return await work(session);
-  } finally {
-    await session.database.close();
-  }
-}
 
 /**
  * Makes a change, and records it in the audit trail.
@@ -50,6 +35,11 @@ export function audited<T>(
   });
 }
 
+/** The user of the operating system who runs a command, and the host. */
+export function operatorHere(): Operator {
+  return { name: userName(), host: hostname() };
+}
+
 /** The origin of the changes of a command: the user of the operating system who runs it. */
 export function operatorOrigin(): Origin {
   return { actor: { type: 'operator', name: userName() } };
@@ -62,32 +52,4 @@ function userName(): string {
     // In a container, a user may have only a number.
     return String(process.getuid?.() ?? 'unknown');
   }
-}
-
-export interface TenantSession {
-  config: Config;
-  database: Database;
-  tenant: TenantRow;
-  history: History;
-}
-
-/**
- * Runs a command's work on the memory of a tenant, which may be suspended.
- *
- * @throws ServiceError when there is no such tenant.
- */
-export function withTenant<T>(
-  open: Open,
-  id: string,
-  work: (session: TenantSession) => Promise<T>,
-): Promise<T> {
-  return withDatabase(open, async ({ config, database }) => {
-    const tenant = await requireTenant(database, id);
-    return work({
-      config,
-      database,
-      tenant,
-      history: new History(database),
-    });
-  });
 }

@@ -8,6 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -135,6 +136,48 @@ export function lockDataDirectory(folder: string): () => void {
  */
 export function checkUnlocked(folder: string): void {
   if (existsSync(join(folder, 'memory-service.lock'))) lockDataDirectory(folder)();
+}
+
+/** Returns the path of the Unix domain socket on which the process that serves a data directory takes commands. */
+export function socketPath(folder: string): string {
+  return join(folder, 'memory-service.sock');
+}
+
+/** The system's limit of the path of a socket. */
+const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
+
+/** Explains why the process that uses a data directory takes no commands. */
+export function explainNoCommands(folder: string): string {
+  if (process.platform === 'win32')
+    return 'On Windows, a service on the embedded database takes commands only through its admin API: use --url, or stop the service.';
+  const path = socketPath(folder);
+  const bytes = Buffer.byteLength(path);
+  return bytes <= MAX_SOCKET_PATH_BYTES
+    ? 'That process takes no commands, because it is still starting or is a command itself. Try again shortly.'
+    : `That process takes no commands, because the path of its socket has ${bytes} bytes, more than the system allows (${MAX_SOCKET_PATH_BYTES}): ${path}. Use --url, or a shorter DATA_DIR.`;
+}
+
+/**
+ * Whether a process accepts connections on the socket in a data directory. A busy one has a full queue of connections
+ * (EAGAIN).
+ *
+ * @throws OperatorError when this user may not connect
+ */
+export async function isServed(folder: string): Promise<boolean> {
+  const path = socketPath(folder);
+  const code = await new Promise<string | undefined>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(undefined);
+    });
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''));
+  });
+  if (code === 'EACCES' || code === 'EPERM') {
+    throw new OperatorError(
+      `The service on ${folder} accepts commands only from its own user (${code}: ${path}). Run the command as that user.`,
+    );
+  }
+  return code === undefined || code === 'EAGAIN';
 }
 
 /**

@@ -4,13 +4,20 @@ import { setFlagsFromString } from 'node:v8';
 import { type Config, ConfigError, loadConfig, looksLikeUrl } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
-import { checkUnlocked, DataDirectoryInUse, damagedDatabase, hasDatabase } from './data-directory.ts';
+import {
+  checkUnlocked,
+  DataDirectoryInUse,
+  damagedDatabase,
+  explainNoCommands,
+  hasDatabase,
+  isServed,
+  socketPath,
+} from './data-directory.ts';
 import { type Database, describeDatabase } from './database.ts';
 import { asDatabaseError } from './errors.ts';
 import { assertCompatible, checkPlanCache, migrate, schemaState } from './migrate.ts';
 import type { EmbeddedEvents } from './pglite-engine.ts';
 import type { StatementTracer } from './query.ts';
-import { connectToServedDatabase } from './served-database.ts';
 
 const UNKNOWN_HOST =
   'the name does not resolve to an address; set $HOST to an address of this machine, such as 127.0.0.1';
@@ -218,19 +225,35 @@ function ready(config: Config, migrates: boolean, report: Report): (opened: Data
   };
 }
 
+/** A service of this machine that takes commands through a socket. */
+export interface LocalService {
+  socketPath: string;
+  /** The data directory of the service. */
+  folder: string;
+}
+
 /**
- * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process
- * serves it, the command goes through that process.
+ * Finds the service that runs on the configured embedded database.
  *
- * @throws OperatorError when there is none, or the process that uses it accepts no commands
+ * @returns undefined when none runs, or the configuration names a server
+ * @throws OperatorError when it takes no commands of this user
+ */
+export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService | undefined> {
+  const { DATABASE_URL, DATA_DIR: folder } = configured(() => loadConfig(env));
+  if (DATABASE_URL !== undefined || !(await isServed(folder))) return undefined;
+  return { socketPath: socketPath(folder), folder };
+}
+
+/**
+ * Opens the configured database for a command. An embedded database must exist.
+ *
+ * @throws OperatorError when there is none, or a process uses it
  */
 async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
   const { DATA_DIR: folder } = config;
-  const served = await connectToServedDatabase(folder);
-  if (served !== undefined) return served;
   // A database that a starting service creates would look damaged.
-  explainingUse(() => checkUnlocked(folder));
+  explainingUse(folder, () => checkUnlocked(folder));
   if (!hasDatabase(join(folder, 'pglite'))) {
     throw new OperatorError(
       `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
@@ -238,26 +261,21 @@ async function openExistingDatabase(config: Config, events: DatabaseEvents): Pro
   }
   // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
   setFlagsFromString('--liftoff-only');
-  return openDatabase(config, events).catch(explainUse);
+  return openDatabase(config, events).catch((error) => explainUse(folder, error));
 }
 
-function explainingUse(check: () => void): void {
+function explainingUse(folder: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    explainUse(error);
+    explainUse(folder, error);
   }
 }
 
-function explainUse(error: unknown): never {
+function explainUse(folder: string, error: unknown): never {
   if (!(error instanceof DataDirectoryInUse)) throw error;
-  throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
+  throw new OperatorError(`${error.message}\n${explainNoCommands(folder)}`);
 }
-
-const TAKES_NO_COMMANDS =
-  process.platform === 'win32'
-    ? 'On Windows, a service that runs on the embedded database accepts no commands. Stop it first.'
-    : 'That process accepts no commands, because it is still starting or is a command itself. Try again shortly.';
 
 /**
  * Opens a database and works on it. Retries both for a while, because the database may start after the service, for

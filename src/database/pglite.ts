@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type PGliteInterface, type Transaction, types } from '@electric-sql/pglite';
 import { BatchQueue } from './batch-queue.ts';
-import { DataDirectoryInUse, lockDataDirectory } from './data-directory.ts';
+import { DataDirectoryInUse, isServed, lockDataDirectory } from './data-directory.ts';
 import type { Database, Snapshot } from './database.ts';
 import { asDatabaseError, failingWithFirstFault, throwDatabaseError } from './errors.ts';
 import {
@@ -14,7 +14,6 @@ import {
   vacuumTables,
 } from './pglite-engine.ts';
 import { parameterValues, type QueryExecutor, type StatementTracer, traced } from './query.ts';
-import { isServed } from './served-database.ts';
 
 /**
  * The embedded database in a folder: one connection, in this process, one process at a time.
@@ -45,7 +44,7 @@ export async function openPglite(
     await guard();
     return execute(statement, params);
   }, tracer);
-  // No other process can use the folder, but commands go through this one (local-socket.ts).
+  // No other process can use the folder.
   const lockedJobs = new Set<number>();
   let running = 0;
   let idle: (() => void) | undefined;

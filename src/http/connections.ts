@@ -32,8 +32,8 @@ export type RawError = (
 ) => { headers: Record<string, string>; body: string };
 
 /** Handles what comes before Fastify's routes: limits of a connection, and requests that Node rejects. */
-export const connections = fp<{ rawError?: RawError }>(
-  async (app, { rawError = rawProblem }) => {
+export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
+  async (app, { rawError = rawProblem, isUnixSocket = false }) => {
     const { server } = app;
     // A client may close its sending half after the request and still get the response. By default, Node closes the
     // other half as well, while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
@@ -51,7 +51,7 @@ export const connections = fp<{ rawError?: RawError }>(
     app.addHook('onRequest', (request, reply, done) => {
       // A connection that its client has reset has no address, and nothing is done without one. Reading it keeps it
       // for later.
-      if (request.ip === undefined) return done(new ServiceError('client_gone'));
+      if (request.ip === undefined && !isUnixSocket) return done(new ServiceError('client_gone'));
       const { raw } = request;
       const { socket } = raw;
       let responses = pending.get(socket);

@@ -22,6 +22,8 @@ export interface Administrator {
   access: Exclude<KeyRow['access'], 'propose'>;
   /** The only tenants that the caller administers; null: all. */
   onlyTenants: string[] | null;
+  /** The host of an operator who runs the command line. */
+  host?: string;
 }
 
 /** A method of authentication for the admin API. */

@@ -1,18 +1,12 @@
 /** The command line on an embedded database, as processes of their own: with and without a service that runs on it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { DatabaseError } from '../../src/database/errors.ts';
-import { serveLocalSocket } from '../../src/database/local-socket.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { parseQuery } from '../../src/database/query.ts';
-import { connectToServedDatabase } from '../../src/database/served-database.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
@@ -73,9 +67,11 @@ describe('without a service', () => {
 describe('while a service runs', { tags: 'long' }, () => {
   let server: Awaited<ReturnType<typeof startServer>>;
   const env: Record<string, string> = {};
+  let scratch: string;
   beforeAll(async () => {
+    scratch = await mkdtemp(join(inject('scratch'), 'served-'));
     env.DATA_DIR = await copyPgliteTemplate();
-    server = await startServer(env);
+    server = await startServer({ ...env, AUTH: 'keys' });
   });
   afterAll(async () => {
     server.child.kill('SIGTERM');
@@ -87,125 +83,108 @@ describe('while a service runs', { tags: 'long' }, () => {
     expect((await stat(join(env.DATA_DIR ?? '', 'memory-service.sock'))).mode & 0o777).toBe(0o600);
   });
 
-  it('commands work on its database, and it sees what they did', async () => {
-    expect((await run(env, 'tenants', 'create', 'acme', '--max-files', '1')).code).toBe(0);
-    const headers = { 'x-tenant-id': 'acme' };
+  /** Runs a command that succeeds. */
+  const done = async (...args: string[]) => {
+    const { code, output } = await run(env, ...args);
+    expect([args, code, output]).toStrictEqual([args, 0, expect.any(String)]);
+    return output;
+  };
+
+  it('every command works through its socket, as the operator who runs it', async () => {
+    await done('tenants', 'create', 'acme', '--max-files', '3');
+    const key = (await done('keys', 'create', '--tenant', 'acme')).split('\n').at(-1);
+    const headers = { authorization: `Bearer ${key}` };
     // U+2028 ends a line for some readers of lines.
     const content = '\uFEFFa\u2028b\r\n"ü😀';
     expect((await post(server.url, cmd.create('/memories/a', content), headers)).is_error).toBe(false);
-    expect((await post(server.url, cmd.create('/memories/b', ''), headers)).content).toContain('full');
-    expect((await run(env, 'tenants', 'copy', 'acme', 'globex')).output).toMatch(
-      /Copied tenant acme to globex/,
-    );
-    const other = { 'x-tenant-id': 'globex' };
-    expect((await post(server.url, cmd.view('/memories/a'), other)).content).toContain(content.slice(0, 4));
-    expect((await run(env, 'expire')).output).toContain('Deleted 0 files');
-    expect((await run(env, 'tenants', 'create', 'acme')).code).toBe(1);
+    const source = join(scratch, 'source');
+    await writeFile(source, 'one');
+    await done('put', 'acme', '/memories/b', source);
+    expect(await done('cat', 'acme', '/memories/b')).toBe('one');
+    expect(await done('search', 'acme', 'one')).toContain('/memories/b');
+    expect(await done('ls', 'acme')).toContain('/memories/a');
+    const archive = join(scratch, 'acme.tar');
+    expect(await done('export', 'acme', '--history', '--output', archive)).toContain('Exported 2 files');
+    await done('tenants', 'create', 'globex');
+    expect(await done('import', 'globex', archive)).toMatch(/^Imported 2 files .*, with 2 versions\.$/);
+    await mkdir(join(scratch, 'folder/memories'), { recursive: true });
+    await writeFile(join(scratch, 'folder/memories/c'), '');
+    expect(await done('import', 'acme', join(scratch, 'folder'))).toContain('Imported 1 file');
+    expect((await post(server.url, cmd.create('/memories/d', ''), headers)).content).toContain('full');
+    expect(await done('log', 'acme', '--by', userInfo().username)).toContain('/memories/b');
+    await done('revert', 'acme', '--by', 'operator', '--since', '1h');
+    expect(await done('ls', 'acme')).not.toContain('/memories/b');
+    expect(await done('history', 'prune', 'acme')).toContain('Deleted 0 versions');
+    expect(await done('expire')).toContain('Deleted 0 files');
+    expect(await done('drafts', 'list', 'acme', '--json')).toBe('[]');
+    expect(await done('tenants', 'copy', 'acme', 'initech')).toMatch(/^Copied tenant acme to initech/);
+    expect(await done('tenants', 'list')).toContain('initech');
+    expect(await done('usage', 'globex')).toContain('globex');
+    expect(await done('migrate')).toBe(`The embedded database in ${env.DATA_DIR} is up to date.`);
+    const events = (await done('audit', '--tenant', 'acme', '--json'))
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events).toHaveLength(7);
+    for (const event of events) {
+      expect(event).toMatchObject({
+        actor: { type: 'operator', name: userInfo().username },
+        channel: 'command_line',
+        address: hostname(),
+        outcome: 'ok',
+      });
+    }
+    expect(await run(env, 'tenants', 'create', 'acme')).toStrictEqual({
+      code: 1,
+      output: expect.stringContaining('acme already exists'),
+    });
   });
 
-  it('what is not of its protocol ends the connection, not the service', async () => {
+  it('a second service and a move of its data are refused', async () => {
+    const second = await run({ ...env, PORT: '0', AUTH: 'none' }, 'serve');
+    expect(second.code).toBe(1);
+    expect(second.output).toContain(`is in use by process ${server.child.pid}`);
+    expect(await run({ ...env, DATABASE_URL: 'postgres://localhost/none' }, 'migrate-data')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('Stop the service first'),
+    });
+  });
+
+  it('what is not HTTP ends the connection, not the service', async () => {
     const socket = connect(join(env.DATA_DIR ?? '', 'memory-service.sock'));
-    socket.write('GET / HTTP/1.1\r\n\r\n');
+    socket.write('{"do":"begin","snapshot":true}\n');
     await new Promise((resolve) => socket.on('close', resolve).resume());
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 });
 
-describe('a served database', () => {
-  const numbersQuery = parseQuery<Record<string, never>, { n: number }>('n', 'SELECT 1 AS n');
-  const failingQuery = parseQuery<Record<string, never>>('f', 'SELECT 1/0');
-  let folder: string;
-  let owner: Awaited<ReturnType<typeof openDatabase>>;
-  beforeAll(async () => {
-    folder = await copyPgliteTemplate();
-    owner = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
-  });
-  afterAll(() => owner.close());
-
-  async function served(options: { idleMs: number } = { idleMs: 0 }) {
-    const stop = await serveLocalSocket(folder, owner, options);
-    const database = await connectToServedDatabase(folder);
-    if (database === undefined) throw new Error('it is served');
-    return { stop, database };
-  }
-
-  it('is undefined when nobody serves it', async () => {
-    expect(await connectToServedDatabase(folder)).toBeUndefined();
+describe('the socket of a data directory', { tags: 'long' }, () => {
+  it('is found only while a service listens, and a leftover is replaced', async () => {
+    const folder = await copyPgliteTemplate();
+    const env = { DATA_DIR: folder };
+    const killed = await startServer(env);
+    killed.child.kill('SIGKILL');
+    await killed.exit;
+    expect(await readdir(folder)).toContain('memory-service.sock');
+    expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
+    const server = await startServer(env);
+    expect(await run(env, 'tenants', 'list', '--json')).toStrictEqual({ code: 0, output: '[]' });
+    // A command of another version finds the service, too.
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
   });
 
-  it('answers in order, and names faults by their SQLSTATE only', async () => {
-    const { stop, database } = await served();
-    const results = await Promise.allSettled([
-      database.query(numbersQuery, {}),
-      database.query(failingQuery, {}),
-      database.query(numbersQuery, {}),
-    ]);
-    expect(results).toMatchObject([
-      { value: { rows: [{ n: 1 }] } },
-      { reason: { name: 'DatabaseError', sqlState: '22012' } },
-      { value: { rows: [{ n: 1 }] } },
-    ]);
-    await database.close();
-    await stop();
-  });
-
-  it('keeps a transaction apart from the service’s own statements, and rolls it back when it fails', async () => {
-    const { stop, database } = await served();
-    const own = new Tenants(owner);
-    let beside: Promise<boolean> | undefined;
-    const failed = database.transaction(async (query) => {
-      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('rolled-back')`), {});
-      // Waits for the transaction: were it a part of it, it would be rolled back as well.
-      beside = own.create('beside');
-      throw new Error('no more');
-    });
-    await expect(failed).rejects.toThrow('no more');
-    expect(await beside).toBe(true);
-    expect(await own.find('rolled-back')).toBeUndefined();
-    expect(await own.find('beside')).toBeDefined();
-    await database.close();
-    await stop();
-  });
-
-  it('gives up on a command that leaves its transaction alone', async () => {
-    const { stop, database } = await served({ idleMs: 50 });
-    const left = database.transaction(async (query) => {
-      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('left-alone')`), {});
-      // The service's own statement waits for the transaction's end.
-      await owner.query(numbersQuery, {});
-      await query(numbersQuery, {});
-    });
-    await expect(left).rejects.toThrow('The service rolled back this command');
-    expect(await new Tenants(owner).find('left-alone')).toBeUndefined();
-    await database.close();
-    await stop();
-  });
-
-  it('lets one of them run a job at a time', async () => {
-    const { stop, database } = await served();
-    const ran = await owner.withJobLock(7, async () => {
-      expect(await database.withJobLock(7, async () => {})).toBe(false);
-    });
-    expect(ran).toBe(true);
-    expect(
-      await database.withJobLock(7, async () => {
-        expect(await owner.withJobLock(7, async () => {})).toBe(false);
-      }),
-    ).toBe(true);
-    await database.close();
-    await stop();
-  });
-
-  it('stops with commands connected, whose next statement fails', async () => {
-    const { stop, database } = await served();
-    const inTransaction = database.transaction(async (query) => {
-      await query(parseQuery('i', `INSERT INTO tenants (id) VALUES ('cut-off')`), {});
-      await stop();
-      await query(numbersQuery, {});
-    });
-    await expect(inTransaction).rejects.toBeInstanceOf(DatabaseError);
-    await expect(database.query(numbersQuery, {})).rejects.toBeInstanceOf(DatabaseError);
-    expect(await new Tenants(owner).find('cut-off')).toBeUndefined();
-    await database.close();
+  it('does not fit everywhere, and then the command says what to do', async () => {
+    const template = await copyPgliteTemplate();
+    const folder = join(template, 'x'.repeat(100));
+    await mkdir(folder);
+    await rename(join(template, 'pglite'), join(folder, 'pglite'));
+    const server = await startServer({ DATA_DIR: folder });
+    await server.line(/no socket in DATA_DIR: until this process stops, commands need --url/);
+    const { code, output } = await run({ DATA_DIR: folder }, 'tenants', 'list');
+    expect(code).toBe(1);
+    expect(output).toContain(`is in use by process ${server.child.pid}`);
+    expect(output).toMatch(/That process takes no commands, because the path of its socket has \d+ bytes/);
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
   });
 });

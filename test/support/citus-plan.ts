@@ -62,7 +62,6 @@ const VALUES: Readonly<Record<string, string>> = {
   'list_changed.from': TIME,
   'list_changed.to': TIME,
   'redact_version.by': '{}',
-  'had_content.sha256': 'ab',
   paths: '{a}',
   ids: `{${ID}}`,
   memoryIds: `{${ID}}`,

@@ -35,7 +35,7 @@ export async function runCli(
   const open = async () => ({ config, database });
   const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
   const connect = localCaller(open, io);
-  registerMemoryCommands(program, { connect, open, io });
+  registerMemoryCommands(program, { connect, io });
   registerLogCommand(program, connect, io);
   registerShowCommand(program, connect, io);
   registerDiffCommand(program, connect, io);

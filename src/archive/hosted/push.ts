@@ -1,28 +1,9 @@
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
 import { MAX_METADATA } from '../../tenants/stores.ts';
 import { type HostedClient, type HostedMemory, HostedStoreError, storeSchema } from './client.ts';
 import { type HostedStore, listStores } from './store.ts';
 
-/** Whether a file, or one that was at its path, ever had a content. */
-export const hadContentQuery = defineQuery<
-  { tenant: string; memory: string; path: string; sha256: string },
-  { had: boolean }
->(
-  'had_content',
-  `
-SELECT EXISTS (
-  SELECT FROM versions WHERE tenant_id = $tenant AND memory_id = $memory::text::uuid AND content_sha256 = decode($sha256::text, 'hex')
-) OR EXISTS (
-  SELECT FROM versions WHERE tenant_id = $tenant AND path = $path AND content_sha256 = decode($sha256::text, 'hex')
-) AS had
-`,
-);
-
+/** A file as a memory of a store. */
 export interface PushedFile {
-  memoryId: string;
-  /** In the memory tool. */
-  file: string;
   /** In the store. */
   path: string;
   content: string;
@@ -32,17 +13,19 @@ export interface PushedFile {
 /** `changed`: the store has a content that the file never had here. */
 export type PushAction = 'unchanged' | 'create' | 'update' | 'changed';
 
-/** What a push has to do for a file. */
+/**
+ * What a push has to do for a file.
+ *
+ * @param hadContent whether the file, or one that was at its path, ever had a content
+ */
 export async function planPush(
-  database: Database,
-  tenant: string,
-  { memoryId, file, sha256 }: PushedFile,
+  { sha256 }: PushedFile,
   there: HostedMemory | undefined,
+  hadContent: (sha256: string) => Promise<boolean>,
 ): Promise<PushAction> {
   if (there === undefined) return 'create';
   if (there.content_sha256 === sha256) return 'unchanged';
-  const version = { tenant, memory: memoryId, path: file, sha256: there.content_sha256 };
-  return (await database.query(hadContentQuery, version)).rows[0]?.had ? 'update' : 'changed';
+  return (await hadContent(there.content_sha256)) ? 'update' : 'changed';
 }
 
 /** The memories of a store by their paths, without their contents. */
