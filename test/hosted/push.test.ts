@@ -1,6 +1,7 @@
 /** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { useAdmin } from '../support/admin.ts';
 import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
@@ -12,6 +13,7 @@ afterEach(() => {
 describeService(
   'push',
   (service) => {
+    const admin = useAdmin(service);
     let stores: Anthropic['beta']['memoryStores'];
     let key = '';
     let url = '';
@@ -39,6 +41,43 @@ describeService(
           'content' in each && each.content,
         ]),
       );
+
+    it('pushes and imports through the admin API as on the database', async () => {
+      const old = await create(from, '/old', 'one');
+      await stores.memories.update(old.id, { memory_store_id: from, content: 'two' });
+      await create(from, '/changed', 'here');
+      await create(from, '/new', '\u2028ü');
+      await create(to, '/old', 'one');
+      await create(to, '/changed', 'there');
+      const { app, key: adminKey } = admin();
+      const adminUrl = await app.listen({ port: 0, host: '127.0.0.1' });
+      vi.stubEnv('ANTHROPIC_API_KEY', key);
+      const remotely = (...args: string[]) =>
+        runOn(service(), [...args, '--store-url', url], { admin: { url: adminUrl, key: adminKey.key } });
+      expect(await remotely('push', from, '--to-store', to, '--dry-run')).toStrictEqual(
+        await push('--to-store', to, '--dry-run'),
+      );
+      expect(await remotely('push', from, '--to-store', to)).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^Memories: 1 created, 1 updated, 0 unchanged\.\n.*\n {2}\/changed\n$/),
+      });
+      expect(await contents(to)).toStrictEqual({ '/old': 'two', '/changed': 'there', '/new': '\u2028ü' });
+
+      const copy = (await stores.create({ name: 'copy' })).id;
+      expect(await remotely('import', copy, '--from-store', to)).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(
+          /^Imported 3 files \(.*\) and 0 directories into .*, with 4 versions\.\n$/,
+        ),
+      });
+      expect(await remotely('import', copy, '--from-store', from)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^Already in .*: 2 memories of .*\n {2}\/changed\n$/s),
+      });
+      const { body } = await admin().call('GET', `/audit?tenant=${copy}&action=importMemory`);
+      expect(body.events).toMatchObject([{ details: { store: from } }, { details: { store: to } }]);
+    });
 
     it('creates what is missing, updates what is older, and leaves alone what changed there', async () => {
       await create(from, '/same');
