@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
 import { type Changes, countsOf, summary } from '../history/log.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
-import { type Conflict, conflictText, revert as revertActor } from '../history/revert.ts';
+import { type Conflict, conflictText, revertActor } from '../history/revert.ts';
 import type { Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';

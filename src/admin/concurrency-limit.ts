@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
-import { departureOf } from '../http/access-log.ts';
+import { disconnectSignal } from '../http/access-log.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
@@ -66,11 +66,11 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
       const waiting = slot.acquire(1);
       if (waiting === undefined) return done();
       // A client that has left makes room in the queue.
-      const gone = departureOf(request, reply);
+      const disconnected = disconnectSignal(request, reply);
       const leave = () => slot.release();
-      if (gone.aborted) leave();
-      else gone.addEventListener('abort', leave);
-      waiting.finally(() => gone.removeEventListener('abort', leave)).then(() => done(), done);
+      if (disconnected.aborted) leave();
+      else disconnected.addEventListener('abort', leave);
+      waiting.finally(() => disconnected.removeEventListener('abort', leave)).then(() => done(), done);
     });
     // Before the JSON is made.
     app.addHook('preSerialization', async (request, _reply, payload) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { closeDraft } from '../drafts/close.ts';
 import { createDraft } from '../drafts/create.ts';
-import { countDrafts, type DraftFilter, findDraft, listDrafts as readDrafts } from '../drafts/drafts.ts';
+import { countDrafts, type DraftFilter, findDraft, readDraftPage } from '../drafts/drafts.ts';
 import { draftRecord, draftRecords } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { storedTime } from '../lib/rfc3339.ts';
@@ -46,7 +46,7 @@ async function listPage(
   of: Pick<DraftFilter, 'tenant' | 'scope'>,
 ) {
   const filter = { ...of, state };
-  const { drafts, next: more } = await readDrafts(database, filter, readCursor(position, after), limit);
+  const { drafts, next: more } = await readDraftPage(database, filter, readCursor(position, after), limit);
   const { count: total, tenants } = await countDrafts(database, filter);
   return {
     drafts: await draftRecords(database.query, config, drafts),

@@ -9,8 +9,8 @@ it('runs heavy work on half of the cores, and lets who waits leave', async () =>
   const heavyWork = new HeavyWork();
   const started: number[] = [];
   const ends: (() => void)[] = [];
-  const departures = Array.from({ length: atOnce + 2 }, () => new AbortController());
-  const all = departures.map(({ signal }, i) =>
+  const clients = Array.from({ length: atOnce + 2 }, () => new AbortController());
+  const all = clients.map(({ signal }, i) =>
     heavyWork.run('acme', signal, () => {
       started.push(i);
       return new Promise<number>((resolve) => {
@@ -23,9 +23,9 @@ it('runs heavy work on half of the cores, and lets who waits leave', async () =>
   expect(started).toStrictEqual(first);
 
   // The first is at work, and goes on. The next one waits, and leaves.
-  departures[0]?.abort(new ServiceError('client_gone'));
+  clients[0]?.abort(new ServiceError('client_gone'));
   const left = expect(all[atOnce]).rejects.toThrow(new ServiceError('client_gone'));
-  departures[atOnce]?.abort(new ServiceError('client_gone'));
+  clients[atOnce]?.abort(new ServiceError('client_gone'));
   await left;
   expect(started).toStrictEqual(first);
 

@@ -8,7 +8,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { Services } from '../files/services.ts';
 import type { PatchThreads } from '../history/patch.ts';
 import { prefers } from '../http/accept.ts';
-import { departureOf } from '../http/access-log.ts';
+import { disconnectSignal } from '../http/access-log.ts';
 import type { OperationApi } from '../http/operation-routes.ts';
 import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
 import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
@@ -53,7 +53,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
       const { tenant: id } = request.params as { tenant?: string };
       const needsRow = needsTenant(operation) && id !== undefined;
       const tenant = needsRow ? await requireTenant(services.database, id) : undefined;
-      const signal = departureOf(request, reply);
+      const signal = disconnectSignal(request, reply);
       const run = (onProgress?: OnProgress) =>
         operation.run(callFor(request, services, operation, { tenant, signal, onProgress }));
       if (response.lines && prefers(request.headers.accept, JSON_LINES, 'application/json'))

@@ -35,12 +35,12 @@ export const searchFiles = defineOperation({
     }),
   },
   errors: [noSuchTenant, incomplete],
-  async run({ database, services, tenant, signal: gone, query: { in: where, limit, at: given, ...query } }) {
+  async run({ database, services, tenant, signal, query: { in: where, limit, at: given, ...query } }) {
     // Imported on demand: few commands search.
     const { searchForOperator } = await import('../files/search/operator-search.ts');
     const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };
-    const searched = { tenant, input, where, at, gone };
+    const searched = { tenant, input, where, at, gone: signal };
     const found = await searchForOperator((await services()).search, database, searched);
     return { matches: found.matches, more: found.more, text: found.content };
   },

@@ -3,9 +3,9 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { changedValues } from '../tenants/audit.ts';
-import { copyTenant as copyTenantTo, renameTenant as renameTenantTo } from '../tenants/copy.ts';
+import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
-import { findListedTenant, listTenants as readTenantPage } from '../tenants/listing.ts';
+import { findListedTenant, readTenantPage } from '../tenants/listing.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { MAX_METADATA, mergeDetails, Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
@@ -279,7 +279,7 @@ export const copyTenant = defineOperation({
   errors: copyErrors,
   async run({ database, config, params: { tenant }, body: { to }, origin, note }) {
     note({ details: { to } });
-    await copyTenantTo(database, tenant, to, origin);
+    await copyTenantData(database, tenant, to, origin);
     return readRecord({ database, config }, to);
   },
 });
@@ -300,7 +300,7 @@ export const renameTenant = defineOperation({
   errors: copyErrors,
   async run({ database, config, params: { tenant }, body: { to }, note }) {
     note({ details: { to } });
-    const { mountedBy } = await renameTenantTo(database, tenant, to);
+    const { mountedBy } = await moveTenantData(database, tenant, to);
     const renamed = await readRecord({ database, config }, to);
     return { ...renamed, mounted_by: mountedBy.slice(0, MAX_LISTED) };
   },

@@ -165,7 +165,7 @@ export async function countDrafts(database: Database, filter: DraftFilter) {
 }
 
 /** A page of the drafts that match, the newest first. `next` is where the next page begins, null after the last. */
-export async function listDrafts(
+export async function readDraftPage(
   database: Database,
   filter: DraftFilter,
   before: DraftPosition | null,

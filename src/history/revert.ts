@@ -303,7 +303,7 @@ export interface Reverted extends Changes {
  * @param what.until by default now; what the actor did after that counts like what others did
  * @throws ServiceError for a time before the history is complete, and when the result would exceed the quota
  */
-export function revert(
+export function revertActor(
   database: Database,
   tenant: string,
   { by, since, until = NOW }: { by: string; since: string; until?: string | undefined },

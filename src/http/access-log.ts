@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
-import { departureSignal } from './client-connection.ts';
+import { connectionSignal } from './client-connection.ts';
 
 /** What is known of a request, for its log line and the metrics. */
 export interface AccessLogEntry {
@@ -31,7 +31,7 @@ export function commonHeaders(requestId: string): Record<string, string> {
 
 const MAX_LISTENERS = 20;
 
-const { status: DEPARTED, code: CLIENT_GONE } = new ServiceError('client_gone');
+const { status: DISCONNECTED, code: CLIENT_GONE } = new ServiceError('client_gone');
 
 /** Gives each request a `logEntry` and writes one log line for it, without contents and paths. */
 export const accessLog = fp(
@@ -44,7 +44,7 @@ export const accessLog = fp(
       reply.raw.setMaxListeners(MAX_LISTENERS);
       // Only completed responses reach `onResponse`.
       reply.raw.once('close', () => {
-        if (!request.logEntry.isLogged) logDeparture(request, reply);
+        if (!request.logEntry.isLogged) logDisconnect(request, reply);
       });
       done();
     });
@@ -57,14 +57,14 @@ export const accessLog = fp(
 );
 
 /** Logs a request whose client has left before the end of its response. Work for the request may go on. */
-function logDeparture(request: FastifyRequest, reply: FastifyReply): void {
-  const { status, outcome } = departed(reply);
+function logDisconnect(request: FastifyRequest, reply: FastifyReply): void {
+  const { status, outcome } = disconnectOutcome(reply);
   log(request, reply, status, outcome);
 }
 
 /** Returns what the log and traces say of a response whose client has left before its end. */
-export function departed({ raw, statusCode }: FastifyReply): { status: number; outcome: string } {
-  return { status: raw.headersSent ? statusCode : DEPARTED, outcome: CLIENT_GONE };
+export function disconnectOutcome({ raw, statusCode }: FastifyReply): { status: number; outcome: string } {
+  return { status: raw.headersSent ? statusCode : DISCONNECTED, outcome: CLIENT_GONE };
 }
 
 function log(
@@ -94,6 +94,6 @@ function log(
 }
 
 /** Returns a signal that aborts, with the error to throw, once the client of a request has left. */
-export function departureOf({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply): AbortSignal {
-  return departureSignal(socket, raw, () => new ServiceError('client_gone'));
+export function disconnectSignal({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply): AbortSignal {
+  return connectionSignal(socket, raw, () => new ServiceError('client_gone'));
 }

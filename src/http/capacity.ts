@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { Deadlines } from '../lib/deadlines.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
-import { departureOf } from './access-log.ts';
+import { disconnectSignal } from './access-log.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
@@ -97,7 +97,7 @@ export class InFlightRequest {
 
   /** Is aborted when the client leaves. */
   get gone(): AbortSignal {
-    this.#gone ??= departureOf(this.#reply.request, this.#reply);
+    this.#gone ??= disconnectSignal(this.#reply.request, this.#reply);
     return this.#gone;
   }
 

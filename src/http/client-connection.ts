@@ -77,16 +77,16 @@ export class ResponsePace {
  *
  * @param reason makes the error that the signal throws
  */
-export function departureSignal(socket: Socket, response: ServerResponse, reason: () => Error): AbortSignal {
-  const departure = new AbortController();
-  const abort = () => departure.abort(reason());
+export function connectionSignal(socket: Socket, response: ServerResponse, reason: () => Error): AbortSignal {
+  const disconnect = new AbortController();
+  const abort = () => disconnect.abort(reason());
   if (response.destroyed || socket.readableEnded) abort();
   // A response that is closed emits no `close` to remove the listener on the connection, which may carry more requests.
-  if (response.closed) return departure.signal;
+  if (response.closed) return disconnect.signal;
   socket.once('end', abort);
   response.once('close', () => {
     socket.off('end', abort);
     abort();
   });
-  return departure.signal;
+  return disconnect.signal;
 }

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import { departureOf } from './access-log.ts';
+import { disconnectSignal } from './access-log.ts';
 import { slowClients } from './slow-clients.ts';
 
 let app = fastify();
@@ -23,9 +23,9 @@ it('adds nothing to a kept connection for each request that is refused before it
       socket.eventNames().map((name) => [name, socket.listenerCount(name)]),
     );
     states.push({ close: socket.destroySoon, properties: Object.keys(socket).length, listeners });
-    departureOf(request, reply);
+    disconnectSignal(request, reply);
     // The work for a request may go on, and ask for the signal, when the response is closed.
-    reply.raw.once('close', () => departureOf(request, reply));
+    reply.raw.once('close', () => disconnectSignal(request, reply));
     return reply.code(401).send({});
   });
   app.post('/', () => {});

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fp from 'fastify-plugin';
 import type { StatementTracer } from '../database/query.ts';
-import { departed } from './access-log.ts';
+import { disconnectOutcome } from './access-log.ts';
 
 /** Traces what the service does. There is none while tracing is off. */
 export interface Tracing {
@@ -70,7 +70,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       reply.raw.once('close', () => {
         if (reply.raw.writableFinished) return;
         const { tenant } = request.logEntry;
-        trace.end({ ...departed(reply), tenant });
+        trace.end({ ...disconnectOutcome(reply), tenant });
       });
       trace.within(done);
     });

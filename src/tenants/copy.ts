@@ -165,7 +165,12 @@ export interface Renamed extends Copied {
  *
  * @throws ServiceError when `from` does not exist, or `to` does.
  */
-export function copyTenant(database: Database, from: string, to: string, origin: Origin): Promise<Copied> {
+export function copyTenantData(
+  database: Database,
+  from: string,
+  to: string,
+  origin: Origin,
+): Promise<Copied> {
   return database.transaction((query) =>
     copy(query, from, to, async () => {
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
@@ -182,7 +187,7 @@ export function copyTenant(database: Database, from: string, to: string, origin:
  *
  * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
  */
-export function renameTenant(database: Database, from: string, to: string): Promise<Renamed> {
+export function moveTenantData(database: Database, from: string, to: string): Promise<Renamed> {
   return database.transaction(async (query) => {
     // Two tenants may mount each other, and a rename locks first the tenant, then those that mount it.
     await query(lockRenamesQuery, { lock: RENAME_LOCK });

@@ -100,7 +100,7 @@ export async function findListedTenant(database: Database, tenant: string): Prom
 }
 
 /** A page of the tenants; `next` is where the next page begins, null after the last. Throws `DatabaseError`. */
-export async function listTenants(
+export async function readTenantPage(
   database: Database,
   config: Config,
   { order, ...selection }: TenantFilter & { order: TenantOrder },

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pruneHistory } from '../../src/history/pruning.ts';
 import { eraseVersion } from '../../src/history/redact.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { fuzzParameters, type Input } from '../support/arbitraries.ts';
@@ -208,7 +208,7 @@ class World {
   async revert(by: string, since: string): Promise<void> {
     const before = await moment(this.service, this.tenant);
     const expected = this.model.reverted(by, since);
-    const done = await revert(this.service.database, this.tenant, { by, since }, OPERATOR).catch(
+    const done = await revertActor(this.service.database, this.tenant, { by, since }, OPERATOR).catch(
       (error: Error) => {
         expect(error.message).toContain('is complete only since');
         return undefined;

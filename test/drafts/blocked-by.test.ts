@@ -5,7 +5,7 @@
  */
 import { expect, it } from 'vitest';
 import { mergedFiles } from '../../src/drafts/records.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { OPERATOR, run } from '../support/restore.ts';
@@ -56,7 +56,7 @@ describeService('files that block a merge', (service) => {
     expect(versions.length).toBe(merged.changes.length);
     for (const { origin } of versions)
       expect(origin).toMatchObject({ draft: draft.id, approvedBy: APPROVER, actor: expect.anything() });
-    await revert(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
+    await revertActor(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
     expect(await files(tenant)).toStrictEqual(before);
     await assertInvariants(service());
     const lines = (await mergedFiles(merged.changes))

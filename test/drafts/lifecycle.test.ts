@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { expireDrafts } from '../../src/drafts/close.ts';
 import { createDraft } from '../../src/drafts/create.ts';
 import { findDraft, openDrafts } from '../../src/drafts/drafts.ts';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
@@ -154,7 +154,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     );
     await run(service(), draft.id, cmd.create(b, 'y'));
     const renamed = `${tenant}-renamed`;
-    await renameTenant(service().database, tenant, renamed);
+    await moveTenantData(service().database, tenant, renamed);
     await drafting.merge({ ...draft, tenant: renamed });
     expect((await readTree(service(), renamed)).get(b)).toBe('y');
     const last = await drafting.create(renamed);

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { APPROVER, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { lines, OPERATOR, run } from '../support/restore.ts';
@@ -66,7 +66,12 @@ describeService('merging a draft', (service) => {
     await assertInvariants(service());
     // One change, which one step undoes.
     const at = merged.mergedAt ?? '';
-    const undone = await revert(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
+    const undone = await revertActor(
+      service().database,
+      tenant,
+      { by: draft.id, since: at, until: at },
+      OPERATOR,
+    );
     expect(lines(undone)).toStrictEqual([
       'M /memories/a',
       'A /memories/b',

@@ -1,7 +1,7 @@
 /** Restores beside writers, on two replicas, and one whose process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreAt } from '../../src/history/restore.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { connectTo, createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -73,7 +73,7 @@ describe('a restore', () => {
     const options = { ...OPERATOR, dryRun: true };
     const tried = [
       await restoreAt(replica(0).database, tenant, { path: ROOT, at: past.at }, options),
-      await revert(replica(0).database, tenant, { by: 'anonymous', since: deletion.at }, options),
+      await revertActor(replica(0).database, tenant, { by: 'anonymous', since: deletion.at }, options),
     ];
     await writer.query('ROLLBACK');
     await writer.end();

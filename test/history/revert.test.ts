@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { restoreVersion } from '../../src/history/restore.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
@@ -36,7 +36,7 @@ async function tenantWithKeys(service: Service) {
 }
 
 async function undo(service: Service, tenant: string, since: string, by = 'mallory') {
-  const reverted = await revert(service.database, tenant, { by, since }, OPERATOR);
+  const reverted = await revertActor(service.database, tenant, { by, since }, OPERATOR);
   const conflicts = reverted.conflicts.map(
     (each) => `${each.reason} ${each.path}${each.reason === 'occupied' ? ` by ${each.at}` : ''}`,
   );
@@ -99,7 +99,7 @@ describeService(
       await mallory(cmd.replace(a, '1', '2'), cmd.create(b, 'b'));
       const { at } = await moment(service(), tenant);
       await mallory(cmd.create('/memories/later/f', 'x'), cmd.replace(a, '2', '3'), cmd.delete(b));
-      const done = await revert(
+      const done = await revertActor(
         service().database,
         tenant,
         { by: 'mallory', since: before.at, until: at },
@@ -138,7 +138,7 @@ describeService(
         cmd.replace('/memories/c', 'evil\n', ''),
       );
       await mallory(cmd.insert(b, 0, 'worse\n'), cmd.delete('/memories/d'));
-      const { conflicts } = await revert(
+      const { conflicts } = await revertActor(
         service().database,
         tenant,
         { by: 'mallory', since: before.at },

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseQuery } from '../../src/database/query.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -157,9 +157,9 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     const read: number[] = [];
     const change = { by: 'anonymous', since: past.at };
     const options = { ...OPERATOR, onProgress: (versions: number) => read.push(versions) };
-    const tried = await revert(service().database, tenant, change, { ...options, dryRun: true });
+    const tried = await revertActor(service().database, tenant, change, { ...options, dryRun: true });
     expect(read).toStrictEqual([20_000, 24_000]);
-    expect(await revert(service().database, tenant, change, OPERATOR)).toStrictEqual({
+    expect(await revertActor(service().database, tenant, change, OPERATOR)).toStrictEqual({
       ...tried,
       changedAt: expect.any(String),
     });

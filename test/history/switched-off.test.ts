@@ -8,7 +8,7 @@ import { expireFiles } from '../../src/files/expiry.ts';
 import { History } from '../../src/history/history.ts';
 import { eraseVersion } from '../../src/history/redact.ts';
 import { restoreVersion } from '../../src/history/restore.ts';
-import { revert } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/history/revert.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -62,7 +62,7 @@ const WRITERS: Record<string, (fixture: Fixture) => Promise<unknown>> = {
   'a restore': ({ service, tenant, versions }) =>
     restoreVersion(service.database, tenant, { version: String(versions[0]?.id) }, OPERATOR),
   'a revert': ({ service, tenant }) =>
-    revert(service.database, tenant, { by: 'anonymous', since: '2026-01-01T00:00:00Z' }, OPERATOR),
+    revertActor(service.database, tenant, { by: 'anonymous', since: '2026-01-01T00:00:00Z' }, OPERATOR),
   'a merge that edits': async ({ service, tenant, drafting }) => {
     const draft = await drafting.create(tenant);
     await run(service, draft.id, cmd.insert(PATH, 0, '4\n'));

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { parseQuery } from '../../src/database/query.ts';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
@@ -69,7 +69,7 @@ describe('keys', () => {
 
   it.each([
     ['deleted', () => new Tenants(database).delete('acme')],
-    ['renamed', () => renameTenant(database, 'acme', `globex-${Math.random()}`)],
+    ['renamed', () => moveTenantData(database, 'acme', `globex-${Math.random()}`)],
   ])('go with a tenant that is %s while they are created or rotated', async (_, change) => {
     for (const [statement, work] of [
       ['create_key', (keys: Keys) => keys.issue(purpose)],

@@ -1,7 +1,7 @@
 /** Changes of several keys or tenants at once, while another session holds some of their locks: no deadlock. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -81,7 +81,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant });
     await new Keys(service.database).rotate(id, 600);
-    const renamed = revokeDuring(id, () => renameTenant(service.database, tenant, `${tenant}-new`));
+    const renamed = revokeDuring(id, () => moveTenantData(service.database, tenant, `${tenant}-new`));
     expect(await renamed).toMatchObject({ keys: 2 });
   });
 
@@ -106,7 +106,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
       await setMount(service.database, a, mount(b));
       await setMount(service.database, b, mount(a));
       const renamed = await Promise.all(
-        [a, b].map((tenant) => renameTenant(service.database, tenant, `${tenant}-new`)),
+        [a, b].map((tenant) => moveTenantData(service.database, tenant, `${tenant}-new`)),
       );
       expect(renamed.flatMap(({ mountedBy }) => mountedBy)).toHaveLength(2);
     }

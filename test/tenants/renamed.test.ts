@@ -5,7 +5,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect, inject, it } from 'vitest';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey } from '../support/admin.ts';
 import { lockWait } from '../support/database.ts';
@@ -130,7 +130,7 @@ async function renameDuring<T>(
         }),
       options,
     );
-  await renameTenant({ ...database, transaction }, from, to);
+  await moveTenantData({ ...database, transaction }, from, to);
   if (written === undefined) throw new Error('The rename did not copy the stored results.');
   const result = written;
   return () => result;

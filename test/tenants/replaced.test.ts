@@ -7,7 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { createDraft } from '../../src/drafts/create.ts';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { hashOf, Keys } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -102,7 +102,7 @@ describeService(
     it('does not open to the key of a tenant that was renamed, which opens the renamed one', async () => {
       const { tenant, key } = await used();
       const renamed = freshTenant('renamed');
-      await renameTenant(service().database, tenant, renamed);
+      await moveTenantData(service().database, tenant, renamed);
       await createAgain(tenant);
       expect(await send(key, cmd.view(secret))).toStrictEqual([
         200,

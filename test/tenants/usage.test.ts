@@ -5,7 +5,7 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { renameTenant } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/tenants/copy.ts';
 import { recordSizes } from '../../src/tenants/fleet-usage.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { UsageCounts } from '../../src/tenants/usage.ts';
@@ -123,7 +123,7 @@ describeService(
       const { tenant } = await create();
       await addDay(service(), tenant, '2026-03-01', 5);
       const renamed = freshTenant('usage');
-      await renameTenant(service().database, tenant, renamed);
+      await moveTenantData(service().database, tenant, renamed);
       expect(await days(renamed, '?since=2026-03-01')).toMatchObject([{ day: '2026-03-01', reads: 5 }]);
       await new Tenants(service().database).delete(renamed);
       // What is counted of a tenant that is gone is dropped.

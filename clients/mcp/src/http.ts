@@ -4,7 +4,7 @@ import { answerMessages, type McpResponse } from '../../../src/agents/mcp/exchan
 import { orderOf, type Session, Sessions } from '../../../src/agents/mcp/sessions.ts';
 import { mcpResponseBytes } from '../../../src/agents/result-bounds.ts';
 import { quality } from '../../../src/http/accept.ts';
-import { departureSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
+import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
@@ -101,7 +101,7 @@ class Handler {
     const { key, sessionId } = caller;
     const bytes = this.#bytes.slot(key);
     response.once('close', () => bytes.release());
-    const gone = departureSignal(request.socket, response, () => new HttpError(499, 'The client has left.'));
+    const gone = connectionSignal(request.socket, response, () => new HttpError(499, 'The client has left.'));
     const session = sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`);
     const client = this.#clientOf(caller, session);
     const turn = session?.arrive();
