@@ -121,6 +121,40 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
+    it('works through the admin API, with the key of the store on the client', async () => {
+      const origin = await admin().app.listen({ port: 0, host: '127.0.0.1' });
+      const remotely = (...args: string[]) => {
+        vi.stubEnv('ANTHROPIC_API_KEY', key);
+        return runOn(service(), ['push', from, '--store-url', url, ...args], {
+          admin: { url: origin, key: admin().key.key },
+        });
+      };
+      await create(from, '/new', '\uFEFFwith a byte order mark');
+      const edited = await create(from, '/edited', 'old');
+      await create(to, '/edited', 'old');
+      await stores.memories.update(edited.id, { memory_store_id: from, content: 'new' });
+      await create(from, '/changed');
+      await create(to, '/changed', 'theirs');
+      const dryRun = await remotely('--to-store', to, '--dry-run');
+      expect(dryRun).toStrictEqual({
+        code: 1,
+        stdout: 'update /edited\ncreate /new\n',
+        stderr:
+          'Memories: 1 to create, 1 to update, 0 unchanged.\nmemory-service: These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:\n  /changed\n',
+      });
+      expect(await push('--to-store', to, '--dry-run')).toStrictEqual(dryRun);
+      await remotely('--to-store', to, '--overwrite');
+      expect(await contents(to)).toStrictEqual(await contents(from));
+      expect((await remotely('--create-store')).stderr).toMatch(
+        /^Created the store memstore_\w+\.\nMemories: 3 created, 0 updated, 0 unchanged\.\n$/,
+      );
+      expect((await push('--create-store')).stderr).toMatch(
+        /^Continuing with memstore_\w+, which an earlier push created\.\nMemories: 0 created, 0 updated, 3 unchanged\.\n$/,
+      );
+      from = 'no-such-tenant';
+      expect(await remotely('--to-store', to)).toStrictEqual(await push('--to-store', to));
+    });
+
     it('goes on after what the store refuses, and names it', async () => {
       // Before its first request, as its policy is cached.
       await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
