@@ -123,8 +123,8 @@ async function exportToFile(
 }
 
 const REASONS: Record<string, string> = {
-  ENOENT: 'its folder does not exist',
-  ENOTDIR: 'its folder is a file',
+  ENOENT: 'its directory does not exist',
+  ENOTDIR: 'its directory is a file',
   EACCES: 'permission is denied',
   EROFS: 'the file system is read-only',
 };
