@@ -255,7 +255,7 @@ describeConsole('the history in the console', (fixture) => {
       .poll(() => dialog.getByRole('listitem').allTextContents())
       .toContain('deletedinstructions.md');
     await dialog.getByRole('button', { name: 'Revert', exact: true }).click();
-    await page.getByText(/^Reverted what key web-crawler did/).waitFor();
+    await page.getByText(/^Reverted the changes of key web-crawler/).waitFor();
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
