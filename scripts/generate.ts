@@ -1,15 +1,17 @@
 /**
- * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types, and the migration for
+ * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types,
+ * the references of commands and errors in docs, and the migration for
  * changes of `schema.ts`. A test fails while one of them is out of date.
  *
  * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions,
  * and statements, for the tests of later versions. The release workflow runs it.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
 import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
+import { commandReference, errorReference } from './reference.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -23,6 +25,9 @@ async function writeAll(): Promise<void> {
   for (const [name, build] of Object.entries(DOCUMENTS))
     writeFileSync(join(root, name), await openApiYaml(build));
   writeFileSync(join(root, CONSOLE_TYPES), await consoleTypes());
+  const documents = Object.keys(DOCUMENTS).map((name) => readFileSync(join(root, name), 'utf8'));
+  writeFileSync(join(root, 'docs/cli.md'), commandReference());
+  writeFileSync(join(root, 'docs/errors.md'), errorReference(documents));
 }
 
 function writeFixture(): void {
