@@ -5,6 +5,7 @@ import { API, PAGES, REPOSITORY } from './pages.ts';
 /** The guides by reader, in the order in which they are needed. A page of docs/ that is in none is listed under *More*. */
 const GUIDES: Record<string, string[]> = {
   'Agent developers': [
+    'docs/concepts.md',
     'docs/agents.md',
     'clients/typescript/README.md',
     'clients/python/README.md',
