@@ -6,8 +6,8 @@
  * POSTGRES_KILLS (20), TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5),
  * CONFLICTS (100), RESTARTS (20), STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects faults by their
  * names in `faults` below, separated by commas; `attacks` selects all cases of `attacks/index.ts`. SHORT=true runs
- * the cases in their short form, in which times over a limit are notes. PG_BIN is the folder of PostgreSQL's client tools, and optionally its server, for
- * the backups.
+ * the cases in their short form, in which times over a limit are notes. PG_BIN is the folder of PostgreSQL's client
+ * tools, and optionally its server, for the backups.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
