@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- peers`: compares the service with its alternatives in one run on one machine. Prints a Markdown
  * table, or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has
- * the latest published run.
+ * the latest published run. D, F, G, and H are the peers that a user would pick instead; D, G, and H are filled through
+ * their own interfaces, so compare with them at `TENANTS=50 CONTESTANTS=S,A,F,H,D,G`.
  *
  * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas)
  * leave out the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the
@@ -14,10 +15,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import {
   type Contestant,
+  installPeers,
   LOAD_SETTINGS,
   prepare,
   prepareFolders,
   startContestants,
+  syncedFolder,
 } from './support/contestants.ts';
 import { type Job, Worker } from './support/job.ts';
 import { countDependencies, imageBytes, type Lean, measureInstall, measureStart } from './support/lean.ts';
@@ -56,10 +59,13 @@ await withCleanup(async (scratch, later) => {
     databaseUrl: postgres.url,
     pgliteFolder: join(scratch, 'pglite'),
     filesFolder: join(scratch, 'files'),
+    tenants: TENANTS,
   };
+  if (chosen.includes('D') || chosen.includes('G')) installPeers();
   await prepare({ DATABASE_URL: postgres.url }, TENANTS);
   if (chosen.includes('P')) await prepare({ DATA_DIR: fixtures.pgliteFolder }, TENANTS);
   if (chosen.includes('A')) await prepareFolders(fixtures.filesFolder, TENANTS);
+  if (chosen.includes('F')) await prepareFolders(syncedFolder(fixtures.filesFolder), TENANTS);
 
   const lean = isLean ? await measureLean(scratch, postgres.url) : undefined;
   progress('starting the contestants');

@@ -75,15 +75,17 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
 function show(path: string, rows: LookupRow[]): string {
   const [found] = rows;
   if (found === undefined) throw new Error(`There is nothing at ${path}.`);
-  if (found.kind === 'file') {
-    const lines = (found.content ?? '').split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
-    return `Here's the content of ${path} with line numbers:\n${lines.join('\n')}`;
-  }
+  if (found.kind === 'file') return showFile(path, found.content ?? '');
   const lines = (found.entries ?? '').split('\n').map((line) => {
     const [entry, bytes] = line.split('\t');
     return bytes === undefined ? `${size(4096)}\t${entry}/` : `${size(Number(bytes))}\t${entry}`;
   });
   return `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n4.0K\t${path}\n${lines.join('\n')}`;
+}
+
+export function showFile(path: string, content: string): string {
+  const lines = content.split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
+  return `Here's the content of ${path} with line numbers:\n${lines.join('\n')}`;
 }
 
 function size(bytes: number): string {

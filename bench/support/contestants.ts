@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
@@ -14,14 +15,14 @@ import {
   tenantName,
   text,
 } from './data.ts';
-import { runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
+import { root, runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
 /** Settings that override the defaults: no rate limit and no quotas, because load would exceed any. */
 export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', MAX_TENANT_FILES: '0', MAX_TENANT_BYTES: '0' };
 
 export interface Contestant {
-  id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P';
+  id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P' | 'F' | 'H' | 'D' | 'G';
   name: string;
   workloads: readonly Workload[];
   url: string;
@@ -32,6 +33,19 @@ export interface Contestant {
 
 const READS = ['view', 'directory'] as const;
 const WRITES = ['create', 'str_replace', 'insert'] as const;
+/** Calls that a store of files serves without a tree of directories. */
+const CALLS_OF_FILES = ['view', ...WRITES] as const;
+
+/** Folder of contestant F. */
+export const syncedFolder = (filesFolder: string) => `${filesFolder}-synced`;
+
+/** Package of the peers that the service does not depend on. */
+const PEERS = join(root, 'bench', 'peers');
+
+/** Installs the peers of `bench/peers`. */
+export function installPeers(): void {
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', PEERS], { stdio: 'ignore' });
+}
 
 /** Migrates a database and fills it. */
 export async function prepare(env: Record<string, string>, tenants: number): Promise<void> {
@@ -65,6 +79,8 @@ export interface Fixtures {
   databaseUrl: string;
   pgliteFolder: string;
   filesFolder: string;
+  /** Tenants with files. */
+  tenants: number;
 }
 
 /** Starts every server. All of them run all the time, but only one is under load. */
@@ -74,6 +90,7 @@ export async function startContestants(
   later: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
   const { scratch, databaseUrl, pgliteFolder, filesFolder } = fixtures;
+  const seeded = { SEED_TENANTS: String(fixtures.tenants) };
   const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
   const start = async (
     name: string,
@@ -88,6 +105,12 @@ export async function startContestants(
   const service = (name: string, env: Record<string, string>) =>
     start(name, SERVICE, { ...LOAD_SETTINGS, ...env }, '/readyz');
   const floor = typescript('bench/servers/floor.ts');
+  const peer = async (script: string, env: Record<string, string>) => ({
+    workloads: CALLS_OF_FILES,
+    headers: {},
+    keyed: false,
+    server: await start(basename(script), typescript(script), env),
+  });
 
   const makers: Record<Contestant['id'], () => Promise<Omit<Contestant, 'id' | 'url'> & { url?: string }>> = {
     S: async () => ({
@@ -144,6 +167,22 @@ export async function startContestants(
       headers: {},
       keyed: false,
       url: databaseUrl,
+    }),
+    F: async () => ({
+      name: 'F, folder: temporary file, fsync, and rename for each write; without locks and history',
+      ...(await peer('bench/servers/folder.ts', { FOLDER: syncedFolder(filesFolder) })),
+    }),
+    H: async () => ({
+      name: 'H, bare handler: Fastify and one plain table on the same Postgres',
+      ...(await peer('bench/servers/table.ts', { DATABASE_URL: databaseUrl, ...seeded })),
+    }),
+    D: async () => ({
+      name: 'D, deepagents: StoreBackend on the PostgresStore of LangGraph; edits at once lose writes',
+      ...(await peer('bench/peers/deepagents.js', { DATABASE_URL: databaseUrl, ...seeded })),
+    }),
+    G: async () => ({
+      name: 'G, AgentFS: a SQLite database for each tenant',
+      ...(await peer('bench/peers/agentfs.js', { FOLDER: join(scratch, 'agentfs'), ...seeded })),
     }),
   };
 

@@ -74,6 +74,10 @@ const COLORS: Record<Cell['id'], string> = {
   B: '#d97706',
   C1: '#9ca3af',
   C2: '#6b7280',
+  F: '#16a34a',
+  H: '#0891b2',
+  D: '#be185d',
+  G: '#854d0e',
 };
 
 /** Draws requests per second as bars, with a separate scale for each workload. */
