@@ -44,7 +44,10 @@ const PEERS = join(root, 'bench', 'peers');
 
 /** Installs the peers of `bench/peers`. */
 export function installPeers(): void {
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', PEERS], { stdio: 'ignore' });
+  // Not `npm ci`, which fails where a registry lacks the binaries of AgentFS for other platforms.
+  execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
+    stdio: 'ignore',
+  });
 }
 
 /** Migrates a database and fills it. */

@@ -32,6 +32,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** Peers create their files before they are ready. */
+const MAX_START_MS = 300_000;
+
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -65,7 +68,8 @@ export async function startServer(
     const status = await statusOf(`${url}${ready ?? '/'}`);
     if (status === 200 || (ready === undefined && status !== undefined)) break;
     if (child.exitCode !== null) throw new Error(`${name} did not start:\n${readFileSync(file, 'utf8')}`);
-    if (performance.now() - started > 60_000) throw new Error(`${name} is not ready after a minute`);
+    if (performance.now() - started > MAX_START_MS)
+      throw new Error(`${name} is not ready after ${MAX_START_MS} ms`);
     await delay(5);
   }
   return {
