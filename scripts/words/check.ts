@@ -56,7 +56,7 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
 }
 
 /** Commits with a fault that are on main already, where a subject cannot change. */
-const PUBLISHED = new Set(['97c55963']);
+const PUBLISHED = new Set(['97c55963', 'a1f0dc4f']);
 
 /** Checks the subjects of all commits since the guide, and returns their number of faults. */
 function checkSubjects(): number {
