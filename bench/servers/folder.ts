@@ -1,5 +1,5 @@
 /**
- * F, the folder: a directory per tenant, whose writes are kept once they are acknowledged, by a temporary file, fsync,
+ * F, the local disk: a directory per tenant, whose writes are kept once they are acknowledged, by a temporary file, fsync,
  * and rename. Without locks, history, or fsync of the directory.
  */
 import { randomUUID } from 'node:crypto';

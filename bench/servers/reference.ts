@@ -1,4 +1,4 @@
-/** A, the reference: the SDK's class behind a handler, with a folder per tenant. */
+/** A, the reference: the SDK's class behind a handler, with a directory per tenant. */
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import fastify from 'fastify';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Runs `work` with a scratch folder. Afterwards, even on Ctrl-C, runs the functions passed to `later` in reverse order.
+ * Runs `work` with a scratch directory. Afterwards, even on Ctrl-C, runs the functions passed to `later` in reverse order.
  */
 export async function withCleanup(
   work: (scratch: string, later: (undo: () => unknown) => void) => Promise<void>,

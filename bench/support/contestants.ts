@@ -36,7 +36,7 @@ const WRITES = ['create', 'str_replace', 'insert'] as const;
 /** Calls that a store of files serves without a tree of directories. */
 const CALLS_OF_FILES = ['view', ...WRITES] as const;
 
-/** Folder of contestant F. */
+/** Directory of contestant F. */
 export const syncedFolder = (filesFolder: string) => `${filesFolder}-synced`;
 
 /** Package of the peers that the service does not depend on. */
@@ -61,7 +61,7 @@ export async function prepare(env: Record<string, string>, tenants: number): Pro
   }
 }
 
-/** Creates the same files in a folder per tenant. */
+/** Creates the same files in a directory per tenant. */
 export async function prepareFolders(folder: string, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
