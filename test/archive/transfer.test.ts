@@ -48,7 +48,7 @@ describeService('transfer', (service, kind) => {
       const { stderr, error } = await runCli(service(), ['export', tenant]);
       expect([error, stderr]).toStrictEqual([
         undefined,
-        `Warning: the archive contains ${path}. Such files can name commands that git or hg runs in the unpacked folder. Review or remove them before you use either there.\n`,
+        `Warning: the archive contains ${path}. These files can name commands that git or hg runs in the unpacked directory. Review or remove them before you use git or hg there.\n`,
       ]);
     }
     const harmless = await tenantWith(service(), { '/memories/.gitignore': 'x', '/memories/.github/a': 'x' });

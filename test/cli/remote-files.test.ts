@@ -218,6 +218,12 @@ describeService('commands on a memory through the admin API', (service) => {
          LATERAL (SELECT memory_version_id(memory_id_prefix(now()), md5(n::text)::uuid) AS id) AS made`,
       [tenant],
     );
+    await service().query(
+      `UPDATE tenants SET (file_count, byte_count) = (
+         SELECT count(*), sum(size_bytes) FROM entries WHERE tenant_id = $1::text AND kind = 'file'
+       ) WHERE id = $1::text`,
+      [tenant],
+    );
     const { stdout } = await bothWays('redact', tenant, id, '--dry-run', '--json');
     expect(JSON.parse(stdout).remaining).toHaveLength(1201);
   });

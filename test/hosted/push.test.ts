@@ -17,12 +17,14 @@ describeService(
     let stores: Anthropic['beta']['memoryStores'];
     let key = '';
     let url = '';
+    let adminUrl = '';
     let from = '';
     let to = '';
     beforeAll(async () => {
       key = await storeKey(service());
       stores = sdk(service(), key).beta.memoryStores;
       url = await listening(service());
+      adminUrl = await admin().app.listen({ port: 0, host: '127.0.0.1' });
     });
     beforeEach(async () => {
       from = (await stores.create({ name: 'from', description: 'About Ada', metadata: { user: 'ada' } })).id;
@@ -31,6 +33,12 @@ describeService(
     const push = (...args: string[]) => {
       vi.stubEnv('ANTHROPIC_API_KEY', key);
       return runOn(service(), ['push', from, '--store-url', url, ...args]);
+    };
+    const remotely = (...args: string[]) => {
+      vi.stubEnv('ANTHROPIC_API_KEY', key);
+      return runOn(service(), [...args, '--store-url', url], {
+        admin: { url: adminUrl, key: admin().key.key },
+      });
     };
     const create = (store: string, path: string, content = path) =>
       stores.memories.create(store, { path, content });
@@ -49,11 +57,6 @@ describeService(
       await create(from, '/new', '\u2028ü');
       await create(to, '/old', 'one');
       await create(to, '/changed', 'there');
-      const { app, key: adminKey } = admin();
-      const adminUrl = await app.listen({ port: 0, host: '127.0.0.1' });
-      vi.stubEnv('ANTHROPIC_API_KEY', key);
-      const remotely = (...args: string[]) =>
-        runOn(service(), [...args, '--store-url', url], { admin: { url: adminUrl, key: adminKey.key } });
       expect(await remotely('push', from, '--to-store', to, '--dry-run')).toStrictEqual(
         await push('--to-store', to, '--dry-run'),
       );
@@ -122,20 +125,14 @@ describeService(
     });
 
     it('works through the admin API, with the key of the store on the client', async () => {
-      const origin = await admin().app.listen({ port: 0, host: '127.0.0.1' });
-      const remotely = (...args: string[]) => {
-        vi.stubEnv('ANTHROPIC_API_KEY', key);
-        return runOn(service(), ['push', from, '--store-url', url, ...args], {
-          admin: { url: origin, key: admin().key.key },
-        });
-      };
+      const remotePush = (...args: string[]) => remotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
       await create(to, '/edited', 'old');
       await stores.memories.update(edited.id, { memory_store_id: from, content: 'new' });
       await create(from, '/changed');
       await create(to, '/changed', 'theirs');
-      const dryRun = await remotely('--to-store', to, '--dry-run');
+      const dryRun = await remotePush('--to-store', to, '--dry-run');
       expect(dryRun).toStrictEqual({
         code: 1,
         stdout: 'update /edited\ncreate /new\n',
@@ -143,16 +140,16 @@ describeService(
           'Memories: 1 to create, 1 to update, 0 unchanged.\nmemory-service: These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:\n  /changed\n',
       });
       expect(await push('--to-store', to, '--dry-run')).toStrictEqual(dryRun);
-      await remotely('--to-store', to, '--overwrite');
+      await remotePush('--to-store', to, '--overwrite');
       expect(await contents(to)).toStrictEqual(await contents(from));
-      expect((await remotely('--create-store')).stderr).toMatch(
+      expect((await remotePush('--create-store')).stderr).toMatch(
         /^Created the store memstore_\w+\.\nMemories: 3 created, 0 updated, 0 unchanged\.\n$/,
       );
       expect((await push('--create-store')).stderr).toMatch(
         /^Continuing with memstore_\w+, which an earlier push created\.\nMemories: 0 created, 0 updated, 3 unchanged\.\n$/,
       );
       from = 'no-such-tenant';
-      expect(await remotely('--to-store', to)).toStrictEqual(await push('--to-store', to));
+      expect(await remotePush('--to-store', to)).toStrictEqual(await push('--to-store', to));
     });
 
     it('goes on after what the store refuses, and names it', async () => {
