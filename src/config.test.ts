@@ -13,7 +13,7 @@ const message = (env: Record<string, string>) => {
   return undefined;
 };
 
-it('applies defaults and treats an empty variable as unset', () => {
+it('the configuration applies defaults and treats an empty variable as unset', () => {
   expect(loadConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({
     HOST: '127.0.0.1',
     PORT: 8080,
@@ -26,13 +26,13 @@ it('applies defaults and treats an empty variable as unset', () => {
   });
 });
 
-it('names every invalid variable in one message', () => {
+it('the configuration reports every invalid variable in one message', () => {
   expect(message({ PORT: '70000', LOG_LEVEL: 'loud', DB_POOL_MAX: '0', ALLOW_UNAUTHENTICATED: 'yes' })).toBe(
     'The configuration is not valid:\n  PORT must be from 0 to 65535\n  ALLOW_UNAUTHENTICATED must be true or false\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000',
   );
 });
 
-it('takes sizes and durations, and numbers in the unit of the variable', () => {
+it('the configuration parses sizes, durations, and numbers in the unit of the variable', () => {
   const durations = {
     AUTH_CACHE_SECONDS: '20s',
     IDEMPOTENCY_HOURS: '2d',
@@ -54,7 +54,7 @@ it('takes sizes and durations, and numbers in the unit of the variable', () => {
   );
 });
 
-it('refuses to listen on a public address without authentication', () => {
+it('the configuration rejects a public address without authentication', () => {
   const refusal =
     "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";
   expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(refusal);
@@ -65,7 +65,7 @@ it('refuses to listen on a public address without authentication', () => {
   expect(message({ HOST: '127.0.0.1.example.org', AUTH: 'none' })).toContain('AUTH none');
 });
 
-it('never includes the value of DATABASE_URL in an error', () => {
+it('keeps the value of DATABASE_URL out of every error', () => {
   expect(message({ DATABASE_URL: 'mysql://ada:secret@host/db' })).not.toContain('secret');
 });
 
@@ -84,7 +84,7 @@ it.each([
   '12#34',
   'p@12/34',
   '@/@',
-])('rejects a DATABASE_URL whose password %s ends the host early, and shows no part of it', (password) => {
+])('rejects a DATABASE_URL whose password %s ends the host early, without quoting it', (password) => {
   const read = () => loadConfig({ DATABASE_URL: `postgres://ada:${password}@db.example:5432/memory` });
   expect(read).toThrow(new ConfigError([`DATABASE_URL ${PERCENT_ENCODE}`]));
   const encoded = `postgres://ada:${encodeURIComponent(password)}@db.example:5432/memory`;
@@ -101,11 +101,11 @@ it.each([
   ['PUBLIC_URL', 'https://ada:secret@memory.example', NO_USER],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://ada:se@cr/et@collector:4318', LATE_AT],
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://ada:12/secret@collector:4318', LATE_AT],
-])('rejects a user and a password in %s, and shows neither', (name, value, problem) => {
+])('rejects a user and a password in %s without quoting them', (name, value, problem) => {
   expect(() => loadConfig({ [name]: value })).toThrow(new ConfigError([`${name} ${problem}`]));
 });
 
-it('rejects a URL as DATA_DIR, and an unknown sslmode', () => {
+it('rejects a URL as DATA_DIR and an unknown sslmode', () => {
   const url = 'postgres://ada:secret@db.example/memory';
   expect(() => loadConfig({ DATA_DIR: url, DATABASE_URL: `${url}?sslmode=on` })).toThrow(
     new ConfigError([
@@ -120,7 +120,7 @@ it.each([
   ['query_timeout', 'DB_STATEMENT_TIMEOUT_MS'],
   ['lock_timeout', 'DB_LOCK_TIMEOUT_MS'],
   ['idle_in_transaction_session_timeout', 'DB_IDLE_IN_TRANSACTION_TIMEOUT_MS'],
-])('rejects a DATABASE_URL with %s, and names %s', (parameter, variable) => {
+])('rejects a DATABASE_URL with %s and suggests %s', (parameter, variable) => {
   const read = () =>
     loadConfig({ DATABASE_URL: `postgres://db.example/memory?sslmode=disable&${parameter}=0` });
   expect(read).toThrow(
@@ -138,26 +138,26 @@ it.each([
   '10.0.0.0/',
   '\u{1f600}',
   'fe80::1%eth0',
-])('refuses TRUST_PROXY=%s', (TRUST_PROXY) => {
+])('rejects TRUST_PROXY=%s', (TRUST_PROXY) => {
   expect(message({ TRUST_PROXY })).toBe(
     'The configuration is not valid:\n  TRUST_PROXY must be true, false, or a list of addresses and networks such as 10.0.0.0/8',
   );
 });
 
 it.each(['true', 'false', '10.0.0.0/8, ::1', 'fd00::/8', 'loopback,uniquelocal', '::ffff:10.0.0.1'])(
-  'accepts TRUST_PROXY=%s, and so does Fastify',
+  'accepts TRUST_PROXY=%s, as Fastify does',
   (TRUST_PROXY) => {
     Fastify({ trustProxy: loadConfig({ TRUST_PROXY }).TRUST_PROXY });
   },
 );
 
-it('refuses a time that is longer than a timer can be', () => {
+it('rejects a duration that exceeds the maximum of a timer', () => {
   expect(message({ HANDLER_TIMEOUT_MS: '9007199254740991', DB_STATEMENT_TIMEOUT_MS: '25d' })).toBe(
     'The configuration is not valid:\n  DB_STATEMENT_TIMEOUT_MS must be from 0 milliseconds to 2147483647 milliseconds\n  HANDLER_TIMEOUT_MS must be from 1 millisecond to 2147483647 milliseconds',
   );
 });
 
-it('names what AUTH=jwt lacks or has too much', () => {
+it('names the settings that are missing or superfluous with AUTH=jwt', () => {
   const required = { AUTH: 'jwt', JWT_ISSUER: 'i', JWT_AUDIENCE: 'a' };
   const publicKey = generateKeyPairSync('ed25519')
     .publicKey.export({ type: 'spki', format: 'pem' })
@@ -182,13 +182,13 @@ it.each([
   ['TRUST_PROXIES', undefined],
   ['MAX_TENNANT_FILE', 'MAX_TENANT_FILES'],
   ['BOOTSTRAP_FLIE', 'BOOTSTRAP_FILE'],
-])('warns of %s, meant as %s', (name, meant) => {
+])('warns of the variable %s and suggests %s', (name, meant) => {
   expect(warnings({ [name]: 'secret' })).toStrictEqual(
     meant === undefined ? [] : [`${name} has no effect. Did you mean ${meant}?`],
   );
 });
 
-it('warns of settings of tokens without AUTH=jwt, and of misspelled ones only with it', () => {
+it('warns of JWT settings without AUTH=jwt, and of misspelled JWT settings only with it', () => {
   expect(
     warnings({ JWT_ISSUER: 'https://issuer', JWT_ALGORITHM: 'HS256', JWKS_URI: 'x', JWT_SECRET: 'x' }),
   ).toStrictEqual(['JWT_ISSUER has no effect with AUTH=none; it needs AUTH=jwt.']);
@@ -198,7 +198,7 @@ it('warns of settings of tokens without AUTH=jwt, and of misspelled ones only wi
   ]);
 });
 
-it('does not warn of variables of other programs, of empty ones, or beside the right one', () => {
+it('ignores empty variables, variables of other programs, and typos of a variable that is set', () => {
   const others =
     'PATH HOME HOSTNAME HOSTS host port POST PORTS XAUTH USER SHELL TERM TZ TMP TMPDIR MPC PWD OLDPWD LANG LC_ALL SHLVL _ EDITOR PAGER MAIL DISPLAY LOGNAME ' +
     'npm_config_loglevel npm_package_name NODE_ENV NODE_OPTIONS NODE_VERSION YARN_VERSION PGHOST PGPORT PGPASSWORD PGDATA DB_HOST DB_PORT DB_URL DB_NAME DB_POOL_MIN ' +
@@ -210,6 +210,6 @@ it('does not warn of variables of other programs, of empty ones, or beside the r
   expect(warnings({ SECRETS: 'store', SECERTS: 'mask' })).toStrictEqual([]);
 });
 
-it.each([' ', 'http://0.0.0.0', '[::1]', 'x'.repeat(254)])('refuses HOST=%s', (HOST) => {
+it.each([' ', 'http://0.0.0.0', '[::1]', 'x'.repeat(254)])('rejects HOST=%s', (HOST) => {
   expect(message({ HOST })).toContain('  HOST must be an IP address or a host name');
 });

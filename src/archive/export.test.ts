@@ -6,7 +6,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 
-it('appends to a temporary file, and leaves it open when the stream is destroyed', async () => {
+it('appends an archive to a temporary file and keeps the file open when the stream is destroyed', async () => {
   const file = await openTemporaryFile('export');
   const output = writerTo(file);
   output.cork();
@@ -21,7 +21,7 @@ it('appends to a temporary file, and leaves it open when the stream is destroyed
   await file.close();
 });
 
-it('fails an archive with the error of its source, and not with what follows from it', async () => {
+it('fails an archive with the error of its source and hides the errors that follow', async () => {
   const left = new ServiceError('client_gone');
   const output = new PassThrough().resume();
   const written = writeTar(output, true, async (add) => {

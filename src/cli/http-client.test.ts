@@ -20,7 +20,7 @@ const serve = (listener: RequestListener) => listen(createServer(listener));
 const call = async (url: URL) =>
   (await remoteCaller({ url, key: 'msk_1' })()).call(listMounts, { params: { tenant: 'acme' } });
 
-it('sends the key to no host that a redirect names', async () => {
+it('does not send the key to a host named by a redirect', async () => {
   let redirected = 0;
   const other = await serve((_request, response) => {
     redirected++;
@@ -35,7 +35,7 @@ it('sends the key to no host that a redirect names', async () => {
   expect(redirected).toBe(0);
 });
 
-it('explains a port without TLS, and a connection that is lost', async () => {
+it('explains a port without TLS and a lost connection', async () => {
   const plain = await serve((_request, response) => response.end('{}'));
   await expect(call(new URL(plain.href.replace('http:', 'https:')))).rejects.toThrow(
     `The admin API at https://${plain.host} cannot be reached: it does not use TLS at this port. Use the port with TLS.`,
@@ -53,7 +53,7 @@ it('explains a port without TLS, and a connection that is lost', async () => {
   );
 });
 
-it('returns the response to a body that is not read to its end, and the error of its reader', async () => {
+it('returns a response whose body was not read to its end, and the error of its reader', async () => {
   const url = await serve((_request, response) => response.writeHead(404).end('{"detail": "No."}'));
   async function* endless() {
     for (;;) yield Buffer.alloc(64 * 1024);

@@ -27,7 +27,7 @@ const chosen = (options: { url?: string; profile?: string }, env: object = {}) =
 };
 
 describe('the admin API of a command', () => {
-  it('is that of an option, then of a variable, then of a profile in a variable', () => {
+  it('is taken from an option, then a variable, then a profile named by a variable', () => {
     const url = { MEMORY_ADMIN_URL: 'https://env.example.com', MEMORY_ADMIN_KEY: 'msk_env' };
     expect(chosen({})).toBeUndefined();
     expect(chosen({}, { MEMORY_ADMIN_URL: '', MEMORY_PROFILE: '' })).toBeUndefined();
@@ -40,7 +40,7 @@ describe('the admin API of a command', () => {
     );
   });
 
-  it('rejects an unencrypted connection to another machine with a key', () => {
+  it('is rejected if a key would be sent to another machine without encryption', () => {
     const env = { MEMORY_ADMIN_KEY: 'msk_1' };
     expect(() => chosen({ url: 'http://admin.example.com:8081' }, env)).toThrow(
       'The admin key would travel to admin.example.com:8081 unencrypted. Use https://, or a tunnel to a loopback address.',
@@ -50,7 +50,7 @@ describe('the admin API of a command', () => {
     expect(chosen({ url: 'http://localhost:8081' }, env)).toBe('http://localhost:8081/ msk_1');
   });
 
-  it('rejects values that cannot be used, without quoting a key', () => {
+  it('is rejected if its values are invalid, without quoting a key', () => {
     expect(() => chosen({ url: 'https://a', profile: 'prod' })).toThrow(
       'Use either --url or --profile, not both.',
     );
@@ -67,7 +67,7 @@ describe('the admin API of a command', () => {
   });
 });
 
-describe('the file of profiles', () => {
+describe('the profiles file', () => {
   it('is rejected when other users can read it', () => {
     write(JSON.stringify(PROFILES), 0o640);
     expect(() => chosen({ profile: 'prod' })).toThrow(

@@ -27,7 +27,7 @@ function refusal(work: () => unknown): string {
   throw new Error('not refused');
 }
 
-it('recognizes a database by its version file and treats an empty or missing folder as new', () => {
+it('recognizes a database by its version file and treats an empty or missing directory as new', () => {
   expect(hasDatabase(join(scratch, 'missing'))).toBe(false);
   expect(hasDatabase(folderWith({}))).toBe(false);
   expect(hasDatabase(folderWith({ PG_VERSION: '18\n' }))).toBe(true);
@@ -47,13 +47,13 @@ it.each([
     { PG_VERSION: '19\n' },
     'is of PostgreSQL 19, and this version of memory-service needs 18',
   ],
-])('refuses a folder with %s', (_name, files, reason) => {
+])('rejects a data directory with %s', (_name, files, reason) => {
   const folder = folderWith({ other: 'x', ...files });
   expect(refusal(() => hasDatabase(folder))).toContain(`The embedded database in ${folder} `);
   expect(refusal(() => hasDatabase(folder))).toContain(reason);
 });
 
-it('refuses a data directory that is a file, or below one', () => {
+it('rejects a data directory that is a file or below a file', () => {
   const file = join(folderWith({ file: 'x' }), 'file');
   expect(refusal(() => lockDataDirectory(file))).toBe(
     `The data directory ${file} cannot be used: it is not a folder, or is below a file. Set DATA_DIR to a folder on a local disk that this user may read and write.`,
@@ -64,13 +64,13 @@ it('refuses a data directory that is a file, or below one', () => {
 });
 
 it.skipIf(process.platform !== 'linux')(
-  'refuses a place where no folder can be created (needs /proc)',
+  'rejects a data directory that cannot be created (needs /proc)',
   () => {
     expect(refusal(() => lockDataDirectory('/proc/none/here'))).toContain('/proc/none/here cannot be used: ');
   },
 );
 
-it('refuses a folder that is locked, naming the process, until it is unlocked', () => {
+it('rejects a locked data directory and names the process until it is unlocked', () => {
   const folder = folderWith({});
   const unlock = lockDataDirectory(folder);
   expect(refusal(() => lockDataDirectory(folder))).toBe(
@@ -83,13 +83,13 @@ it('refuses a folder that is locked, naming the process, until it is unlocked', 
   expect(readdirSync(folder)).toStrictEqual(['memory-service.lock']);
 });
 
-it('checks a folder without a lock file, and leaves it as it is', () => {
+it('checks a data directory without a lock file and leaves it unchanged', () => {
   const folder = folderWith({});
   checkUnlocked(folder);
   expect(readdirSync(folder)).toStrictEqual([]);
 });
 
-it('locks a folder that a process with the ID of a running one left behind', () => {
+it('locks a data directory whose lock file contains the ID of an unrelated process', () => {
   const folder = folderWith({
     'memory-service.lock': '',
     'memory-service.pid': `${process.ppid} ${hostname()}\n`,
@@ -97,7 +97,7 @@ it('locks a folder that a process with the ID of a running one left behind', () 
   lockDataDirectory(folder)();
 });
 
-it('refuses a folder whose lock file cannot be locked', () => {
+it('rejects a data directory whose lock file cannot be locked', () => {
   const folder = folderWith({ 'memory-service.lock': 'not SQLite'.repeat(100) });
   expect(refusal(() => lockDataDirectory(folder))).toContain(
     'cannot be used: memory-service.lock cannot be locked (file is not a database). Set DATA_DIR to ',
@@ -115,7 +115,7 @@ function unprivileged<T>(work: () => T): T {
   }
 }
 
-it('refuses a folder that the user may not read or write', () => {
+it('rejects a data directory that the user cannot read or write', () => {
   chmodSync(scratch, 0o755);
   const folder = folderWith({ PG_VERSION: '18\n' });
   chmodSync(folder, 0o000);

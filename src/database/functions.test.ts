@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { MIGRATIONS_FOLDER } from './migrate.ts';
 
 /** drizzle-kit writes the table before the column; the shards of a distributed table have other names. */
-it('names columns in the checks that a migration adds without their table', () => {
+it('qualifies columns in check constraints that a migration adds', () => {
   const migrations = readdirSync(MIGRATIONS_FOLDER).filter((file) => file.endsWith('.sql'));
   expect(migrations).toContain('0000_init.sql');
   for (const file of migrations) {

@@ -21,7 +21,7 @@ it.each([
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
     'the connection was closed; check that a Postgres server listens there, and its log',
   ],
-])('rejects with a reason when it gets %s, and ends no process', async (_, response, reason) => {
+])('a connection fails with a reason after %s, and the process continues', async (_, response, reason) => {
   const server = createServer((socket) => socket.once('data', () => socket.end(response)));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;

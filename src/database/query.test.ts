@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { statements } from '../../test/support/statements.ts';
 import { definedQueries, parameterValues, parseQuery } from './query.ts';
 
-it('every statement has a name of its own, which Postgres does not cut at 63 characters', () => {
+it('gives every statement a unique name within the 63 characters of Postgres', () => {
   const names = definedQueries.map(({ name }) => name);
   expect(names.length).toBeGreaterThan(statements.length);
   expect(statements.length).toBeGreaterThan(90);
@@ -10,13 +10,13 @@ it('every statement has a name of its own, which Postgres does not cut at 63 cha
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toStrictEqual([]);
 });
 
-it('every statement is declared once', () => {
+it('declares every statement once', () => {
   const texts = definedQueries.map(({ sql }) => sql);
   const repeated = definedQueries.filter(({ sql }, i) => texts.indexOf(sql) !== i);
   expect(repeated.map(({ name }) => name)).toStrictEqual([]);
 });
 
-it('numbers parameters in the order of the text, the tenant first', () => {
+it('numbers parameters in the order of the text, starting with the tenant', () => {
   const text = " SELECT $path::text, '$$' WHERE path > $after AND path <> $path AND tenant_id = $tenant ";
   expect(parseQuery('page', text)).toStrictEqual({
     name: 'page',
@@ -26,13 +26,13 @@ it('numbers parameters in the order of the text, the tenant first', () => {
   });
 });
 
-it('refuses numbers in the text of a statement', () => {
+it('rejects numbers in the text of a statement', () => {
   expect(() => parseQuery('page', 'SELECT $1 WHERE id = $tenant')).toThrow(
     'Statement page numbers a parameter. Write its name instead.',
   );
 });
 
-it('refuses to send a statement without a value for each parameter', () => {
+it('rejects a statement with a missing parameter value', () => {
   const query = parseQuery('page', 'SELECT $after WHERE id = $tenant');
   expect(parameterValues(query, { tenant: 'acme', after: null, limit: 1 })).toStrictEqual(['acme', null]);
   expect(() => parameterValues(query, { tenant: 'acme' })).toThrow(

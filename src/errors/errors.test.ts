@@ -12,12 +12,12 @@ it.each([
   ['a command of the command line', /memory-service [a-z]/g],
   ['an option of the command line', / --(?!sparse|dereference|hard-dereference)[a-z]/g],
   ['a route', /\/execute|\/v1\//g],
-])('no message of the catalog names %s', (_, forbidden) => {
+])('excludes %s from every message of the error catalog', (_, forbidden) => {
   expect(sources.length).toBe(7);
   expect(sources.flatMap((source) => source.match(forbidden) ?? [])).toStrictEqual([]);
 });
 
-it('the command line adds what to do there', () => {
+it('the command line adds its own hints to an error', () => {
   const full = new ServiceError('quota_exceeded', 'acme', 'import', {
     of: 'bytes',
     used: 99,
@@ -32,7 +32,7 @@ it('the command line adds what to do there', () => {
   expect(explain(new ServiceError('archive_empty'))).toBe('The archive is empty.');
 });
 
-it('an error is known by its reason', () => {
+it('identifies an error by its reason', () => {
   const error: unknown = new ServiceError('no_such_tenant', 'acme');
   expect(hasReason(error, 'no_such_tenant') && error.values).toStrictEqual(['acme']);
   expect(hasReason(error, 'no_such_key')).toBe(false);

@@ -13,7 +13,7 @@ const { before, after, lines: LINES } = hardToCompare();
 const [attack, plain] = [file(before), file(after)];
 const LARGEST_READ = (4 * 1024 * 1024) / 32;
 
-it('shows texts that take too much work to compare as replaced', { tags: 'long' }, () => {
+it('shows texts as replaced if their comparison takes too much work', { tags: 'long' }, () => {
   const { patch = '', work } = compare(attack, plain);
   expect(patch.split('\n', 4)).toStrictEqual([
     'diff --git a/memories/a b/memories/a',
@@ -37,7 +37,7 @@ it('finds the edits of a large file', () => {
   expect(work).toBeLessThan(MAX_WORK / 10);
 });
 
-it('compares in another thread, until the client leaves', { tags: 'long' }, async () => {
+it('compares texts in another thread until the client leaves', { tags: 'long' }, async () => {
   const threads = new PatchThreads();
   const started = once(process, 'worker') as Promise<[Worker]>;
   const signal = new AbortController().signal;

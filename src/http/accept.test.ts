@@ -45,8 +45,8 @@ const libraries: [library: string, accept: string | undefined][] = [
   ['not a header', ',;=q"'],
 ];
 
-describe('Accept', () => {
-  it.each(libraries)('gets JSON: %s', (_library, accept) => {
+describe('the Accept header', () => {
+  it.each(libraries)('selects JSON: %s', (_library, accept) => {
     expect(prefers(accept, 'text/plain', 'application/json')).toBe(false);
   });
 
@@ -62,7 +62,7 @@ describe('Accept', () => {
     'application/json;q=0, */*',
     'text/html, text/plain',
     'application/json;profile="a, text/plain";q=.5,\ttext/plain',
-  ])('gets text: %s', (accept) => {
+  ])('selects text: %s', (accept) => {
     expect(prefers(accept, 'text/plain', 'application/json')).toBe(true);
   });
 
@@ -79,11 +79,11 @@ describe('Accept', () => {
       'application/openmetrics-text',
       0.5,
     ],
-  ])('%s gives %s the quality %d', (accept, type, expected) => {
+  ])('%s assigns %s the quality %d', (accept, type, expected) => {
     expect(quality(accept, type)).toBe(expected);
   });
 
-  it.each(['"', ',', ';', '; q=', '"\\', '\\"', ';a="'])('ignores a header of nothing but %s', (part) => {
+  it.each(['"', ',', ';', '; q=', '"\\', '\\"', ';a="'])('is ignored if it contains only %s', (part) => {
     expect(quality(part.repeat(4096), 'application/json')).toBe(0);
     expect(quality(`application/json${part.repeat(4096)}`, 'application/json')).toBeLessThanOrEqual(1);
   });

@@ -13,7 +13,7 @@ function count(store: RateStore, key = 'tenant'): { current: number; ttl: number
   return counted;
 }
 
-it('counts each tenant separately in fixed time windows', () => {
+it('counts the requests of each tenant separately in fixed time windows', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const store = new RateStore();
   expect(count(store)).toStrictEqual({ current: 1, ttl: 60_000 });
@@ -24,7 +24,7 @@ it('counts each tenant separately in fixed time windows', () => {
   expect(count(store)).toStrictEqual({ current: 1, ttl: 60_000 });
 });
 
-it('is not affected when the system clock is set back', () => {
+it('counts requests correctly when the system clock is set back', () => {
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
   const store = new RateStore();
   count(store);

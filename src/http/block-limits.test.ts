@@ -9,7 +9,7 @@ const levels = new TooComplexInput('levels');
 const values = new TooComplexInput('values');
 
 describe('parseBlocks', () => {
-  it('replaces the input of the blocks that nest too deeply', () => {
+  it('replaces the inputs of blocks that nest too deeply', () => {
     const fits = block(1, { deep: nested(29) });
     const blocks = [fits, block(2, { deep: nested(30) }), block(3, {})];
     expect(parseBlocks(JSON.stringify(blocks))).toStrictEqual([
@@ -29,7 +29,7 @@ describe('parseBlocks', () => {
     );
   });
 
-  it('counts the values of the blocks in their order, without the blocks that have too many', () => {
+  it('counts the values of the blocks in order, excluding blocks with too many values', () => {
     const blocks = [3000, 3000, 1000].map((n, i) => block(i, { many: Array(n).fill(0) }));
     expect(parseBlocks(JSON.stringify(blocks))).toStrictEqual([
       blocks[0],
@@ -38,7 +38,7 @@ describe('parseBlocks', () => {
     ]);
   });
 
-  it('finds the id behind the input, and ignores other members and strings that look like members', () => {
+  it('finds the ID behind the input and ignores other members and similar strings', () => {
     const json = `[{"x":{"id":"a"},"text":"],\\"id\\":\\"b\\"","input":${'['.repeat(50)}${']'.repeat(50)} , "id" : "c","type":"tool_use","name":"memory"}]`;
     expect(parseBlocks(json)).toStrictEqual([{ id: 'c', type: 'tool_use', name: 'memory', input: levels }]);
   });

@@ -25,7 +25,7 @@ function responseBytes(capacity: Capacity): number {
   return inFlight - slots * REQUEST_BYTES;
 }
 
-it('refuses a response for which its tenant has no room, and admits those of other tenants', async () => {
+it("rejects a response that exceeds its tenant's capacity and admits other tenants", async () => {
   const capacity = new Capacity(config);
   const first = requestOf(capacity, 'a');
   await first.inFlight.takeSlot(60_000);
@@ -38,7 +38,7 @@ it('refuses a response for which its tenant has no room, and admits those of oth
   expect(responseBytes(capacity)).toBe(60_000);
 });
 
-it('counts a response as long as it is, whatever was reserved, until its connection is closed', async () => {
+it('counts the actual size of a response until its connection is closed', async () => {
   const capacity = new Capacity(config);
   const { inFlight, close } = requestOf(capacity, 'a');
   await inFlight.takeSlot(60_000);
@@ -48,7 +48,7 @@ it('counts a response as long as it is, whatever was reserved, until its connect
   expect(responseBytes(capacity)).toBe(0);
 });
 
-it('frees the slot and the first reservation of a request that waits for more room', async () => {
+it('releases the slot and the first reservation of a request that waits for more capacity', async () => {
   const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
   const [one, other] = [requestOf(capacity, 'a'), requestOf(capacity, 'a')];
   await one.inFlight.takeSlot(30_000);
@@ -60,13 +60,13 @@ it('frees the slot and the first reservation of a request that waits for more ro
   expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([50_000, 1]);
 });
 
-it('reserves no more than the share of a tenant, so that a longer response is served too', async () => {
+it('caps a reservation at the share of the tenant, so that a longer response is served', async () => {
   const capacity = new Capacity(config);
   await requestOf(capacity, 'a').inFlight.takeSlot(1_000_000);
   expect(responseBytes(capacity)).toBe(100_000);
 });
 
-it('bounds the results of calls before they exist', () => {
+it('estimates the results of calls before they run', () => {
   const limits = { maxFileBytes: 1000, maxViewChars: 100 };
   expect([0, 1, 32].map((calls) => resultBytes(calls, limits))).toStrictEqual([0, 600, 3000]);
   const block = (input: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'memory', input });

@@ -23,7 +23,7 @@ async function listen(before: (socket: Socket) => void = () => {}) {
   return { app, lines };
 }
 
-it('logs a client that leaves before its response as 499', async () => {
+it('logs a client that disconnects before its response as 499', async () => {
   const { app, lines } = await listen();
   let respond = (_: string) => {};
   const response = new Promise<string>((resolve) => {
@@ -52,7 +52,7 @@ it('logs a client that leaves before its response as 499', async () => {
   expect(logged()).toHaveLength(1);
 });
 
-it('logs no error when a response in parts begins after its client has left', async () => {
+it('logs no error when the client disconnects before a streamed response begins', async () => {
   const { app, lines } = await listen();
   let leave = () => {};
   const left = new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limit
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;
 
-describe('JSON limits', () => {
+describe('the JSON limits', () => {
   it.each([
     ['the maximum depth', nested(MAX_JSON_DEPTH), undefined],
     ['one level too many', nested(MAX_JSON_DEPTH + 1), 'levels'],
@@ -19,11 +19,11 @@ describe('JSON limits', () => {
     ['an unterminated string', `"${'['.repeat(100_000)}`, undefined],
     ['a string cut off inside an escape', `"${'x'.repeat(100)}\\`, undefined],
     ['an empty text', '', undefined],
-  ])('checks a text with %s', (_title, json, excess) => {
+  ])('check a text with %s', (_title, json, excess) => {
     expect(exceededJsonLimit(json)).toBe(excess);
   });
 
-  it('allows 32 tool_use blocks with unknown fields', () => {
+  it('accept 32 tool_use blocks with unknown fields', () => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, { deep: [i, i] }]));
     const input = { command: 'create', path: '/memories/a', file_text: '{[",\\'.repeat(1000), ...unknown };
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input };
@@ -40,7 +40,7 @@ describe('JSON limits', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('ignores the contents of strings', () => {
+  it('ignore the contents of strings', () => {
     fc.assert(
       fc.property(fc.array(string, { maxLength: 8 }), fc.nat(40), (strings, depth) => {
         const json = `${'['.repeat(depth)}${JSON.stringify(strings)}${']'.repeat(depth)}`;

@@ -20,7 +20,7 @@ const share = (...operations: object[]) => {
   return { ...document.components, operations: Object.values(document.paths ?? {}).map((path) => path?.get) };
 };
 
-it('shares the responses with the same errors, with the examples of all of them', () => {
+it('shares responses with the same errors and all their examples', () => {
   const ok = { description: 'It worked.' };
   const alone = { responses: { 404: problem(['not_found', 'no tenant'], ['other', 'once']) } };
   const { responses, operations } = share(
@@ -46,7 +46,7 @@ it('shares the responses with the same errors, with the examples of all of them'
   expect(operations).toStrictEqual([shared, shared, shared, alone]);
 });
 
-it('puts together the descriptions of the same errors', () => {
+it('joins the descriptions of the same errors', () => {
   const error = (...messages: string[]) => ({
     description: messages.map((message) => `- \`invalid\`: ${message}`).join('\n'),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -58,7 +58,7 @@ it('puts together the descriptions of the same errors', () => {
   expect(responses).toStrictEqual({ Invalid: error('No JSON.', 'Too long.') });
 });
 
-it('names a response by its only error or its status, and then by what makes the difference', () => {
+it('names a shared response by its only error or its status, and then by its differing error', () => {
   const one = { responses: { 415: problem(['invalid', '']), 429: problem(['busy', '']) } };
   const same = { responses: { 417: problem(['invalid', '']) } };
   const few = { responses: { 403: problem(['host', ''], ['key', '']) } };
@@ -73,7 +73,7 @@ it('names a response by its only error or its status, and then by what makes the
   ]);
 });
 
-it('names the errors of another API apart', () => {
+it('gives the errors of another API separate names', () => {
   const error = (name: string) => {
     const schema = { $ref: `#/components/schemas/${name}` };
     return { description: description(['a', 'b']), content: { [name]: { schema } } };
@@ -87,7 +87,7 @@ it('names the errors of another API apart', () => {
   ]);
 });
 
-it('shares a parameter, and of different ones with a name the most frequent', () => {
+it('shares equal parameters, and among different ones with one name the most frequent', () => {
   const { parameters, operations } = share(
     { parameters: [parameter('at[gte]', 9), parameter('limit', 1)] },
     { parameters: [parameter('at[gte]', 9), parameter('limit', 2)] },

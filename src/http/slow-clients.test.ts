@@ -12,7 +12,7 @@ afterEach(async () => {
   app = fastify();
 });
 
-it('adds nothing to a kept connection for each request that is refused before its body is read', async () => {
+it('keeps the memory of a connection constant over requests rejected before their body is read', async () => {
   const sockets = new Set<Socket>();
   const states: unknown[] = [];
   await app.register(slowClients, { timeoutMs: 5000 });
@@ -81,15 +81,15 @@ describe('a response of 32 MiB', () => {
     return bytes;
   }
 
-  it('arrives whole, in parts', async () => {
+  it('is sent completely in parts', async () => {
     expect(await read(5000, setImmediate)).toBe(LENGTH);
   });
 
-  it('is cut off for a client that takes each part in time, but all of them too slowly', async () => {
+  it('is cut off if the client reads every part in time, but too slowly overall', async () => {
     expect(await read(20, (resume) => setTimeout(resume, 10))).toBeLessThan(LENGTH);
   });
 
-  it('is cut off for a client that takes nothing', async () => {
+  it('is cut off if the client stops reading', async () => {
     expect(await read(20, () => {})).toBeLessThan(LENGTH);
   });
 });

@@ -10,7 +10,7 @@ const code = (promise: Promise<unknown> | undefined) =>
     ({ code }) => code,
   );
 
-it('serves tenants in turn, and the requests of one tenant in order of arrival', async () => {
+it('serves tenants in turn, and requests of one tenant in order of arrival', async () => {
   const slots = limiter({ total: 1 });
   const order: string[] = [];
   let running = slots.slot('x');
@@ -30,7 +30,7 @@ it('serves tenants in turn, and the requests of one tenant in order of arrival',
   expect(order).toStrictEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-it('does not hold up other tenants when one is at its limit', async () => {
+it('serves other tenants while one is at its limit', async () => {
   const slots = limiter({ total: 3, perKey: 1 });
   slots.slot('a').acquire(1);
   const second = slots.slot('a').acquire(1);
@@ -63,7 +63,7 @@ it('evicts a request from a full queue to make room for a tenant with fewer wait
   expect([second, other]).not.toContain(undefined);
 });
 
-it('removes a released slot from the queue and does not let it be acquired again', async () => {
+it('removes a released slot from the queue and does not allow another acquisition', async () => {
   const slots = limiter({ total: 1 });
   const running = slots.slot('a');
   running.acquire(1);
@@ -79,7 +79,7 @@ it('removes a released slot from the queue and does not let it be acquired again
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('leaves the queue when nobody waits for the work any more, but ends work that has begun', async () => {
+it('leaves the queue when the client left, but finishes work that has begun', async () => {
   const slots = limiter({ total: 1 });
   let end = () => {};
   const work = () =>
@@ -100,7 +100,7 @@ it('leaves the queue when nobody waits for the work any more, but ends work that
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('lets others in while a slot works without its units, and counts them again afterward', async () => {
+it('admits others while a slot works without its units and counts the units again afterward', async () => {
   const slots = limiter({ total: 1 });
   const slot = slots.slot('a');
   slot.acquire(1);
@@ -117,7 +117,7 @@ it('lets others in while a slot works without its units, and counts them again a
   expect(slots.current).toMatchObject({ inFlight: 0, slots: 0 });
 });
 
-it('grants an oversized request when nothing else is in flight, and lets no smaller request overtake it', async () => {
+it('grants an oversized request only alone, and before any smaller later request', async () => {
   const bytes = limiter({ total: 100 });
   const small = bytes.slot('a');
   small.acquire(10);

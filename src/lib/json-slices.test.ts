@@ -31,7 +31,7 @@ it.each([
   expect(await encoded({ text })).toBe(JSON.stringify({ text }));
 });
 
-it('lets the event loop run between the parts of a text, and of a list', async () => {
+it('yields to the event loop between the parts of a text and of a list', async () => {
   const parts = 20;
   expect(await turnsDuring(() => jsonInSlices('x'.repeat(parts * 64 * 1024)))).toBeGreaterThanOrEqual(
     parts - 1,

@@ -21,9 +21,9 @@ const UNSAFE = [
   '\u{e0041}',
 ];
 
-describe('ids of new tenants', () => {
+describe('the ID of a new tenant', () => {
   it.each(['acme', 'a', '0', '_x', '.hidden', 'user:1', 'a@example.com', '...', 'x'.repeat(128)])(
-    'allows %s',
+    'can be %s',
     (id) => {
       expect(NEW_TENANT_ID.test(id)).toBe(true);
     },
@@ -49,12 +49,12 @@ describe('ids of new tenants', () => {
     "'",
     'x'.repeat(129),
     ...UNSAFE.map((c) => `a${c}`),
-  ])('refuses %j', (id) => {
+  ])('cannot be %j', (id) => {
     expect(NEW_TENANT_ID.test(id)).toBe(false);
   });
 });
 
-describe('labels, sources, titles and display names', () => {
+describe('a label, source, title, or display name', () => {
   it.each([
     '',
     'worker',
@@ -65,7 +65,7 @@ describe('labels, sources, titles and display names', () => {
     'نمی\u200cخواهم',
     'a-b',
     '"q"',
-  ])('allows %j', (name) => {
+  ])('can be %j', (name) => {
     expect(isName(name)).toBe(true);
   });
 
@@ -78,14 +78,14 @@ describe('labels, sources, titles and display names', () => {
     'a\u3000',
     ' ',
     ...UNSAFE.flatMap((c) => [`a${c}b`, `${c}a`, `a${c}`]),
-  ])('refuses %j', (name) => {
+  ])('cannot be %j', (name) => {
     expect(isName(name)).toBe(false);
   });
 });
 
-describe('names of new mounts', () => {
+describe('the name of a new mount', () => {
   it.each(['team', 'wïki', 'a.b', 'a b', '_x', '1', 'a@example.com', 'a+b', '日本語', 'x'.repeat(255)])(
-    'allows %s',
+    'can be %s',
     (name) => {
       expect(isNewMountName(name)).toBe(true);
     },
@@ -123,7 +123,7 @@ describe('names of new mounts', () => {
     'e\u0301',
     'x'.repeat(256),
     ...UNSAFE.map((c) => `a${c}b`),
-  ])('refuses %j', (name) => {
+  ])('cannot be %j', (name) => {
     expect(isNewMountName(name)).toBe(false);
   });
 });

@@ -22,19 +22,19 @@ it.each([
   ['an empty listing', 0, [undefined]],
   ['a last page that is short', 5, [undefined, 2, 4]],
   ['a last page that is full', 4, [undefined, 2, 4]],
-])('reads %s', async (_, count, expected) => {
+])('a paginated reader reads %s', async (_, count, expected) => {
   const { asked, readPage } = numbers(count, 2);
   expect(await collect(readPages(readPage, 2))).toStrictEqual(Array.from({ length: count }, (_, i) => i + 1));
   expect(asked).toStrictEqual(expected);
 });
 
-it('reads on after a short page when no page size is given', async () => {
+it('a paginated reader continues after a short page if it has no page size', async () => {
   const { asked, readPage } = numbers(3, 1);
   expect(await collect(readPages(readPage))).toStrictEqual([1, 2, 3]);
   expect(asked).toStrictEqual([undefined, 1, 2, 3]);
 });
 
-it('does not read a page before its rows are consumed', async () => {
+it('a paginated reader loads a page only when the rows before it are consumed', async () => {
   const { asked, readPage } = numbers(4, 2);
   for await (const row of readPages(readPage, 2)) if (row === 2) break;
   expect(asked).toStrictEqual([undefined]);

@@ -35,7 +35,7 @@ function oldBytes(): number {
 /** What the live entries, and what else the process does, may take. All payloads take 24 MB. */
 const MAX_RETAINED = 4 * 1024 * 1024;
 
-describe('what a request holds is young garbage once it has ended', () => {
+describe('the objects of a request are collected with the young generation after it ended', () => {
   it('in deadlines', () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];
@@ -57,7 +57,7 @@ describe('what a request holds is young garbage once it has ended', () => {
 });
 
 describe('Deadlines', () => {
-  it('calls those that expire, in whatever order the others are cleared', async () => {
+  it('calls expired handlers in any order in which others are cleared', async () => {
     const deadlines = new Deadlines();
     const expired: string[] = [];
     const cleared = deadlines.start(0, () => expired.push('cleared'));

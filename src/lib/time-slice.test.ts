@@ -17,7 +17,7 @@ import { timeSliced, timeSlicedSort } from './time-slice.ts';
 const ITEMS = 20;
 
 describe('a loop in time slices', () => {
-  it('lets the event loop run between slices', async () => {
+  it('yields to the event loop between slices', async () => {
     const seen: number[] = [];
     const turns = await turnsDuring(async () => {
       for await (const item of timeSliced([1, 2, 3])) seen.push(item);
@@ -26,7 +26,7 @@ describe('a loop in time slices', () => {
     expect(turns).toBeGreaterThanOrEqual(2);
   });
 
-  it('sorts as Array.sort does, with equal items in their order', async () => {
+  it('sorts stably like Array.sort', async () => {
     const items = Array.from({ length: 9001 }, (_, i) => ({ key: (i * 7919) % 500, i }));
     const byKey = (a: { key: number }, b: { key: number }) => (a.key < b.key ? -1 : 1);
     expect(await timeSlicedSort(items, byKey)).toStrictEqual(items.toSorted((a, b) => a.key - b.key));
@@ -76,14 +76,14 @@ describe('a draft that moves many files', () => {
         changeRecords({ files, same, plan } as unknown as Parameters<typeof changeRecords>[0]),
     ],
     ['describes the merge', ({ plan }) => mergedFiles(plan.changes)],
-  ])('%s without holding the event loop', async (_, work) => {
+  ])('%s without blocking the event loop', async (_, work) => {
     const given = await planned();
     expect(given.plan.changes).toHaveLength(ITEMS);
     expect(await turnsDuring(() => work(given))).toBeGreaterThanOrEqual(ITEMS);
   });
 });
 
-it('plans a restore of many files without holding the event loop', async () => {
+it('plans a restore of many files without blocking the event loop', async () => {
   const targets = Array.from({ length: ITEMS }, (_, i) => ({
     memoryId: `memory-${i}`,
     from: { path: path(`now/${i}`), versionId: `new-${i}`, sha256: 'new', sizeBytes: 1 },
@@ -94,7 +94,7 @@ it('plans a restore of many files without holding the event loop', async () => {
   expect(await turnsDuring(() => changesOf(targets))).toBeGreaterThanOrEqual(ITEMS);
 });
 
-it('checks an archive of many directories without holding the event loop', async () => {
+it('checks an archive of many directories without blocking the event loop', async () => {
   async function* directories(): AsyncGenerator<SourceEntry> {
     const content = (async function* () {})();
     for (let i = 0; i < ITEMS; i++)
@@ -105,7 +105,7 @@ it('checks an archive of many directories without holding the event loop', async
   expect(turns).toBeGreaterThanOrEqual(ITEMS);
 });
 
-describe('many short files of equal lines', () => {
+describe('many short files with equal lines', () => {
   const threads = new MergeThreads();
   afterAll(() => threads.close());
 

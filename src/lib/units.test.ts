@@ -14,12 +14,12 @@ it.each([
   ['2gib', 2_147_483_648],
   ['1TB', 1_099_511_627_776],
   ['0.3KB', 307],
-])('the size %s', (text, bytes) => {
+])('parses the size %s', (text, bytes) => {
   expect(parseSize(text)).toBe(bytes);
 });
 
 it.each(['', '-1', '1.5', '1.5B', '10 iB', '10 PB', 'MB', '1e6', '10MBs', '9007199254740992', '8192TB'])(
-  'no size: %j',
+  'rejects the size %j',
   (text) => {
     expect(parseSize(text)).toBeUndefined();
   },
@@ -46,11 +46,11 @@ it.each([
   ['500', 'files', 500],
   ['500s', 'files', undefined],
   ['', 'files', undefined],
-] as const)('%s as a number of %s', (text, unit, value) => {
+] as const)('parses %s as a number of %s', (text, unit, value) => {
   expect(parseQuantity(text, unit)).toBe(value);
 });
 
-it('reads well, and says the exact number', () => {
+it('formats a size to be readable and exact', () => {
   expect([0, 1, 999, 1024, 1434, 102_400, 1_048_576, 123_456_789].map(formatBytes)).toStrictEqual([
     '0 B',
     '1 B',
@@ -70,7 +70,7 @@ it('reads well, and says the exact number', () => {
   expect(formatQuantity(500, 'files')).toBe('500');
 });
 
-it('is typed so that it means the same number', () => {
+it('formats a size so that it can be parsed again', () => {
   expect([0, 12, 2000, 1_048_576, 104_857_600].map((n) => typedQuantity(n, 'bytes'))).toStrictEqual([
     '0',
     '12',

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const MAX_MS = 1000;
 
-it('limits the time of a task, without the time in which its thread starts', async () => {
+it('limits the time of a task without the start of its thread', async () => {
   const threads = new WorkerThreads<'endless' | 'quick', string>({
     module: new URL('../../test/support/slow-thread', import.meta.url),
     threads: 1,

@@ -17,12 +17,12 @@ describe('an overlong path', () => {
     ['combining marks', `/memories/${'\u0301\u0323'.repeat(2 ** 17)}`, 524_298],
     ['percent signs', `/memories/${'%25'.repeat(2_000_000)}`, 6_000_010],
     ['format characters', `/memories/${'\u{e0001}'.repeat(1_500_000)}`, 6_000_010],
-  ])('is rejected by its length, before it is parsed: %s', (_title, given, bytes) => {
+  ])('is rejected by its length before it is parsed: %s', (_title, given, bytes) => {
     expect(refusal(given)).toBe(`Error: Path is too long: ${bytes} bytes (limit 1024)`);
   });
 });
 
-describe('a path within the length bound', () => {
+describe('a path within the length limit', () => {
   it('is accepted when its canonical form is shorter', () => {
     const given = `/memories${'/'.repeat(MAX_RAW_PATH_BYTES - 10)}a`;
     expect(parsePath(given)).toStrictEqual({ ok: true, path: '/memories/a' });
@@ -49,8 +49,8 @@ describe('a path within the length bound', () => {
   });
 });
 
-describe('quoted', () => {
-  it('returns a short text unchanged and cuts a long one between characters', () => {
+describe('a quoted text', () => {
+  it('is unchanged if it is short and cut between characters if it is long', () => {
     const whole = 'x'.repeat(MAX_QUOTED_CHARS);
     expect(quoted(whole)).toBe(whole);
     expect(quoted(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);

@@ -28,7 +28,7 @@ function naively(needle: string, content: string): number[] {
 const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength, maxLength });
 
-describe('a search', () => {
+describe('the text search', () => {
   it('finds the same occurrences as a naive search, with either algorithm', () => {
     fc.assert(
       fc.property(text(1, 6), text(0, 60), (needle, content) => {

@@ -11,7 +11,7 @@ const id = 'draft_0123456789abcdef0123456789abcdef';
 const RULE =
   'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."';
 
-it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the id of a new tenant', async (each) => {
+it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the ID of a new tenant', async (each) => {
   expect(adminTenantId.safeParse(each).error?.issues.map(({ message }) => message)).toStrictEqual([RULE]);
   expect(() => commandTenantId(each)).toThrow(new InvalidArgumentError(`A new tenant ID ${RULE}.`));
   const query = () => Promise.reject(new Error('nothing is sent to the database'));
@@ -27,7 +27,7 @@ it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
   },
 );
 
-it('accepts an id that only contains the prefix of drafts', () => {
+it('accepts an ID that only contains the prefix of drafts', () => {
   expect(adminTenantId.parse('my-draft_1')).toBe('my-draft_1');
   expect(commandTenantId('my-draft_1')).toBe('my-draft_1');
 });

@@ -43,7 +43,7 @@ function stored(found: FoundKeyRow) {
   return { known, uses };
 }
 
-it('records the first use of a key within a second, and a later one after five minutes', async () => {
+it('records the first use of a key within a second and later uses every five minutes', async () => {
   const { known, uses } = stored(row);
   await known.identify(credentials);
   await vi.advanceTimersByTimeAsync(999);

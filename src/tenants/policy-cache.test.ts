@@ -13,7 +13,7 @@ function slowTenants() {
   return { lookups, policies: new TenantPolicyCache({ find }, config) };
 }
 
-it('looks up few tenants at once, and in its turn another address is not behind them all', async () => {
+it('limits simultaneous lookups of tenants and serves addresses in turn', async () => {
   const { lookups, policies } = slowTenants();
   const unknown = Array.from({ length: 100 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
   const refused = Promise.allSettled(unknown);
@@ -38,7 +38,7 @@ it('looks up few tenants at once, and in its turn another address is not behind 
   expect(new Set((await refused).map(({ status }) => status))).toStrictEqual(new Set(['rejected']));
 });
 
-it('refuses look-ups beyond those that may wait', async () => {
+it('rejects lookups when the queue is full', async () => {
   const { lookups, policies } = slowTenants();
   const asked = Array.from({ length: 1017 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
   const all = Promise.allSettled(asked);
@@ -51,7 +51,7 @@ it('refuses look-ups beyond those that may wait', async () => {
   expect(lookups).toHaveLength(1016);
 });
 
-it('looks an unknown tenant up once for all who ask at once, and again for those who ask later', async () => {
+it('looks an unknown tenant up once for all simultaneous requests and again for later ones', async () => {
   const { lookups, policies } = slowTenants();
   for (const round of [1, 2]) {
     const asked = Array.from({ length: 100 }, async () => policies.policyFor('unknown', stranger));

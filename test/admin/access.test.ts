@@ -13,7 +13,7 @@ import { cmd } from '../support/table.ts';
 const READING = ['/session', '/tenants', '/keys'];
 
 describeService(
-  'the admin API',
+  'authentication of the admin API',
   (service) => {
     const admin = useAdmin(service);
     const tenant = async () => {
@@ -22,7 +22,7 @@ describeService(
       return id;
     };
 
-    it('tells who the caller is', async () => {
+    it('returns the identity of the caller', async () => {
       const { status, body } = await admin().call('GET', '/session');
       expect(status).toBe(200);
       expect(body).toStrictEqual({
@@ -35,7 +35,7 @@ describeService(
       });
     });
 
-    it("refuses tenants' keys and service keys", async () => {
+    it('rejects tenant keys and service keys', async () => {
       const id = await tenant();
       for (const { key } of [await makeKey(service(), { tenant: id }), await makeKey(service())]) {
         for (const path of [...READING, `/tenants/${id}`, `/tenants/${id}/tree`]) {
@@ -51,7 +51,7 @@ describeService(
       expect((await admin().call('GET', `/tenants/${id}`)).status).toBe(200);
     });
 
-    it('answers 401 for what is no valid key', async () => {
+    it('returns 401 for an invalid credential', async () => {
       const expired = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
       for (const key of ['', 'msk_nonsense', expired.key]) {
         const answer = await admin().call('GET', '/session', { key });
@@ -59,7 +59,7 @@ describeService(
       }
     });
 
-    it('refuses an admin key on /execute, for every tenant', async () => {
+    it('rejects an admin key on /execute for every tenant', async () => {
       const id = await tenant();
       const own = await makeKey(service(), { tenant: id });
       for (const headers of [{}, { 'x-tenant-id': id }]) {
@@ -74,7 +74,7 @@ describeService(
       expect(answer.status).toBe(200);
     });
 
-    it('lets a read-only key read, and change nothing', async () => {
+    it('allows a read-only key to read and rejects its changes', async () => {
       const id = await tenant();
       const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       expect((await admin().call('GET', '/session', { key })).body.read_only).toBe(true);
@@ -104,7 +104,7 @@ describeService(
       });
     });
 
-    it('has every route behind a credential', async () => {
+    it('requires a credential on every route', async () => {
       const document = admin().app.swagger() as { paths: Record<string, Record<string, unknown>> };
       const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
         Object.keys(operations).map((method) => [method.toUpperCase(), path] as const),
@@ -117,7 +117,7 @@ describeService(
       }
     });
 
-    it('does not count requests without a credential, as a page sends to find out whether it needs one', async () => {
+    it('does not count requests without a credential as failed attempts', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       for (let i = 0; i < 5; i++) {
         expect((await own.call('GET', '/session', { headers: { authorization: '' } })).status).toBe(401);
@@ -126,7 +126,7 @@ describeService(
       await own.app.close();
     });
 
-    it('limits failed attempts from one address', async () => {
+    it('limits failed attempts per address', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       const guess = async () => {
         const { key } = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
@@ -142,7 +142,7 @@ describeService(
 describeService('the admin API without authentication', (service) => {
   const admin = useAdmin(service, { AUTH: 'none' });
 
-  it('answers only requests to names of this machine', async () => {
+  it('accepts only requests to host names of this machine', async () => {
     const ask = async (headers: Record<string, string>) =>
       (await admin().app.inject({ url: '/v1/session', headers })).statusCode;
     expect(await ask({ host: 'localhost:8081' })).toBe(200);
@@ -150,7 +150,7 @@ describeService('the admin API without authentication', (service) => {
     expect(await ask({ host: 'localhost:8081', origin: 'https://evil.example' })).toBe(403);
   });
 
-  it('takes no requests of pages that other servers of this machine have', async () => {
+  it('rejects requests from pages of other servers on this machine', async () => {
     const tenant = freshTenant('origin');
     const create = async (origin: string) => {
       const headers = { host: 'localhost:8081', origin, 'sec-fetch-site': 'same-site' };
@@ -163,7 +163,7 @@ describeService('the admin API without authentication', (service) => {
     expect(await create('http://localhost:8081')).toBe(201);
   });
 
-  it('names an anonymous actor', async () => {
+  it('records an anonymous actor', async () => {
     expect((await admin().call('GET', '/session')).body).toMatchObject({
       actor: { type: 'anonymous' },
       read_only: false,
@@ -171,7 +171,7 @@ describeService('the admin API without authentication', (service) => {
   });
 });
 
-it('is not started without authentication on an address that others reach', () => {
+it('does not start on an address that other machines can reach', () => {
   const env = { ADMIN_PORT: '8081', ADMIN_HOST: '0.0.0.0' };
   const refusal =
     'The configuration is not valid:\n  AUTH none lets everyone who can reach 0.0.0.0 administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt';

@@ -30,7 +30,7 @@ describeService(
       return body.events as Record<string, unknown>[];
     };
 
-    it('says who changed what, from where, and what was there before', async () => {
+    it('records the actor, the address, and the previous values of each change', async () => {
       const id = await create();
       for (const settings of [{ max_files: 10 }, { max_files: null, secrets: 'mask' }]) {
         expect((await admin().call('PATCH', `/tenants/${id}`, { body: { settings } })).status).toBe(200);
@@ -58,7 +58,7 @@ describeService(
       ]);
     });
 
-    it('records keys by their ids, never the keys', async () => {
+    it('records keys by their IDs and never their secrets', async () => {
       const id = await create();
       const body = { kind: 'tenant', tenant: id, label: 'worker' };
       const issued = (await admin().call('POST', '/keys', { body })).body;
@@ -83,7 +83,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toContain(String(issued.key));
     });
 
-    it('records what was refused, and dry runs, but no content and no path', async () => {
+    it('records rejected requests and dry runs, without contents and paths', async () => {
       const id = await create();
       const path = '/memories/secret-name.md';
       const file = `/tenants/${id}/file?path=${encodeURIComponent(path)}`;
@@ -111,14 +111,14 @@ describeService(
       expect((await events(`tenant=${id}&outcome=failed`)).length).toBe(1);
     });
 
-    it('does not record what only reads', async () => {
+    it('does not record reads', async () => {
       const id = await create();
       await admin().call('GET', `/tenants/${id}`);
       await admin().call('GET', `/tenants/${id}/tree`);
       expect((await events(`tenant=${id}`)).map(({ action }) => action)).toStrictEqual(['createTenant']);
     });
 
-    it('tells the console from other clients', async () => {
+    it('distinguishes the console from other clients', async () => {
       const id = await create();
       await admin().call('POST', `/tenants/${id}/suspend`, { headers: { 'sec-fetch-site': 'same-origin' } });
       expect(await events(`tenant=${id}&action=suspendTenant`)).toMatchObject([
@@ -126,7 +126,7 @@ describeService(
       ]);
     });
 
-    it('tells the console from other clients where a route declares its headers, too', async () => {
+    it('distinguishes the console on routes that declare their headers', async () => {
       const id = await create();
       const file = `/tenants/${id}/file?path=/memories/a.md`;
       const headers = { 'sec-fetch-site': 'same-origin', 'if-none-match': '*' };
@@ -135,7 +135,7 @@ describeService(
       expect(await events(`tenant=${id}&action=writeFile`)).toMatchObject([{ channel: 'console' }]);
     });
 
-    it('records what a key is not permitted to do', async () => {
+    it('records attempts that a key is not permitted to make', async () => {
       const id = await create();
       const { key: issued, id: reader } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       const refused = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
@@ -206,7 +206,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toContain('secret');
     });
 
-    it('does not fail a change whose outcome cannot be recorded: it has happened', async () => {
+    it('succeeds with a change whose event cannot be recorded', async () => {
       const { database: real } = service();
       const database: Database = {
         ...real,
@@ -242,7 +242,7 @@ describeService(
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
-    it('pages through events, each once', async () => {
+    it('returns each event once across pages', async () => {
       const id = await create();
       for (let i = 0; i < 4; i++) {
         await admin().call('POST', `/tenants/${id}/${i % 2 === 0 ? 'suspend' : 'resume'}`);
@@ -265,12 +265,12 @@ describeService(
       expect((await admin().call('GET', `/audit?tenant=${id}&limit=5`)).body.next).toBeNull();
     });
 
-    it('can be read with a read-only key', async () => {
+    it('is readable with a read-only key', async () => {
       const reader = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       expect((await admin().call('GET', '/audit', { key: reader.key })).status).toBe(200);
     });
 
-    it('is pruned after its days', async () => {
+    it('is pruned after the configured days', async () => {
       const id = await create();
       await service().query(
         "UPDATE audit_events SET at = at - interval '40 days' WHERE tenant_id = $1::text",

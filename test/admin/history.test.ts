@@ -14,7 +14,7 @@ interface Version {
 }
 
 describeService(
-  'the history on the admin API',
+  'the history of the admin API',
   (service) => {
     const admin = useAdmin(service);
     /** A tenant whose agent created, edited, and moved a file, and created another. */
@@ -37,7 +37,7 @@ describeService(
     };
     const ids = (versions: unknown) => (versions as Version[]).map(({ id }) => id);
 
-    it('lists versions with what they replaced, filtered, a page at a time', async () => {
+    it('lists versions with their predecessors, filtered and page by page', async () => {
       const { get, keyId, c, moved, edited, created } = await history();
       const { body } = await get('/versions');
       expect(body.next).toBeNull();
@@ -93,7 +93,7 @@ describeService(
       }
     });
 
-    it('gets a version, and what it changed', async () => {
+    it('returns a version and its changes', async () => {
       const { id, get, moved, edited, created } = await history();
       expect((await get(`/versions/${created.id.toUpperCase()}`)).body).toMatchObject({
         id: created.id,
@@ -126,7 +126,7 @@ describeService(
       expect((await get('/versions/nonsense')).status).toBe(400);
     });
 
-    it('compares two times, a page at a time', async () => {
+    it('compares two times page by page', async () => {
       const { get, created, c, edited } = await history();
       const { body } = await get(`/diff?at=${created.created_at}`);
       expect(body).toMatchObject({
@@ -150,7 +150,7 @@ describeService(
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
     });
 
-    it('compares with the beginning of the history by default, which is a moment that can be read', async () => {
+    it('compares with the beginning of the history by default, which is a readable time', async () => {
       const { id, get, created, moved } = await history();
       const start = async () => String((await get('')).body.history_since);
       expect((await get('/diff')).body).toMatchObject({
@@ -184,7 +184,7 @@ describeService(
       expect(second).toMatchObject({ at: first.at, to: first.to, changes: [{ path: '/memories/c' }] });
     });
 
-    it('repeats no change after one that left a file as it was', async () => {
+    it('lists each change once across pages when a file is unchanged between the times', async () => {
       const { execute, get, moved } = await history();
       await execute(cmd.replace('/memories/b', 'two', 'three'));
       await execute(cmd.replace('/memories/b', 'three', 'two'));
@@ -199,7 +199,7 @@ describeService(
       expect(second.next).toBeNull();
     });
 
-    it('ends a page of differences after one that took much work', { tags: 'long' }, async () => {
+    it('ends a page of differences after too much work', { tags: 'long' }, async () => {
       const { execute, get, c } = await history();
       const { before, after } = hardToCompare();
       await execute(cmd.create('/memories/hard', before));
@@ -213,7 +213,7 @@ describeService(
       expect(second).toMatchObject({ changes: [{ path: '/memories/z' }], next: null });
     });
 
-    it('restores, after a dry run that says the same, in the name of the key', async () => {
+    it('restores as the key, with the same result as its dry run', async () => {
       const { get, post, c, created, moved } = await history();
       const expected = {
         dry_run: true,
@@ -271,7 +271,7 @@ describeService(
       );
     });
 
-    it('makes no other changes than those of the dry run', async () => {
+    it('rejects a change that differs from its dry run', async () => {
       const { execute, get, post, created, moved } = await history();
       const plans = {
         '/restore': { at: created.created_at },
@@ -308,7 +308,7 @@ describeService(
       expect((await post('/restore', { ...copy, plan: 'x' })).status).toBe(400);
     });
 
-    it('undoes one change alone, by its time', async () => {
+    it('undoes a single change by its time', async () => {
       const { execute, get, post, created, moved } = await history();
       const restored = (await post('/restore', { at: created.created_at })).body;
       await execute(cmd.create('/memories/later', 'kept'));
@@ -330,7 +330,7 @@ describeService(
       });
     });
 
-    it('reverts what one actor did, and lists conflicts', async () => {
+    it('reverts the changes of one actor and lists conflicts', async () => {
       const { id, get, post, created, c } = await history();
       await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
         body: 'by the operator',
@@ -359,7 +359,7 @@ describeService(
       expect((await post('/revert', { by: 'agent' })).status).toBe(400);
     });
 
-    it('redacts a superseded version, and no live one', async () => {
+    it('redacts a superseded version and rejects a current one', async () => {
       const { get, post, created, c } = await history();
       expect((await post(`/versions/${created.id}/redact`)).body).toStrictEqual({
         versions: 1,
@@ -379,7 +379,7 @@ describeService(
       ]);
     });
 
-    it('redacts the names of directories that are gone, and of no others', async () => {
+    it('redacts only the names of deleted directories', async () => {
       const { execute, post, get } = await history();
       await execute(cmd.create('/memories/old/f', 'x'));
       await execute(cmd.rename('/memories/old/f', '/memories/f'));
@@ -410,7 +410,7 @@ describeService(
       ]);
     });
 
-    it('finds the root in a tenant that never had anything', async () => {
+    it('finds the root directory of a tenant that never had files', async () => {
       const id = freshTenant('empty');
       await new Tenants(service().database).create(id);
       const redact = (tenant: string) =>
@@ -452,7 +452,7 @@ describeService(
       }
     });
 
-    it('counts changes to the microsecond, deletions and redacted versions as well', async () => {
+    it('counts changes to the microsecond, including deletions and redacted versions', async () => {
       const { id, get } = await history();
       const change = (change: string, sign: '+' | '-') =>
         service().query(
@@ -504,7 +504,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('finds the moments one change before and after another one', async () => {
+    it('finds the times of the previous and next change', async () => {
       const { id, get, created, edited, moved, c } = await history();
       const around = async (at?: string) => {
         const { body } = await get(`/adjacent-changes${at === undefined ? '' : `?at=${at}`}`);

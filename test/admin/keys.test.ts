@@ -25,7 +25,7 @@ describeService(
       return (await service().execute(cmd.view('/memories'), { headers })).status;
     };
 
-    it('refuses labels, sources, titles and names that are not safe to print, and keeps existing ones', async () => {
+    it('reject labels, sources, titles, and names that are unsafe to print, and keep existing ones', async () => {
       const { id, tenant, key } = await create();
       const rule =
         'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
@@ -53,7 +53,7 @@ describeService(
       });
     });
 
-    it('keeps an existing tenant with an unsafe id reachable, to rename and to delete', async () => {
+    it('keep an existing tenant with an unsafe ID reachable for a rename and a deletion', async () => {
       await service().query("INSERT INTO tenants (id) VALUES ('-old')");
       expect((await call('GET', '/tenants/-old')).status).toBe(200);
       const refused = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
@@ -67,7 +67,7 @@ describeService(
       expect((await call('DELETE', `/tenants/${to}`)).status).toBe(200);
     });
 
-    it('gets one key, and changes its label and expiry', async () => {
+    it('are read one at a time, and their label and expiry can be changed', async () => {
       const { id, tenant } = await create({ label: 'worker' });
       const changed = await call('PATCH', `/keys/${id}`, {
         body: { label: 'batch', expires_at: '2099-01-01T00:00:00Z' },
@@ -93,7 +93,7 @@ describeService(
       ]);
     });
 
-    it('filters by kind, status, and part of the id or label', async () => {
+    it('are filtered by kind, status, and part of the ID or label', async () => {
       const { tenant, id } = await create({ label: '100% Worker' });
       const add = async (body: object) =>
         (await call('POST', '/keys', { body: { kind: 'tenant', tenant, ...body } })).body.id;
@@ -122,7 +122,7 @@ describeService(
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
     });
 
-    it('rotates a key: both secrets work until the overlap ends', async () => {
+    it('are rotated with two valid secrets until the overlap ends', async () => {
       const { id, key, tenant } = await create({ label: 'worker', expires_at: '2099-01-01T00:00:00Z' });
       const before = (await call('GET', `/keys/${id}`)).body;
       const rotated = await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
@@ -159,7 +159,7 @@ describeService(
       expect((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).status).toBe(404);
     });
 
-    it('rotates a key in turn for all who ask at once', async () => {
+    it('are rotated one after the other for simultaneous requests', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
       // Rotations that see several secrets wait for one another too, whatever the order of the hashes is.
@@ -170,7 +170,7 @@ describeService(
       expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
     });
 
-    it('does not rotate a key that has expired', async () => {
+    it('are not rotated after they have expired', async () => {
       const { id } = await create();
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
       expect(
@@ -181,7 +181,7 @@ describeService(
       }
     });
 
-    it('creates one key when a creation is repeated, with a fresh secret each time', async () => {
+    it('are created once when a creation is repeated, with a new secret each time', async () => {
       const { tenant } = await create();
       const repeat = (label: string, headers = { 'idempotency-key': `once-${tenant}` }) =>
         call('POST', '/keys', { headers, body: { kind: 'tenant', tenant, label } });
@@ -215,7 +215,7 @@ describeService(
       expect((await repeat('job', { 'idempotency-key': 'a b' })).status).toBe(400);
     });
 
-    it('keeps the idempotency keys of administrators apart', async () => {
+    it('are created under idempotency keys that belong to one admin', async () => {
       const { tenant } = await create();
       const other = String((await call('POST', '/keys', { body: { kind: 'admin' } })).body.key);
       const make = async (key: string) => {
@@ -225,7 +225,7 @@ describeService(
       expect(await make(other)).not.toBe(await make(admin().key.key));
     });
 
-    it('makes admin keys with fewer rights, and no others with those', async () => {
+    it('can create admin keys with less access, but not with more', async () => {
       const { tenant } = await create();
       const make = async (body: object) => await call('POST', '/keys', { body });
       const made = await make({ kind: 'admin', access: 'operate', tenants: [tenant] });

@@ -54,7 +54,7 @@ describeService(
       return response;
     }
 
-    it('has six requests of a key in flight, and eight of all', async () => {
+    it('admit six requests of a key and eight of all keys', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const [own, other] = [admin.key, await makeKey(service(), { isAdmin: true })];
@@ -75,7 +75,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('takes a client that closes its sending half out of the queue', async () => {
+    it('remove a client from the queue when it closes its sending half', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '5000' });
       const tenant = await newTenant();
       const { key } = admin.key;
@@ -88,7 +88,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('answers 408 to an upload that stalls, and imports nothing', async () => {
+    it('respond with 408 to a stalled upload and import no file', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, { tenant, key: admin.key.key });
@@ -99,7 +99,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('answers so in the last line to a client that asks for lines', async () => {
+    it('report a stalled upload in the last line to a client that accepts lines', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, {
@@ -115,7 +115,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a download that stalls, and keeps nothing of the archive', {
+    it('close the connection of a stalled download and delete its archive', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -129,7 +129,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a client that takes nothing more of a large file', {
+    it('close the connection of a client that stops reading a large file', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -142,7 +142,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('sends a large file to a client that reads it', async () => {
+    it('allow a client that keeps reading to receive a large file', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '5000' });
       const tenant = await largeTenant(admin);
       const file = await open(admin, `/tenants/${tenant}/file?path=/memories/large`);
@@ -151,7 +151,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('takes the next request on the connection of an upload that it refused before its end', async () => {
+    it('keep the connection after an upload that was rejected before its end', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -179,7 +179,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('takes the next request on the connection of an upload that is no archive', async () => {
+    it('keep the connection after an upload that is not an archive', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -202,7 +202,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('lets a client that sends far too much read why it was refused', async () => {
+    it('deliver the rejection to a client that sends far too much', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       for (let i = 0; i < 10; i++) {
@@ -224,7 +224,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('lets a client read why it was refused that sends its body for longer than it may pause', {
+    it('deliver the rejection to a client that keeps sending beyond the pause limit', {
       tags: 'long',
     }, async () => {
       const TIMEOUT_MS = 1000;
@@ -246,7 +246,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('gives back what pipelined requests hold when their connection is closed', async () => {
+    it('release the resources of pipelined requests when their connection is closed', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const pipelined = `GET /v1/tenants/${tenant}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${admin.key.key}\r\n\r\n`;
@@ -276,7 +276,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a client that was refused, but never sends its body', async () => {
+    it('close the connection of a rejected client that never sends its body', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const upload = request(`${admin.url}/v1/tenants/acme/import`, {
         method: 'POST',
@@ -292,7 +292,7 @@ describeService(
 
     // PGlite has one transaction at a time.
     it.runIf(kind === 'postgres')(
-      'ends exports with their clients, and gives back their transactions and slots',
+      'end exports when their clients disconnect, with their transactions and slots',
       async () => {
         const count = 6;
         const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
@@ -331,7 +331,7 @@ describeService(
       },
     );
 
-    it('records an import whose client leaves as one, and imports nothing', async () => {
+    it('record an import whose client disconnects and import no file', async () => {
       const admin = await listen({});
       for (const accept of ['application/json', 'application/x-ndjson']) {
         const tenant = await newTenant();
@@ -350,7 +350,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the temporary file of an archive that was downloaded', async () => {
+    it('close the temporary file of a downloaded archive', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
       await download.toArray();

@@ -9,7 +9,7 @@ const ONE = '"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"'
 const TWO = '"3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"';
 
 describeService(
-  'files on the admin API',
+  'files of the admin API',
   (service) => {
     const admin = useAdmin(service);
     const newTenant = async () => {
@@ -30,7 +30,7 @@ describeService(
     const NEW = { 'if-none-match': '*' };
     const ANY = { 'if-match': '*' };
 
-    it('explains why there is no file to read: no tenant, no path, or a directory', async () => {
+    it('explain a missing tenant, a missing path, and a directory', async () => {
       const { get, put } = await newTenant();
       await put('/memories/d/f.md', 'one', NEW);
       const missing = freshTenant('missing');
@@ -53,7 +53,7 @@ describeService(
       }
     });
 
-    it('creates, reads, replaces and deletes a file under preconditions', async () => {
+    it('are created, read, replaced, and deleted under preconditions', async () => {
       const { get, put, remove } = await newTenant();
       const path = '/memories/d/é #1.md';
       const file = `/file?path=${encodeURIComponent(path)}`;
@@ -100,7 +100,7 @@ describeService(
       expect(problem(await get(file))[0]).toBe(404);
     });
 
-    it('requires a precondition of every change', async () => {
+    it('require a precondition for every change', async () => {
       const { put, remove, get } = await newTenant();
       const required = [
         428,
@@ -114,7 +114,7 @@ describeService(
       expect((await get('/tree')).body.entries).toStrictEqual([]);
     });
 
-    it('lets one of two writers win that are based on the same content', async () => {
+    it('accept one of two writes that are based on the same content', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a', 'one', NEW);
       const both = await Promise.all(
@@ -125,7 +125,7 @@ describeService(
       expect((await get('/file?path=/memories/a')).text).toBe(winner);
     });
 
-    it('keeps the rules of requests', async () => {
+    it('follow the same rules as the memory tool', async () => {
       const { id, put, get, remove } = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
@@ -165,7 +165,7 @@ describeService(
       expect(stored.headers.etag).toBe(masked.headers.etag);
     });
 
-    it('a full memory has one code, whether a file is new or grows', async () => {
+    it('return one error code for a full memory, for a new file and a growing one', async () => {
       const { id, put } = await newTenant();
       await put('/memories/a', 'one', NEW);
       await new Tenants(service().database).set(id, { maxBytes: 5 });
@@ -180,7 +180,7 @@ describeService(
       expect((await put('/memories/b', 'x', NEW)).body.code).toBe('over_quota');
     });
 
-    it('lists the tree now and at a time, a page at a time', async () => {
+    it('are listed as a tree now and at a past time, page by page', async () => {
       const { put, get, remove } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/a-b', 'two2', NEW);
@@ -235,7 +235,7 @@ describeService(
       );
     });
 
-    it('lists one directory, its directories first, now and at a time', async () => {
+    it('are listed per directory, directories first, now and at a past time', async () => {
       const { put, get, remove } = await newTenant();
       const paths = ['a/deep/er/x', 'a/y', 'a-b/z', 'a0', 'm', 'z'];
       for (const path of paths) await put(`/memories/${path}`, 'four', NEW);
@@ -308,7 +308,7 @@ describeService(
       }
     });
 
-    it('counts what is below each directory, now and at a time', async () => {
+    it('are counted below each directory, now and at a past time', async () => {
       const { put, get, remove } = await newTenant();
       for (const path of ['a/deep/er/x', 'a/y', 'a-b/z', 'm']) await put(`/memories/${path}`, 'four', NEW);
       const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
@@ -354,7 +354,7 @@ describeService(
       expect((await get('/directory/sizes?after=e30')).status).toBe(400);
     });
 
-    it('moves a file and a directory, and moves them back', async () => {
+    it('are moved and moved back, as are directories', async () => {
       const { put, get, post } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/c', 'two', NEW);
@@ -401,7 +401,7 @@ describeService(
       expect((await get('/file?path=/memories/c')).text).toBe('two');
     });
 
-    it('searches paths and contents', async () => {
+    it('are found by path and content', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a.md', 'first\nThe Quick brown fox\nlast', NEW);
       await put('/memories/quick.md', '100% _other_', NEW);

@@ -11,7 +11,7 @@ const PAGE =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify";
 const DATA = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-it('serves the page with its policy, and its assets for good', async () => {
+it('serves the console with its policy and its assets with a permanent cache', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'console-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
@@ -42,7 +42,7 @@ describeService(
   (service) => {
     const admin = useAdmin(service);
 
-    it('lets nothing that it answers run', async () => {
+    it('prevents scripts in every response', async () => {
       for (const url of ['/v1/session', '/v1/none', '/healthz', '/openapi.json']) {
         const { headers } = await admin().app.inject(url);
         expect([url, headers['content-security-policy']]).toStrictEqual([url, DATA]);
@@ -60,7 +60,7 @@ describeService(
       ]);
     });
 
-    it('answers 404 for unknown routes and 405 for unknown methods', async () => {
+    it('returns 404 for unknown routes and 405 for unknown methods', async () => {
       const ask = async (method: 'GET' | 'PUT', url: string) => {
         const { statusCode, headers } = await admin().app.inject({ method, url });
         return [statusCode, headers.allow];

@@ -74,23 +74,23 @@ describeService(
     const issue = async (purpose: Parameters<typeof makeKey>[1]) =>
       (await makeKey(service(), { isAdmin: true, ...purpose })).key;
 
-    it('lets a key with all rights use every route', async () => {
+    it('allow a key with full access to use every route', async () => {
       expect(routes.length).toBeGreaterThan(30);
       expect(await refused(await issue({}), 'nobody')).toStrictEqual({});
     });
 
-    it('lets a read-only key use what reads', async () => {
+    it('allow a read-only key to use all routes that read', async () => {
       const changing = routes.filter((route) => !route.startsWith('GET '));
       const codes = await refused(await issue({ access: 'read_only' }), 'nobody');
       expect(codes).toStrictEqual(all(changing, 'read_only_key'));
     });
 
-    it('lets a key that operates do everything but manage keys and tenants', async () => {
+    it('allow an operate key everything but managing keys and tenants', async () => {
       const codes = await refused(await issue({ access: 'operate' }), 'nobody');
       expect(codes).toStrictEqual(all(MANAGING, 'operate_only_key'));
     });
 
-    it('refuses a key for certain tenants on routes of others, and of the fleet', async () => {
+    it('reject a scoped key on routes of other tenants and of the fleet', async () => {
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
       const others = all([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
@@ -98,7 +98,7 @@ describeService(
       expect(await refused(key, mine)).toStrictEqual(all(OF_THE_FLEET, 'outside_scope'));
     });
 
-    it('shows a key for certain tenants only what is of these', async () => {
+    it('restrict a scoped key to data of its tenants', async () => {
       const [own, other] = [freshTenant('own'), freshTenant('other')];
       for (const id of [own, other]) {
         expect((await admin().call('POST', '/tenants', { body: { id } })).status).toBe(201);
@@ -139,7 +139,7 @@ describeService(
       });
     });
 
-    it('follows a tenant that is renamed, and forgets one that is deleted', async () => {
+    it('follow a renamed tenant and end with a deleted one', async () => {
       const [before, after] = [freshTenant('before'), freshTenant('after')];
       await admin().call('POST', '/tenants', { body: { id: before } });
       const { id } = await makeKey(service(), { isAdmin: true, onlyTenants: [before] });

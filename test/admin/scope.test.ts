@@ -10,7 +10,7 @@ import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeService('an admin key for certain tenants', (service) => {
+describeService('a scoped admin key', (service) => {
   const admin = useAdmin(service);
   const newTenant = async (name: string) => {
     const tenant = freshTenant(name);
@@ -27,7 +27,7 @@ describeService('an admin key for certain tenants', (service) => {
   const scopedTo = async (...onlyTenants: string[]) =>
     (await makeKey(service(), { isAdmin: true, onlyTenants })).key;
 
-  it('is not told which other tenants mount a tenant that it deletes', async () => {
+  it('does not learn which other tenants mount a tenant that it deletes', async () => {
     const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
     await mount(hidden, own);
     const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
@@ -41,7 +41,7 @@ describeService('an admin key for certain tenants', (service) => {
     expect(await remove(await scopedTo(own, seen))).toStrictEqual(refused(`${seen} and others`));
   });
 
-  it('reads no id of another tenant in mounts, tenants, versions and the audit trail', async () => {
+  it('reads no ID of another tenant in mounts, tenants, versions, and the audit trail', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     await mount(own, hidden);
     await mount(hidden, own);
@@ -78,7 +78,7 @@ describeService('an admin key for certain tenants', (service) => {
       expect((await admin().call('GET', url)).text).toContain(hidden);
   });
 
-  it('reads no status of a mount of another tenant, but whether its own file has the name', async () => {
+  it('reads the status of a mount only if its own file has the same name', async () => {
     const [own, other, gone] = [await newTenant('own'), await newTenant('other'), await newTenant('gone')];
     for (const mounted of [own, other, gone]) if (mounted !== own) await mount(own, mounted);
     await new Tenants(service().database).suspend(other, true);
@@ -92,7 +92,7 @@ describeService('an admin key for certain tenants', (service) => {
     expect(await statuses(await scopedTo(own))).toStrictEqual([null, null]);
   });
 
-  it('gets the same response for a tenant that exists and for another one', async () => {
+  it('receives the same response for an existing and a missing tenant outside of its scope', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     const key = await scopedTo(own);
     const missing = freshTenant('missing');

@@ -24,12 +24,12 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
 // On a database of its own: these tests list all tenants and keys.
 describeServiceOnOwnDatabase(
-  'tenants and keys of the admin API',
+  'tenants of the admin API',
   (service) => {
     const admin = useAdmin(service);
     const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
 
-    it('creates a tenant, changes its settings, suspends, resumes and erases it', async () => {
+    it('are created, changed, suspended, resumed, and deleted', async () => {
       const created = await call('POST', '/tenants', {
         body: { id: 'acme', settings: { max_files: 500, secrets: 'mask' } },
       });
@@ -120,7 +120,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('keeps a name, a description and metadata of a tenant', async () => {
+    it('have a name, a description, and metadata', async () => {
       const created = await call('POST', '/tenants', {
         body: { id: 'described', name: 'Described', metadata: { plan: 'pro', region: 'eu' } },
       });
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ details: { description: { old: '', new: 'Notes' } } }]);
     });
 
-    it('copies and renames a tenant', async () => {
+    it('are copied and renamed', async () => {
       await call('POST', '/tenants', {
         body: { id: 'from', settings: { max_files: 7 }, metadata: { a: 'b' } },
       });
@@ -196,7 +196,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ tenant: 'from', details: { to: 'renamed' } }]);
     });
 
-    it('refuses what is not valid, and names it', async () => {
+    it('reject invalid fields and name them', async () => {
       const invalid = async (body: object) => problem(await call('POST', '/tenants', { body }));
       expect(await invalid({ id: 'a b' })).toStrictEqual([
         400,
@@ -271,7 +271,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('takes no body where none belongs, whatever type it is said to have', async () => {
+    it('reject a body of any type where the route has none', async () => {
       await call('POST', '/tenants', { body: { id: 'bodiless' } });
       const send = async (method: 'POST' | 'DELETE', path: string) =>
         (await call(method, path, { body: '', type: 'application/json' })).status;
@@ -284,7 +284,7 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
-    it('lists tenants a page at a time, in each order, by search and status', async () => {
+    it('are listed page by page, in each order, by search and status', async () => {
       for (const [id, files] of [
         ['p-1', 3],
         ['p-2', 1],
@@ -337,7 +337,7 @@ describeServiceOnOwnDatabase(
       });
     });
 
-    it('makes a key, which works at once, and revokes it', async () => {
+    it('have keys that work at once until they are revoked', async () => {
       await call('POST', '/tenants', { body: { id: 'keyed' } });
       const made = await call('POST', '/keys', {
         body: { kind: 'tenant', tenant: 'keyed', label: 'worker', expires_at: '2099-01-01T00:00:00Z' },
@@ -393,7 +393,7 @@ describeServiceOnOwnDatabase(
       expect((await call('GET', '/keys?tenant=keyed')).body).toMatchObject({ keys: [{ revoked_at: TIME }] });
     });
 
-    it('makes service and admin keys, and only keys that make sense', async () => {
+    it('have service and admin keys, and invalid combinations of fields are rejected', async () => {
       const make = (body: object) => call('POST', '/keys', { body });
       expect((await make({ kind: 'service', access: 'read_only' })).body).toMatchObject({
         kind: 'service',
@@ -418,7 +418,7 @@ describeServiceOnOwnDatabase(
       expect(problem(await make({ kind: 'tenant', tenant: 'nobody' }))[0]).toBe(404);
     });
 
-    it('lists keys a page at a time, the newest first', async () => {
+    it('have keys that are listed page by page, the newest first', async () => {
       const all = (await call('GET', '/keys?limit=200')).body.keys as { id: string }[];
       expect(all.length).toBeGreaterThan(3);
       const ids: string[] = [];
@@ -431,7 +431,7 @@ describeServiceOnOwnDatabase(
       expect(ids).toStrictEqual(all.map(({ id }) => id));
     });
 
-    it('reads the usage of a tenant', async () => {
+    it('have a usage', async () => {
       await call('POST', '/tenants', { body: { id: 'used', settings: { max_bytes: 0, max_files: 4 } } });
       await service().execute(cmd.create('/memories/a', '12345'), {
         headers: {

@@ -8,7 +8,7 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 const SERVER = 2;
 
-it('traces requests to the admin API by their routes, without paths, queries and contents', {
+it('traces requests to the admin API by route, without paths, queries, and contents', {
   tags: 'long',
 }, async () => {
   const database = await createTestDatabase();

@@ -5,7 +5,7 @@ import { problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 describeService(
-  'archives on the admin API',
+  'archives of the admin API',
   (service) => {
     const admin = useAdmin(service);
     const newTenant = async (files: Record<string, string> = {}) => {
@@ -26,7 +26,7 @@ describeService(
     const upload = (id: string, body: Buffer, query = '', headers = {}) =>
       admin().call('POST', `/tenants/${id}/import${query}`, { body, type: 'application/x-tar', headers });
 
-    it('take a memory from one tenant to another', async () => {
+    it('transfer a memory from one tenant to another', async () => {
       const from = await newTenant({ '/memories/a.md': 'one', '/memories/d/b.md': '' });
       const archive = await download(from);
       expect([archive.statusCode, archive.headers['content-type']]).toStrictEqual([200, 'application/x-tar']);
@@ -64,7 +64,7 @@ describeService(
       expect(moved.body).toMatchObject({ directories: ['/memories/copy', '/memories/copy/d'] });
     });
 
-    it('hold one directory, or one file', async () => {
+    it('contain one directory or one file', async () => {
       const files = {
         '/memories/d/a': 'one',
         '/memories/d/e/b': 'two',
@@ -91,7 +91,7 @@ describeService(
       );
     });
 
-    it('tell how an import goes in lines', async () => {
+    it('report the progress of an import in lines', async () => {
       const files = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`/memories/${i}`, 'x']));
       const archive = (await download(await newTenant(files))).rawPayload;
       const to = await newTenant();
@@ -114,14 +114,14 @@ describeService(
       });
     });
 
-    it('sends an import as one JSON object to a caller that accepts both forms equally', async () => {
+    it('return one JSON object to a caller that accepts both formats equally', async () => {
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
       const headers = { accept: 'application/x-ndjson, application/json' };
       const { headers: sent } = await upload(await newTenant(), archive, '', headers);
       expect(sent['content-type']).toBe('application/json; charset=utf-8');
     });
 
-    it('are refused when they are none, with nothing imported', async () => {
+    it('are rejected if they are invalid, and no file is imported', async () => {
       const to = await newTenant();
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
       for (const body of [Buffer.from('no archive'), archive.subarray(0, 700), Buffer.alloc(0)]) {

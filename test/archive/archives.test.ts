@@ -38,7 +38,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import /etc/passwd: Path must start with /memories, got: /etc/passwd',
   ],
   [
-    'an entry outside the memories folder',
+    'an entry outside the memories directory',
     after(file('etc/passwd')),
     'Cannot import etc/passwd: it is not below memories/, and no destination directory is given. Choose one with --into, for example --into /memories.',
   ],
@@ -194,7 +194,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   ],
 ];
 
-describeService('import rejects', (service) => {
+describeService('an import rejects', (service) => {
   afterAll(() => assertInvariants(service()));
 
   it.each(ARCHIVES)('%s', async (_title, stdin, message) => {

@@ -15,8 +15,8 @@ import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
 
-describeService('transfer under interference', (service, kind) => {
-  it('imports atomically and keeps the counters exact while other writes run', async () => {
+describeService('a transfer under interference', (service, kind) => {
+  it('imports atomically and keeps the counters exact during other writes', async () => {
     const tenant = await tenantWith(service());
     const names = (n: number) => Array.from({ length: 40 }, (_, i) => `memories/d${i % 7}/${n}-${i}`);
     const outcomes = await Promise.all([
@@ -77,7 +77,7 @@ describeService('transfer under interference', (service, kind) => {
     expect((await service().execute(cmd.view('/memories/a/x'), { tenant })).is_error).toBe(false);
   });
 
-  it('ends an export with its signal, and closes its temporary file once', async () => {
+  it('aborts an export with its signal and closes its temporary file once', async () => {
     const tenant = await tenantWith(service(), FILES);
     const left = new ServiceError('client_gone');
     const { database } = service();

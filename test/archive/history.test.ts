@@ -70,8 +70,8 @@ async function dump(service: Service, tenant: string) {
   return stdout.toString();
 }
 
-describeService('export --history', (service) => {
-  it('restores the history in an empty tenant, and exports it again byte for byte', async () => {
+describeService('an archive with history', (service) => {
+  it('restores the history in an empty tenant and is identical when exported again', async () => {
     const tenant = await story(service());
     const archive = await exported(service(), tenant);
     expect((await exported(service(), tenant)).equals(archive)).toBe(true);
@@ -112,7 +112,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('takes nothing along without the option, and says what it took', async () => {
+  it('requires the option --history, and the command prints the number of versions', async () => {
     const tenant = await story(service());
     const plain = await runCli(service(), ['export', tenant]);
     expect(Object.keys(filesOf(plain.stdout)).filter((name) => !name.startsWith('memories/'))).toStrictEqual(
@@ -124,7 +124,7 @@ describeService('export --history', (service) => {
     expect(names).toStrictEqual([MANIFEST, VERSIONS, DIRECTORIES]);
   });
 
-  it('is left out where there are files, where there was a file, and where no history is kept', async () => {
+  it('skips its history where the tenant has files, a past file, or no history setting', async () => {
     const archive = await exported(service(), await story(service()));
     const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
@@ -157,7 +157,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('keeps what was pruned pruned', async () => {
+  it('keeps pruned versions pruned', async () => {
     const tenant = await story(service());
     const now = new Date(Date.now() + 40 * 24 * 60 * 60 * 1000);
     await pruneHistory(service().database, { historyDays: 30, maxHistoryBytes: 600, tenant, now });
@@ -173,7 +173,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('masks secrets in past contents, where the tenant does that', async () => {
+  it('is imported with masked secrets in past contents if the tenant masks them', async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
@@ -189,7 +189,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('is imported where the limit on files is smaller than its pages and past contents', async () => {
+  it('is imported if its pages and past contents exceed the file size limit', async () => {
     const tenant = freshTenant('history');
     await run(service(), tenant, cmd.create(b, 'long '.repeat(100)), cmd.delete(b), cmd.create(b, 'short'));
     const archive = await exported(service(), tenant);
@@ -200,7 +200,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('is refused for a past path with a secret, without the secret', async () => {
+  it('is rejected for a past path with a secret, without quoting the secret', async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(
@@ -222,7 +222,7 @@ describeService('export --history', (service) => {
     expect((await exported(service(), other)).equals(archive)).toBe(true);
   });
 
-  it('is refused when it was tampered with', async () => {
+  it('is rejected if it was tampered with', async () => {
     const files = filesOf(await exported(service(), await story(service())));
     const other = await tenantWith(service());
     const intact = { stdin: archiveOf(files) };
@@ -324,7 +324,7 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
-  it('cannot be placed elsewhere', async () => {
+  it('cannot be imported to another path', async () => {
     const archive = await exported(service(), await story(service()));
     const other = await tenantWith(service());
     for (const args of [

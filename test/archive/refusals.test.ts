@@ -19,7 +19,7 @@ import { refusedImport, tenantWith } from '../support/transfer.ts';
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');
 
-describeService('transfer rejects', (service) => {
+describeService('a transfer rejects', (service) => {
   afterAll(() => assertInvariants(service()));
 
   const refused = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
@@ -27,7 +27,7 @@ describeService('transfer rejects', (service) => {
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
-  it('an import over the quota as soon as it is detected', async () => {
+  it('an import over the quota as soon as the excess is detected', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld('/memories/old');
     const three = archiveOf({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
@@ -66,7 +66,7 @@ describeService('transfer rejects', (service) => {
     );
   });
 
-  it('a file of 10 GB as soon as it has read its header', async () => {
+  it('a file of 10 GB as soon as its header is read', async () => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
@@ -83,7 +83,7 @@ describeService('transfer rejects', (service) => {
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });
 
-  it('a size that is no number, of an entry or of its extended header', async () => {
+  it('an invalid size in an entry or its extended header', async () => {
     const tenant = await tenantWithOld();
     const negative = '\xFF'.repeat(12);
     const file = (size?: string) => entry({ name: 'memories/a', content: 'content', ...(size && { size }) });
@@ -124,7 +124,7 @@ describeService('transfer rejects', (service) => {
     }
   });
 
-  it('entries of a folder that are not files or directories, and names that are not UTF-8', async () => {
+  it('special files and names that are not UTF-8 in a directory', async () => {
     const tenant = await tenantWithOld();
     const folder = async (make: (memories: string) => Promise<unknown>) => {
       const base = await mkdtemp(join(inject('scratch'), 'refused-'));
@@ -210,7 +210,7 @@ describeService('transfer rejects', (service) => {
     }
   });
 
-  it('an archive that arrives while the setting of secrets changes', async () => {
+  it('an archive that arrives while the setting for secrets changes', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld();
     const archive = archiveOf({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });

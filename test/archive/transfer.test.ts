@@ -16,7 +16,7 @@ import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 import { FILES, rowsOf, scratchFolder, tenantWith, treeOf } from '../support/transfer.ts';
 
-describeService('transfer', (service, kind) => {
+describeService('a transfer', (service, kind) => {
   // PGlite drops a byte order mark at the start of a text.
   const files = kind === 'postgres' ? { ...FILES, '/memories/bom.txt': '\uFEFFkept' } : FILES;
 
@@ -42,7 +42,7 @@ describeService('transfer', (service, kind) => {
     expect(again.stderr).toBe('');
   });
 
-  it('warns at export of files that act where they are unpacked', async () => {
+  it('warns about exported files that take effect where they are unpacked', async () => {
     for (const path of ['/memories/d/.git/config', '/memories/.GIT', '/memories/.hg/hgrc']) {
       const tenant = await tenantWith(service(), { '/memories/.gitignore': 'x', [path]: '[core]' });
       const { stderr, error } = await runCli(service(), ['export', tenant]);
@@ -127,7 +127,7 @@ describeService('transfer', (service, kind) => {
     }
   });
 
-  it('lists several pages and a directory whose siblings share its prefix', async () => {
+  it('lists several pages, and a directory whose siblings share its prefix', async () => {
     const paths = Array.from({ length: 1203 }, (_, i) => `memories/d/${i}`);
     const tenant = await tenantWith(service());
     const stdin = archiveOf(
@@ -145,7 +145,7 @@ describeService('transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('imports a folder of the local memory tool, given its base or the folder itself', async () => {
+  it('imports a local directory of the memory tool, given its base or the directory itself', async () => {
     const base = await scratchFolder();
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });
@@ -205,7 +205,7 @@ describeService('transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('prints what a dry run would create and creates nothing', async () => {
+  it('prints the files that a dry run would create and creates none', async () => {
     const tenant = await tenantWith(service());
     await service().execute(cmd.create('/memories/d/old'), { tenant });
     const stdin = archiveOf({ 'memories/d/new': 'new', 'memories/e/f': 'f' });

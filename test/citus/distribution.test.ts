@@ -15,7 +15,7 @@ import { databaseUrl } from '../support/postgres/server.ts';
 import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-it('every table has a place on Citus', () => {
+it('assigns every table a distribution on Citus', () => {
   const tables = Object.values(schema).flatMap((each) =>
     is(each, PgTable) ? [getTableConfig(each).name] : [],
   );
@@ -70,7 +70,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     'versions distributed tenant_id 1',
   ];
 
-  it('distributes an empty database, and does nothing the second time', async () => {
+  it('distributes an empty database, and makes no change the second time', async () => {
     const url = await ownDatabase({ migrated: false });
     await on(url, async (database) => {
       expect(database).toMatchObject({ kind: 'citus', batchSize: 1 });
@@ -88,7 +88,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     expect(keys.map(({ conname }) => conname)).toStrictEqual(['entries_parent_is_directory']);
   });
 
-  it('installs the lock of a shard on every node, again with each upgrade', async () => {
+  it('installs the shard lock on every node, and again with each upgrade', async () => {
     const url = await ownDatabase({ migrated: true });
     const locks = () =>
       Promise.all(
@@ -112,7 +112,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     expect(await locks()).toStrictEqual([true, true]);
   });
 
-  it('distributes a plain database with all its rows, and keeps no second copy', async () => {
+  it('distributes an existing database with all its rows and keeps no second copy', async () => {
     const { url: server, cluster } = inject('postgres');
     const name = `${inject('postgres').prefix}_plain`;
     const [coordinator = '', ...workers] = cluster.nodes;
@@ -160,7 +160,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     }
   });
 
-  it('goes on with a database that is half distributed', async () => {
+  it('resumes with a partly distributed database', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
     await on(url, async (database) => {
@@ -171,7 +171,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     expect(await placesOf(url)).toStrictEqual(PLACES);
   });
 
-  it('names the tables that are distributed in another way, and changes nothing', async () => {
+  it('names the tables with another distribution and changes none', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
     await query(url, "SELECT create_distributed_table('versions', 'tenant_id', colocate_with => 'none')");
@@ -193,7 +193,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     );
   });
 
-  it('refuses a worker that is not migrated yet, and serves from one that is', async () => {
+  it('rejects a worker that is not migrated yet, and serves from it afterward', async () => {
     const empty = await ownDatabase({ migrated: false });
     await expect(on(onWorker(empty), migrate)).rejects.toThrow('only the coordinator can be migrated');
     await own?.drop();
@@ -210,7 +210,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     }
   });
 
-  it('refuses a Citus that is too old', async () => {
+  it('rejects a Citus version that is too old', async () => {
     const url = await ownDatabase({ migrated: false });
     await query(url, "UPDATE pg_extension SET extversion = '12.1-1' WHERE extname = 'citus'");
     await expect(on(url, migrate)).rejects.toThrow(

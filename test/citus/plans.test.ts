@@ -35,7 +35,7 @@ const NOT_DISTRIBUTED = new Set([
   'table_columns',
 ]);
 
-describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
+describe.skipIf(!isCitus())('the plan on Citus of the statement', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   let shardCount = 0;
@@ -70,7 +70,7 @@ describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
   });
 });
 
-describe.skipIf(!isCitus())('every statement in a database function', () => {
+describe.skipIf(!isCitus())('a statement in a database function', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   const notices: string[] = [];
@@ -94,7 +94,7 @@ describe.skipIf(!isCitus())('every statement in a database function', () => {
     await own.drop();
   });
 
-  it.each(functionCalls)('runs on the node that has the tenant: %s', async (call) => {
+  it.each(functionCalls)('runs on the node of the tenant: %s', async (call) => {
     const sql = await functionCall(client, call);
     notices.length = 0;
     await client.query(sql);

@@ -35,7 +35,7 @@ RETURNS SETOF record LANGUAGE sql AS
   $$ VALUES (1, true, 'force_custom_plan'), (2, true, 'auto'), (3, false, 'failed to connect') $$;
 INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432), (2, 1, 'worker-1', 5432), (3, 2, 'worker-2', 5432);`;
 
-describe('the distribution of the tables', () => {
+describe('distributing the tables', () => {
   skipOnCitus('it has the functions itself');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -59,7 +59,7 @@ describe('the distribution of the tables', () => {
       (await client.query(TABLE_STATES, [ALL_TABLES])).rows.map(({ name, state }) => [name, state]),
     );
 
-  it('keeps the audit trail and the days of the fleet on the coordinator, with their rows', async () => {
+  it('keeps the audit trail and the daily usage of the fleet on the coordinator, with their rows', async () => {
     await distribute(client, MIGRATIONS_FOLDER);
     const placed = {
       'public.tenants': 'id',
@@ -83,7 +83,7 @@ describe('the distribution of the tables', () => {
     expect(await states()).toStrictEqual(placed);
   });
 
-  it('names an audit trail that an earlier version copied to every node, and the statement that undoes it', async () => {
+  it('suggests the statement that undoes an audit trail copied to every node by an earlier version', async () => {
     await client.query(
       "UPDATE pg_dist_partition SET repmodel = 't', colocationid = 2 WHERE logicalrelid = 'audit_events'::regclass",
     );
@@ -92,7 +92,7 @@ describe('the distribution of the tables', () => {
     );
   });
 
-  it('names the nodes that leak memory, and the statement for each of them', async () => {
+  it('names the nodes that leak memory and the statement that fixes each of them', async () => {
     const { rows } = await client.query(PLAN_CACHE_MODES);
     expect(rows.map(({ node, mode }) => [node, mode])).toStrictEqual([
       ['coordinator:5432', 'force_custom_plan'],
@@ -105,7 +105,7 @@ describe('the distribution of the tables', () => {
     expect(describeLeakingNodes(modes.slice(0, 1))).toBeUndefined();
   });
 
-  it('plans each statement of a session anew', async () => {
+  it('plans each statement of a session again', async () => {
     const session = await connectTo(own.url, { options: citusPlannerOptions });
     expect((await session.query('SHOW plan_cache_mode')).rows).toStrictEqual([
       { plan_cache_mode: 'force_custom_plan' },

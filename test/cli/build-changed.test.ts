@@ -45,17 +45,17 @@ async function writtenAt(path: string): Promise<number | undefined> {
   );
 }
 
-it('builds everything in a fresh checkout, and then nothing', async () => {
+it('the build compiles everything in a fresh checkout and skips all files on a second run', async () => {
   expect(await build()).toStrictEqual([service, page]);
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds nothing when files are checked out again as they were', async () => {
+it('the build skips files that are checked out again unchanged', async () => {
   await utimes(join(copy, 'src/main.ts'), new Date(), new Date());
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds what changed, by a pull for example', async () => {
+it('the build compiles changed files, for example after a pull', async () => {
   await appendFile(join(copy, 'console/src/styles/tokens.css'), '\n:root { --pulled: 1px; }\n');
   expect(await build()).toStrictEqual([page]);
   await appendFile(join(copy, 'src/main.ts'), '\n// pulled\n');
@@ -63,7 +63,7 @@ it('builds what changed, by a pull for example', async () => {
   expect(await build()).toStrictEqual([]);
 });
 
-it('builds what was deleted', async () => {
+it('the build compiles deleted outputs again', async () => {
   await rm(join(copy, 'dist/server.js'));
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });

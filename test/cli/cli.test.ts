@@ -38,7 +38,7 @@ describeServiceOnOwnDatabase(
       return versions;
     };
 
-    it('tenants, keys, usage: from creation to deletion', async () => {
+    it('manages tenants, keys, and usage from creation to deletion', async () => {
       expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
         code: 0,
         stderr: '',
@@ -116,7 +116,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('show says what holds, and where it is from', async () => {
+    it('shows each setting of a tenant with its origin', async () => {
       await run('tenants', 'create', 'shown', '--max-files', '500', '--max-bytes', '0');
       await run('tenants', 'create', 'units', '--max-bytes', '1.5GB', '--history-days', '2w');
       expect((await json('tenants', 'show', 'units')).settings).toMatchObject({
@@ -186,7 +186,7 @@ describeServiceOnOwnDatabase(
       });
     });
 
-    it('list selects and sorts', async () => {
+    it('selects and sorts tenants', async () => {
       await create('l-small', { '/memories/a': 'x' });
       await create('l-large', { '/memories/a': 'x'.repeat(1000) });
       await create('l-many', { '/memories/a': 'a', '/memories/b': 'b', '/memories/c': 'c' });
@@ -220,7 +220,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('a change counts as activity, also when no file is left', async () => {
+    it('counts a change as activity, even if no file is left', async () => {
       await create('busy', { '/memories/a': 'x' });
       await run('rm', 'busy', '/memories/a');
       const [{ at } = { at: '' }] = await service().query(
@@ -231,7 +231,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'list', '--prefix', 'busy')).stdout).toContain(`  ${last}  active\n`);
     });
 
-    it('says where limits are from that it cannot know', async () => {
+    it('explains that limits come from its own environment', async () => {
       await run('tenants', 'create', 'unset');
       const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
       expect(shown.stdout).toMatch(/^max_bytes +5 B +environment$/m);
@@ -240,7 +240,7 @@ describeServiceOnOwnDatabase(
       );
     });
 
-    it('the use of a key counts as activity', async () => {
+    it('counts the use of a key as activity', async () => {
       await run('tenants', 'create', 'active');
       await run('keys', 'create', '--tenant', 'active');
       expect((await json('tenants', 'show', 'active')).last_activity_at).toBe(null);
@@ -250,7 +250,7 @@ describeServiceOnOwnDatabase(
       expect((await json('tenants', 'show', 'active')).last_activity_at).toBe('2031-01-02T03:04:05.000Z');
     });
 
-    it('set changes several tenants, or those selected, once confirmed', async () => {
+    it('changes several or selected tenants after a confirmation', async () => {
       for (const id of ['b-1', 'b-2', 'b-3']) await run('tenants', 'create', id);
       const limits = async () =>
         (await json('tenants', 'list', '--prefix', 'b-')).map(
@@ -283,7 +283,7 @@ describeServiceOnOwnDatabase(
       ['no', 'n\n', 1],
       ['Ctrl-C', '\u0003', 1],
       ['Ctrl-D', '\u0004', 1],
-    ])('a prompt answered with %s', async (name, typed, code) => {
+    ])('handles a prompt with the reply %s', async (name, typed, code) => {
       const tenant = `asked-${name}`;
       await run('tenants', 'create', tenant);
       const asked = await runOn(service(), ['tenants', 'delete', tenant], { typed });
@@ -294,7 +294,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'show', tenant)).code).toBe(1 - code);
     });
 
-    it('put and rm change one file, by the rules of requests', async () => {
+    it('writes and deletes one file with put and rm, by the rules of requests', async () => {
       const settings = ['--max-file-bytes', '20', '--secrets', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
       expect((await json('tenants', 'show', 'changed')).settings).toMatchObject({
@@ -388,7 +388,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('copies more than a page, with what is over its limits', async () => {
+    it('copies several pages, including files over the limits', async () => {
       const files = Object.fromEntries(
         Array.from({ length: 12 }, (_, i) => [`/memories/d${i % 3}/${i}`, 'x'.repeat(900_000)]),
       );
@@ -434,7 +434,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('redact and history prune make the history of a tenant smaller', async () => {
+    it('shrinks the history of a tenant with redact and history prune', async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
         'Use a duration of whole days such as 30d, or a whole number of days, from 0 (none) to 36500 days, or default.',
@@ -481,7 +481,7 @@ describeServiceOnOwnDatabase(
       expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
     });
 
-    it('redact removes the names of directories that are gone', async () => {
+    it('redacts the names of deleted directories', async () => {
       await create('gone', { '/memories/d/f': 'x' });
       await run('rm', 'gone', '/memories/d/f');
       const redact = (subject: string) => run('redact', 'gone', subject, '--yes');
@@ -507,7 +507,7 @@ describeServiceOnOwnDatabase(
       expect(await redact('/etc')).toMatchObject({ code: 2 });
     });
 
-    it('export does not replace a file unless told to', async () => {
+    it('replaces a file on export only with the option for it', async () => {
       await create('e-1', { '/memories/a': 'a' });
       const file = join(await scratchFolder(), 'memory.tar');
       await writeFile(file, 'the one before');
@@ -558,7 +558,7 @@ describeServiceOnOwnDatabase(
         ['diff', 'acme', '5d1f8f0e', '--at', '1h'],
         '--at and --to work only with a path, not with a version\n',
       ],
-    ])('%j is a usage error: one line, a hint, exit 2', async (args, message) => {
+    ])('reports a usage error for %j in one line with a hint and exit code 2', async (args, message) => {
       const ran = await run(...args);
       expect(ran).toMatchObject({ code: 2, stdout: '' });
       expect(ran.stderr).toContain(message);
@@ -566,7 +566,7 @@ describeServiceOnOwnDatabase(
       expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
     });
 
-    it('redact asks, and says before what it removes and what stays', async () => {
+    it('lists the versions to redact and to keep before it asks for confirmation', async () => {
       await create('secret', { '/memories/a': 'one\nhunter2\n', '/memories/copy': '  hunter2\nx' });
       const put = (stdin: string) => runOn(service(), ['put', 'secret', '/memories/a', '--force'], { stdin });
       await put('one\nhunter2\ntwo\n');
@@ -620,7 +620,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       );
     });
 
-    it('says what may be a typo', async () => {
+    it('reports a probable typo', async () => {
       await create('typo', { '/memories/a': '1' });
       const failed = async (...args: string[]) => {
         const { code, stdout, stderr } = await run(...args);
@@ -675,7 +675,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       );
     });
 
-    it('labels do not steer a terminal', async () => {
+    it('escapes control characters in labels for a terminal', async () => {
       await create('steer');
       const { id } = await json('keys', 'create', '--tenant', 'steer');
       // Keys of earlier versions can have such labels.
@@ -685,7 +685,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       expect((await runOn(service(), list, { isTTY: true })).stdout).toContain('  <U+001B>[31mred  ');
     });
 
-    it('a tenant whose id begins with "-" stays usable', async () => {
+    it('manages a tenant whose ID begins with "-"', async () => {
       await service().query(`INSERT INTO tenants (id) VALUES ('-x')`);
       expect((await run('tenants', 'delete', '--yes', '--', '-x')).code).toBe(0);
     });
@@ -702,7 +702,7 @@ const program = createProgram({
   io: process,
 });
 
-it('the help of the program has examples', () => {
+it('shows examples in the help of the program', () => {
   let help = '';
   program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
@@ -710,7 +710,7 @@ it('the help of the program has examples', () => {
   expect(help).toMatch(/^ {2}diff .* {2}Show a unified diff\n {2}restore /m);
 });
 
-it('every command has help with an example', () => {
+it('shows an example in the help of every command', () => {
   const leaves = program.commands.flatMap((each) => (each.commands.length > 0 ? each.commands : [each]));
   expect(leaves.length).toBeGreaterThan(20);
   for (const command of leaves) {
@@ -723,7 +723,7 @@ it('every command has help with an example', () => {
   }
 });
 
-describe('completion', () => {
+describe('the shell completion', () => {
   const complete = async (words: string[]) => {
     const { bashCompletion } = await import('../../src/cli/completion.ts');
     const quoted = words.map((word) => `'${word}'`).join(' ');
@@ -746,7 +746,7 @@ COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_servi
     ],
     [['completion', 'z'], ['zsh']],
     [['keys', 'create', '--access', 'read_o'], ['read_only']],
-  ])('bash: %j', async (words, expected) => {
+  ])('completes in bash: %j', async (words, expected) => {
     expect(await complete(words)).toStrictEqual(expected);
   });
 });

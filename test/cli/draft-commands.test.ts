@@ -14,7 +14,7 @@ import { cmd } from '../support/table.ts';
 
 const a = '/memories/a.md';
 
-describeService('drafts', (service) => {
+describeService('drafts on the command line', (service) => {
   const run = (...args: string[]) => runOn(service(), ['drafts', ...args]);
   const write = async (tenant: string, input: object) =>
     expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
@@ -30,7 +30,7 @@ describeService('drafts', (service) => {
     (JSON.parse((await run('show', tenant, draft, '--json')).stdout) as { review: string }).review;
   const cat = async (tenant: string) => (await runOn(service(), ['cat', tenant, a])).stdout;
 
-  it('merge takes what the review showed, and settles conflicts', async () => {
+  it('are merged as reviewed, with resolved conflicts', async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/b.md', 'b\n'));
@@ -54,7 +54,7 @@ describeService('drafts', (service) => {
     expect(await cat(tenant)).toBe('two\n');
   });
 
-  it('create --at begins with the memory at a past time', async () => {
+  it('start with the memory at a past time with create --at', async () => {
     const tenant = freshTenant('drafts-cli');
     await runOn(service(), ['tenants', 'create', tenant]);
     await write(tenant, cmd.create(a, 'one\n'));
@@ -69,7 +69,7 @@ describeService('drafts', (service) => {
     expect((await run('list', tenant)).stdout).not.toContain('Whenever');
   });
 
-  it('merge --text takes the content of a file, and --json prints what changed', async () => {
+  it('are merged with the content of a file with --text, and --json prints the changes', async () => {
     const { tenant, draft } = await start();
     await write(draft, cmd.replace(a, 'one', 'two'));
     await write(draft, cmd.create('/memories/plan', 'the plan\n'));
@@ -112,7 +112,7 @@ describeService('drafts', (service) => {
     await rm(directory, { recursive: true });
   });
 
-  it('list and show say when a draft expires', async () => {
+  it('are listed and shown with their expiry', async () => {
     const { tenant, draft } = await start();
     await service().query(
       "UPDATE entries SET accessed_at = '2035-01-05T10:00:00Z' WHERE tenant_id = $1 AND kind = 'file' RETURNING path",
@@ -131,7 +131,7 @@ describeService('drafts', (service) => {
     ]);
   });
 
-  it('replace makes the memory what the draft is', async () => {
+  it('replace the memory', async () => {
     const { tenant, draft } = await start();
     await write(tenant, cmd.replace(a, 'one', 'three'));
     const replaced = await run('replace', tenant, draft, '--review', await review(tenant, draft));
@@ -139,7 +139,7 @@ describeService('drafts', (service) => {
     expect(await cat(tenant)).toBe('one\n');
   });
 
-  it('reject closes a draft and keeps its record', async () => {
+  it('are closed by reject and keep their record', async () => {
     const { tenant, draft } = await start();
     expect((await run('reject', tenant, draft)).stderr).toBe(`Rejected ${draft}.\n`);
     expect((await run('show', tenant, draft)).stdout).toContain('rejected: created ');

@@ -16,8 +16,8 @@ async function run(env: Record<string, string>, ...args: string[]) {
   return { code: await cli.exit, output: cli.output() };
 }
 
-describe('without a service', () => {
-  it('a command makes no database where there is none', { tags: 'long' }, async () => {
+describe('the command line without a service', () => {
+  it('does not create a missing database', { tags: 'long' }, async () => {
     const folder = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
     for (const args of [['tenants', 'create', 'acme'], ['migrate']]) {
       expect(await run({ DATA_DIR: folder }, ...args)).toStrictEqual({
@@ -28,7 +28,7 @@ describe('without a service', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
-  it('prints only its result, and names the database that it migrates', { tags: 'long' }, async () => {
+  it('prints only its result and names the database that it migrates', { tags: 'long' }, async () => {
     const folder = await copyPgliteTemplate();
     expect(await run({ DATA_DIR: folder }, 'usage')).toStrictEqual({
       code: 0,
@@ -40,7 +40,7 @@ describe('without a service', () => {
     });
   });
 
-  it('refuses a Postgres that was never migrated, and says what to do', async () => {
+  it('rejects a Postgres database without migrations and suggests a fix', async () => {
     const own = await createTestDatabase({ migrated: false });
     const { code, output } = await run({ DATABASE_URL: own.url }, 'tenants', 'create', 'acme');
     expect([code, output]).toStrictEqual([
@@ -52,7 +52,7 @@ describe('without a service', () => {
     await own.drop();
   });
 
-  it('a reader that has seen enough is no error', { tags: 'long' }, async () => {
+  it('ignores a reader that stops early', { tags: 'long' }, async () => {
     const child = spawn(process.execPath, ['dist/main.js', 'tenants', 'list', '--json'], {
       env: { PATH: process.env.PATH, DATA_DIR: await copyPgliteTemplate() },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -64,7 +64,7 @@ describe('without a service', () => {
   });
 });
 
-describe('while a service runs', { tags: 'long' }, () => {
+describe('the command line while a service runs', { tags: 'long' }, () => {
   let server: Awaited<ReturnType<typeof startServer>>;
   const env: Record<string, string> = {};
   let scratch: string;
@@ -79,7 +79,7 @@ describe('while a service runs', { tags: 'long' }, () => {
     expect(await readdir(env.DATA_DIR ?? '')).toStrictEqual(['memory-service.lock', 'pglite']);
   });
 
-  it('its socket is for its own user', async () => {
+  it('uses a socket that only its user can access', async () => {
     expect((await stat(join(env.DATA_DIR ?? '', 'memory-service.sock'))).mode & 0o777).toBe(0o600);
   });
 
@@ -90,7 +90,7 @@ describe('while a service runs', { tags: 'long' }, () => {
     return output;
   };
 
-  it('every command works through its socket, as the operator who runs it', async () => {
+  it('runs every command through the socket, as its operator', async () => {
     await done('tenants', 'create', 'acme', '--max-files', '3');
     const key = (await done('keys', 'create', '--tenant', 'acme')).split('\n').at(-1);
     const headers = { authorization: `Bearer ${key}` };
@@ -139,7 +139,7 @@ describe('while a service runs', { tags: 'long' }, () => {
     });
   });
 
-  it('a second service and a move of its data are refused', async () => {
+  it('rejects a second service and a move of the data', async () => {
     const second = await run({ ...env, PORT: '0', AUTH: 'none' }, 'serve');
     expect(second.code).toBe(1);
     expect(second.output).toContain(`is in use by process ${server.child.pid}`);
@@ -149,7 +149,7 @@ describe('while a service runs', { tags: 'long' }, () => {
     });
   });
 
-  it('what is not HTTP ends the connection, not the service', async () => {
+  it('survives a connection that does not speak HTTP', async () => {
     const socket = connect(join(env.DATA_DIR ?? '', 'memory-service.sock'));
     socket.write('{"do":"begin","snapshot":true}\n');
     await new Promise((resolve) => socket.on('close', resolve).resume());
@@ -158,7 +158,7 @@ describe('while a service runs', { tags: 'long' }, () => {
 });
 
 describe('the socket of a data directory', { tags: 'long' }, () => {
-  it('is found only while a service listens, and a leftover is replaced', async () => {
+  it('is found only while a service listens, and a stale socket is replaced', async () => {
     const folder = await copyPgliteTemplate();
     const env = { DATA_DIR: folder };
     const killed = await startServer(env);
@@ -173,7 +173,7 @@ describe('the socket of a data directory', { tags: 'long' }, () => {
     expect(await server.exit).toBe(0);
   });
 
-  it('does not fit everywhere, and then the command says what to do', async () => {
+  it('has a maximum path length, which the command explains', async () => {
     const template = await copyPgliteTemplate();
     const folder = join(template, 'x'.repeat(100));
     await mkdir(folder);

@@ -80,8 +80,8 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-describeServiceOnOwnDatabase('log', (service, kind) => {
-  it('shows a line a version, the newest first', async () => {
+describeServiceOnOwnDatabase('the log command', (service, kind) => {
+  it('prints one line per version, the newest first', async () => {
     const tenant = await story(service());
     expect(
       masked(await out(service(), ['log', tenant])),
@@ -108,7 +108,7 @@ T..........................  V...................................  created      
     );
   });
 
-  it('with patches', async () => {
+  it('prints patches', async () => {
     const tenant = await story(service());
     const expected = `T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
@@ -155,7 +155,7 @@ new file mode 100644
     expect(masked(await out(service(), ['log', tenant, a, '-p']))).toBe(expected);
   });
 
-  it('follows a file through renames, and tells files at one path apart', async () => {
+  it('follows a file through renames and separates files that had one path', async () => {
     const tenant = await story(service());
     const first = await json(service(), 'log', tenant, b);
     expect(first.map(({ operation, path }) => [operation, path])).toStrictEqual([
@@ -182,7 +182,7 @@ new file mode 100644
     ]);
   });
 
-  it('as JSON, with the fields of the specification', async () => {
+  it('prints JSON with the documented fields', async () => {
     const tenant = freshTenant();
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: cmd.create(a, 'Grüße\n') };
     await service().execute(block, { tenant, headers: { 'x-request-id': 'request-1' } });
@@ -218,7 +218,7 @@ new file mode 100644
     });
   });
 
-  it('narrowed by time, actor, operation and number', async () => {
+  it('filters by time, actor, operation, and number', async () => {
     const tenant = await story(service());
     const all = await json(service(), 'log', tenant);
     const log = (...args: string[]) => json(service(), 'log', tenant, ...args);
@@ -234,7 +234,7 @@ new file mode 100644
     expect(await log('--by', 'operator')).toStrictEqual([]);
   });
 
-  it.runIf(kind === 'postgres')('counts durations back from the time of the database', async () => {
+  it.runIf(kind === 'postgres')('subtracts durations from the time of the database', async () => {
     const tenant = await story(service());
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
     expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
@@ -243,7 +243,7 @@ new file mode 100644
     expect(await out(service(), ['ls', tenant, '--at', '1h'])).toBe('    SIZE  MODIFIED              PATH\n');
   });
 
-  it('search finds what there is now, and what there was', async () => {
+  it('finds current and past files', async () => {
     const tenant = await story(service());
     expect(await out(service(), ['search', tenant, 'new'])).toBe(
       `Found 1 file in /memories, the best first:\n${a}:1: new\n`,
@@ -276,7 +276,7 @@ new file mode 100644
     );
   });
 
-  it('of redacted versions, and those whose predecessor is no longer kept', async () => {
+  it('explains missing patches of redacted and pruned versions', async () => {
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);
     await redact(service(), tenant, String(created?.id));
@@ -333,7 +333,7 @@ redacted   T.......................... by operator ada
     );
   });
 
-  it('refuses what it does not understand', async () => {
+  it('rejects invalid options', async () => {
     const tenant = await story(service());
     expect(await failing(service(), 'log', tenant, '--since', 'yesterday')).toBe(
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
@@ -350,8 +350,8 @@ redacted   T.......................... by operator ada
   });
 });
 
-describeServiceOnOwnDatabase('show', (service) => {
-  it('a version with its content', async () => {
+describeServiceOnOwnDatabase('the show command', (service) => {
+  it('prints a version with its content', async () => {
     const tenant = await story(service());
     const [, deleted, moved] = await json(service(), 'log', tenant);
     expect(masked(await out(service(), ['show', tenant, String(moved?.id)]))).toBe(
@@ -386,8 +386,8 @@ three
   });
 });
 
-describeServiceOnOwnDatabase('diff', (service) => {
-  it('of a version, and of two', async () => {
+describeServiceOnOwnDatabase('the diff command', (service) => {
+  it('compares a version with its predecessor, and two versions', async () => {
     const tenant = await story(service());
     const [recreated, , moved, edited, , created] = await json(service(), 'log', tenant);
     const patch = `diff --git a/memories/d/a.md b/memories/d/a.md
@@ -422,7 +422,7 @@ rename to memories/b.md
     ]);
   });
 
-  it('of two times, of a file, a directory, and everything', async () => {
+  it('compares a file, a directory, and the whole memory at two times', async () => {
     const tenant = await story(service());
     const [recreated, deleted, moved, , x, created] = await json(service(), 'log', tenant);
     const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
@@ -462,7 +462,7 @@ rename to memories/b.md
     );
   });
 
-  it('applies to an export with git', async () => {
+  it('prints a patch that git applies to an export', async () => {
     const tenant = freshTenant();
     const [dir, gone] = ['/memories/é "q"/f', '/memories/gone'];
     await run(
@@ -498,7 +498,7 @@ rename to memories/b.md
     ]);
   });
 
-  it('of texts that have nothing in common, and large ones', async () => {
+  it('compares large texts and texts without common lines', async () => {
     const tenant = freshTenant();
     const numbers = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join('');
     await run(
@@ -514,7 +514,7 @@ rename to memories/b.md
     expect(lines).toHaveLength(4 + 40_000 + 1);
   });
 
-  it('refuses what does not go together', async () => {
+  it('rejects conflicting arguments', async () => {
     const tenant = await story(service());
     const id = String((await json(service(), 'log', tenant))[0]?.id);
     for (const [args, message] of [
@@ -526,7 +526,7 @@ rename to memories/b.md
     }
   });
 
-  it('takes a memory for empty before its tenant existed', async () => {
+  it('treats a memory as empty before its tenant existed', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(b, 'new\n'));
     const created = `diff --git a/memories/b.md b/memories/b.md
@@ -556,8 +556,8 @@ new file mode 100644
   });
 });
 
-describeServiceOnOwnDatabase('the past', (service) => {
-  it('ls and cat', async () => {
+describeServiceOnOwnDatabase('a past time on the command line', (service) => {
+  it('is read by ls and cat', async () => {
     const tenant = await story(service());
     const [, deleted, moved, edited, x] = await json(service(), 'log', tenant);
     const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
@@ -599,10 +599,10 @@ describeServiceOnOwnDatabase('the past', (service) => {
   });
 });
 
-describeServiceOnOwnDatabase('on a terminal', (service) => {
+describeServiceOnOwnDatabase('a terminal', (service) => {
   const steered = '\u001b[31mred\u001b[0m \u202eleft\r\n';
 
-  it('diffs have colors, and contents do not steer it', async () => {
+  it('shows diffs in color, with escaped control characters', async () => {
     vi.stubEnv('TERM', 'xterm-256color');
     // Node takes a terminal in CI for one without colors.
     vi.stubEnv('CI', undefined);
@@ -638,7 +638,7 @@ describeServiceOnOwnDatabase('on a terminal', (service) => {
     expect(await diff()).toBe(plain.replace('<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n', steered));
   });
 
-  it('`cat` does not steer it either, without `--raw`', async () => {
+  it('receives escaped control characters from `cat` without `--raw`', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, steered));
     const [created] = await json(service(), 'log', tenant);

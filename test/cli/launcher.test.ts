@@ -45,7 +45,7 @@ describe('bin/memory-service', () => {
   // 1000 MiB of old objects, and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
-  it('passes the flags however it is started', { tags: 'long' }, async () => {
+  it('passes the flags of Node.js however it is started', { tags: 'long' }, async () => {
     const link = join(await mkdtemp(join(inject('scratch'), 'launcher-')), 'memory-service');
     await symlink(launcher, link);
     expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);
@@ -55,7 +55,7 @@ describe('bin/memory-service', () => {
     expect(await startInVain('npx', ['--no-install', 'memory-service', 'serve'])).toMatchObject(tuned);
   });
 
-  it('lets NODE_OPTIONS change the size of the heap', { tags: 'long' }, async () => {
+  it('allows NODE_OPTIONS to change the heap size', { tags: 'long' }, async () => {
     const { heapMiB } = await startInVain(launcher, ['serve'], '--max-old-space-size=300');
     expect(heapMiB).toBe(324);
   });
@@ -75,7 +75,7 @@ describe('bin/memory-service', () => {
       await database.drop();
     });
 
-    it('becomes the service: it keeps the process id, so that signals reach it', {
+    it('becomes the service process, so that signals reach the service', {
       tags: 'long',
     }, async () => {
       const env = { PORT: '0', DATABASE_URL: database.url, NODE_OPTIONS: reportOption };

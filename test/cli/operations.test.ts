@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
 // A separate file, and so a separate service, because the tests count commands and damage the database.
-describeServiceOnOwnDatabase('operations', (service) => {
-  it('answers /healthz always and /readyz only while the database is migrated', async () => {
+describeServiceOnOwnDatabase('operations of a service', (service) => {
+  it('include /healthz at any time and /readyz only while the database is migrated', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
     expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });
     await service().query('DELETE FROM drizzle.__drizzle_migrations');
@@ -18,7 +18,7 @@ describeServiceOnOwnDatabase('operations', (service) => {
     expect((await service().app.inject('/healthz')).statusCode).toBe(200);
   });
 
-  it('counts commands by name and outcome in the metrics, without tenants', async () => {
+  it('include command counts by name and outcome in the metrics, without tenants', async () => {
     await service().execute({ command: 'view', path: '/memories' }, { tenant: 'metrics-tenant' });
     await service().execute({ command: 'no-such-command' }, { tenant: 'metrics-tenant' });
     for (const query of ['no-such-word', '']) {

@@ -17,7 +17,7 @@ import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
 
-describeService('archives through the admin API', (service) => {
+describeService('archives on the command line through the admin API', (service) => {
   const admin = useAdmin(service);
   let url: string;
   const servers: Server[] = [];
@@ -58,7 +58,7 @@ describeService('archives through the admin API', (service) => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('exports to a file and to standard output byte for byte as on the database', async () => {
+  it('are exported to a file and to standard output byte for byte as from the database', async () => {
     const tenant = await tenantWith(service(), { ...FILES, '/memories/.git/config': '[core]' });
     const folder = await scratchFolder();
     const results = [];
@@ -86,7 +86,7 @@ describeService('archives through the admin API', (service) => {
     expect((await readdir(folder)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
   });
 
-  it('imports archives and folders with the same result as on the database', async () => {
+  it('are imported with the same result as on the database, as are directories', async () => {
     const tenant = await tenantWith(service(), FILES);
     const folder = await scratchFolder();
     const file = join(folder, 'memory.tar');
@@ -127,7 +127,7 @@ describeService('archives through the admin API', (service) => {
   const localTenant = async () => (tenants.local ??= await tenantWith(service()));
   const remoteTenant = async () => (tenants.remote ??= await tenantWith(service()));
 
-  it('leaves no file and no output when the connection breaks during an export', async () => {
+  it('leave no file and no output when the connection breaks during an export', async () => {
     const tenant = await tenantWith(service(), FILES);
     const folder = await scratchFolder();
     const proxy = await cuttingProxy({ response: 300_000 });
@@ -148,7 +148,7 @@ describeService('archives through the admin API', (service) => {
     expect(await readFile(join(folder, 'old.tar'), 'utf8')).toBe('the one before');
   });
 
-  it('imports nothing when the connection breaks during an import', async () => {
+  it('import no file when the connection breaks during an import', async () => {
     const tenant = await tenantWith(service());
     const stdin = archiveOf({ 'memories/a': 'x'.repeat(500_000), 'memories/b': 'x'.repeat(500_000) });
     const proxy = await cuttingProxy({ request: 700_000 });
@@ -160,7 +160,7 @@ describeService('archives through the admin API', (service) => {
     expect(await rowsOf(service(), tenant)).toStrictEqual(new Map());
   });
 
-  it('reports a file that changes while a folder is packed', async () => {
+  it('report a file that changes while its directory is packed', async () => {
     async function* entries() {
       async function* content() {
         yield Buffer.from('longer than before');

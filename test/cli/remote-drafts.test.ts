@@ -14,7 +14,7 @@ import { cmd } from '../support/table.ts';
 
 const a = '/memories/a.md';
 
-describeService('drafts through the admin API', (service) => {
+describeService('drafts on the command line through the admin API', (service) => {
   const admin = useAdmin(service);
   let url: string;
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describeService('drafts through the admin API', (service) => {
     return { tenant, draft, review: shown.review as string };
   };
 
-  it('prints lists, comparisons, and diffs as on the database', async () => {
+  it('are listed and compared as on the database', async () => {
     const { tenant, draft } = await proposed();
     for (const args of [
       ['list', tenant],
@@ -61,7 +61,7 @@ describeService('drafts through the admin API', (service) => {
     expect((await remotely('drafts', 'list')).stdout).toContain(draft);
   });
 
-  it('merges with resolutions, as the admin key', async () => {
+  it('are merged with resolutions, as the admin key', async () => {
     const { tenant, draft, review } = await proposed();
     const folder = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
     const file = join(folder, 'merged.md');
@@ -79,7 +79,7 @@ describeService('drafts through the admin API', (service) => {
     expect(closed).toMatchObject({ state: 'merged', closed_by: { type: 'admin_key', id: admin().key.id } });
   });
 
-  it('replaces a memory, and rejects a draft', async () => {
+  it('replace a memory, or are rejected', async () => {
     const { tenant, draft, review } = await proposed();
     const replaced = await remotely('drafts', 'replace', tenant, draft, '--review', review, '--json');
     expect(JSON.parse(replaced.stdout)).toMatchObject({
@@ -98,7 +98,7 @@ describeService('drafts through the admin API', (service) => {
     });
   });
 
-  it('prints the message, the hint, and the exit code of each error', async () => {
+  it('report each error with its message, hint, and exit code', async () => {
     const { tenant, draft, review } = await proposed();
     const nowhere = `draft_${'0'.repeat(32)}`;
     for (const [args, message] of [
@@ -128,7 +128,7 @@ describeService('drafts through the admin API', (service) => {
     );
   });
 
-  it('records who changed what in the audit trail, on both ways', async () => {
+  it('are recorded in the audit trail with their actor, as on the database', async () => {
     const { tenant, draft } = await proposed();
     await onDatabase('drafts', 'reject', tenant, draft);
     const { body } = await admin().call('GET', `/audit?tenant=${tenant}&limit=2`);

@@ -78,7 +78,7 @@ describeService('the command line through the admin API', (service) => {
     await same('tenants', 'delete', renamed, '--yes');
   });
 
-  it('says that settings a tenant does not have are those of the service', async () => {
+  it('marks settings that a tenant does not have as settings of the service', async () => {
     const { tenant } = await twoTenants();
     const { stdout, stderr } = await remotely('tenants', 'show', tenant);
     expect(stdout).toMatch(/^max_files +10000 +service$/m);
@@ -152,8 +152,8 @@ describeService('the command line through the admin API', (service) => {
     }
   });
 
-  describe('without success', () => {
-    it('says that a command needs the database', async () => {
+  describe('on a failure', () => {
+    it('names a command that needs the database', async () => {
       expect(await remotely('migrate')).toStrictEqual({
         code: 1,
         stdout: '',
@@ -162,7 +162,7 @@ describeService('the command line through the admin API', (service) => {
       });
     });
 
-    it('says why the admin API rejected the key, cannot be reached, or is something else', async () => {
+    it('explains a rejected key, an unreachable address, and a server without the admin API', async () => {
       const call = (base: string, key = admin().key.key) =>
         runOn(service(), ['tenants', 'mounts', 'acme'], { admin: { url: base, key } });
       expect((await call(url, 'wrong')).stderr).toContain('memory-service: ');

@@ -19,7 +19,7 @@ async function play(url: string, memory: ReturnType<typeof fixture.client>) {
   });
 }
 
-it('the model reads the documented strings, failures with is_error', async () => {
+it('the AI SDK adapter returns the documented strings to the model, and failures with is_error', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -44,7 +44,7 @@ it('the model reads the documented strings, failures with is_error', async () =>
   ]);
 });
 
-it('the id of the call is carried through: a conversation sent again writes once', async () => {
+it('the AI SDK adapter passes the ID of the call on, so that a repeated conversation writes once', async () => {
   const memory = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -58,7 +58,7 @@ it('the id of the call is carried through: a conversation sent again writes once
   }
 });
 
-it('a service that gives no result: the model reads why', async () => {
+it('the AI SDK adapter explains a missing result to the model', async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [text('My memory is away.')],
@@ -71,7 +71,7 @@ it('a service that gives no result: the model reads why', async () => {
   );
 });
 
-it("an input that the AI SDK's own schema refuses: the model reads why, and the conversation goes on", async () => {
+it("the AI SDK adapter explains an input that the SDK's schema rejects, and the conversation continues", async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
     [text('Done.')],

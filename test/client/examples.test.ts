@@ -31,7 +31,7 @@ it.concurrent.each([
   ['langchain.ts', RUN],
   // `generateText` gives the last step's text alone.
   ['ai-sdk.ts', RUN.replace('Let me check my memory.\n', '')],
-])('examples/%s', async (name, output) => {
+])('examples/%s prints the documented output', async (name, output) => {
   const [api, key] = await Promise.all([fixture.messagesApi(REPLIES), fixture.tenantKey()]);
   const run = promisify(execFile)(
     process.execPath,
@@ -57,7 +57,7 @@ it.concurrent.each([
   });
 });
 
-it('examples/two-agents.ts', async () => {
+it('examples/two-agents.ts prints the documented output', async () => {
   const builder = await fixture.tenantWithKey();
   const reviewer = await fixture.tenantWithKey();
   const team = await fixture.tenantWithKey();
@@ -105,7 +105,7 @@ reviewer: They use port 5433. I cannot change the note.
   );
 });
 
-it('examples/consolidate.ts', async () => {
+it('examples/consolidate.ts prints the documented output', async () => {
   const { tenant, key: ownKey } = await fixture.tenantWithKey();
   const proposing = newApiKey();
   await new Keys(fixture.database()).create({

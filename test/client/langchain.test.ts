@@ -22,7 +22,7 @@ async function play(url: string, client: ReturnType<typeof fixture.client>): Pro
   }
 }
 
-it('the model reads the documented strings; failures have the status, which LangChain does not send', async () => {
+it('the LangChain adapter returns the documented strings to the model, and failures with a status', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -55,7 +55,7 @@ it('the model reads the documented strings; failures have the status, which Lang
   ]);
 });
 
-it('the id of the call is carried through: a conversation sent again writes once', async () => {
+it('the LangChain adapter passes the ID of the call on, so that a repeated conversation writes once', async () => {
   const client = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -69,20 +69,20 @@ it('the id of the call is carried through: a conversation sent again writes once
   }
 });
 
-it('invoked with an input alone it gives the content', async () => {
+it('the LangChain adapter returns the content when it is invoked with an input alone', async () => {
   const memory = memoryTool(fixture.client());
   expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
     'Error: The path /memories/f does not exist',
   );
 });
 
-it('a service that gives no result: the call throws', async () => {
+it('the LangChain adapter throws if the service returns no result', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
   const conversation = play(api.url, fixture.client({ apiKey: 'msk_wrong' }));
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it("the service judges the model's input, not LangChain's schema", async () => {
+it("the LangChain adapter sends the model's input unchecked, so that the service validates it", async () => {
   const path = '/memories/f';
   const api = await fixture.messagesApi([
     [

@@ -157,7 +157,7 @@ function withUsualSizes(content: string): string {
     .join('\n');
 }
 
-it('has the same results but for the documented differences', async () => {
+it('the local class returns the same results as the service, except for documented differences', async () => {
   const folder = await mkdtemp(join(inject('scratch'), 'local-'));
   const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(folder)));
   const remote = await converse(memoryTool(fixture.client()));
@@ -173,7 +173,7 @@ it('has the same results but for the documented differences', async () => {
   );
 });
 
-it('names each difference in the words of the contract', async () => {
+it('the contract documents each difference of the local class in the same words', async () => {
   const contract = await readFile(new URL('../../docs/contract.md', import.meta.url), 'utf8');
   const section = contract.slice(contract.indexOf('## 5. Deliberate differences')).replace(/\s+/g, ' ');
   for (const [, difference] of STEPS) {

@@ -69,8 +69,8 @@ const result = (text: string, isError = false) => ({
 });
 const refusal = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
-describe('the requests of one session', () => {
-  it('run in the order of a turn: what one creates, the next one edits and views', async () => {
+describe('the requests of one MCP session', () => {
+  it('run in the order of one turn, so that a later call edits and views a created file', async () => {
     const url = await serve();
     const client = await connectHttp(url, await fixture.tenantKey());
     for (let round = 0; round < 10; round++) {
@@ -110,7 +110,7 @@ describe('the requests of one session', () => {
     return headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
-  it('run in the order of their ids when they arrive in another one', async () => {
+  it('run in the order of their IDs if they arrive in another order', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
@@ -121,7 +121,7 @@ describe('the requests of one session', () => {
     expect(viewed.body).toMatchObject(result(VIEWED));
   });
 
-  it('wait for those that arrived before them, even while these are still being sent', async () => {
+  it('wait for earlier requests that are still being sent', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -132,7 +132,7 @@ describe('the requests of one session', () => {
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
 
-  it('do not wait for ever for an id that never comes', { tags: 'long' }, async () => {
+  it('stop waiting for an ID that never arrives', { tags: 'long' }, async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {
@@ -140,7 +140,7 @@ describe('the requests of one session', () => {
     }
   });
 
-  it('may go to a server that knows nothing of the session', async () => {
+  it('are accepted by a server that does not know the session', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     expect(await send(await serve(), callOf(view, 7), headers)).toMatchObject({
       body: result(MISSING, true),
@@ -150,14 +150,14 @@ describe('the requests of one session', () => {
   it.each([
     ['another session', { 'mcp-session-id': 'other' }],
     ['a request without a session', {}],
-  ])('do not keep %s waiting', async (_, other) => {
+  ])('do not delay %s', async (_, other) => {
     const [url, key] = [await serve(), await fixture.tenantKey()];
     await begin(url, headersOf(key, { 'mcp-session-id': 'session' }));
     const viewed = await send(url, callOf(view), headersOf(key, other));
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('do not keep another caller waiting who names their session', async () => {
+  it('do not delay another caller who uses their session ID', async () => {
     const url = await serve();
     const session = { 'mcp-session-id': 'session' };
     await begin(url, headersOf(await fixture.tenantKey(), session));
@@ -165,7 +165,7 @@ describe('the requests of one session', () => {
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('go on when the caller of one leaves', async () => {
+  it('continue when the caller of one request disconnects', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -175,7 +175,7 @@ describe('the requests of one session', () => {
   });
 });
 
-describe('a caller that the service refuses', () => {
+describe('an MCP caller that the service rejects', () => {
   const initialize = message('initialize', {
     protocolVersion: '2025-11-25',
     capabilities: {},
@@ -183,7 +183,7 @@ describe('a caller that the service refuses', () => {
   });
 
   it.each([initialize, message('tools/list'), callOf(view), message('ping')])(
-    'gets a 401 for %o',
+    'receives a 401 for %o',
     async (sent) => {
       const { status, headers, body } = await send(await serve(), sent, headersOf('msk_wrong'));
       expect({ status, body }).toMatchObject(
@@ -198,18 +198,18 @@ describe('a caller that the service refuses', () => {
     },
   );
 
-  it('gets a 403 for another tenant than its own', async () => {
+  it('receives a 403 for a tenant other than its own', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
     expect(await send(await serve(), initialize, headers)).toMatchObject({ status: 403 });
   });
 
-  it('gets a 400 for a service key without a tenant', async () => {
+  it('receives a 400 for a service key without a tenant', async () => {
     const refused = await send(await serve(), initialize, headersOf(fixture.serviceKey));
     expect(refused).toMatchObject(refusal(400, expect.stringContaining('400 tenant_required')));
   });
 });
 
-it('a service that cannot be reached is a result that the model reads', async () => {
+it('the MCP server returns a result to the model when the service cannot be reached', async () => {
   const closed = createServer();
   const gone = await listen(closed);
   await new Promise((resolve) => closed.close(resolve));
@@ -217,7 +217,7 @@ it('a service that cannot be reached is a result that the model reads', async ()
   expect((await send(url, message('tools/list'), headersOf('msk_a'))).status).toBe(200);
 });
 
-it('GET /healthz says that the server runs, whoever asks', async () => {
+it('GET /healthz of the MCP server returns 200 to any caller', async () => {
   const mcp = await serve();
   const sent = request(new URL('/healthz', mcp), { headers: { host: '10.0.0.1' } });
   sent.end();
@@ -225,7 +225,7 @@ it('GET /healthz says that the server runs, whoever asks', async () => {
   expect((await fetch(new URL('/healthz', mcp), { method: 'POST' })).status).toBe(404);
 });
 
-describe('limits', () => {
+describe('the limits of the MCP server', () => {
   it.each([
     [
       'too large',
@@ -247,11 +247,11 @@ describe('limits', () => {
       'The batch holds 33 messages, and 1 to 32 are allowed.',
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
-  ])('a body that is %s is refused before anybody says who they are', async (_, body, status, text) => {
+  ])('reject a body that is %s before the caller is authenticated', async (_, body, status, text) => {
     expect(await send(await serve(), body)).toMatchObject(refusal(status, text));
   });
 
-  it('a batch may hold as many messages as the service takes calls', async () => {
+  it('accept a batch of as many messages as the service accepts calls', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
     const headers = headersOf(await fixture.tenantKey());
@@ -264,7 +264,7 @@ describe('limits', () => {
       'msk_wrong',
       'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is not a valid key or token of this service.',
     ],
-  ])('with the key %s, a body that is not small is not read', async (key, why) => {
+  ])('reject a large body before it is read with the key %s', async (key, why) => {
     const sent = request(await serve(), {
       method: 'POST',
       headers: { ...headersOf(key), 'content-length': 16 * 1024 + 1 },
@@ -280,7 +280,7 @@ describe('limits', () => {
     });
   });
 
-  it('a chunked body is counted as it arrives', async () => {
+  it('count the bytes of a chunked body as it arrives', async () => {
     const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: headersOf() });
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
@@ -289,14 +289,14 @@ describe('limits', () => {
     );
   });
 
-  it('a chunked body below the limit is read', async () => {
+  it('accept a chunked body below the limit', async () => {
     const sent = request(await serve(), { method: 'POST', headers: headersOf(await fixture.tenantKey()) });
     sent.write(JSON.stringify(callOf(create)));
     sent.end();
     expect(await answerTo(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
   });
 
-  it('requests beyond those that may run are refused', async () => {
+  it('reject requests beyond the maximum of simultaneous ones', async () => {
     const service = createServer(() => {});
     const arrived = once(service, 'request');
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
@@ -318,7 +318,7 @@ describe('limits', () => {
 
   const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
 
-  it('reserves room for responses before it asks the service for them', async () => {
+  it('reserve memory for responses before the service is called', async () => {
     const headers = headersOf(await fixture.tenantKey());
     const identity = await (await fetch(`${fixture.url}/whoami`, { headers })).text();
     let calls = 0;
@@ -341,7 +341,7 @@ describe('limits', () => {
     expect(calls).toBe(2);
   });
 
-  describe('a response of 6 MB', () => {
+  describe('with a response of 6 MB', () => {
     const LENGTH = 6_000_000;
 
     /**
@@ -385,11 +385,11 @@ describe('limits', () => {
       return bytes;
     }
 
-    it('arrives whole', async () => {
+    it('deliver it completely', async () => {
       expect(await bytesRead(5000, setImmediate)).toBeGreaterThan(LENGTH);
     });
 
-    it('is cut off for a client that takes nothing', async () => {
+    it('cut off a client that stops reading', async () => {
       expect(await bytesRead(20, () => {})).toBeLessThan(LENGTH);
     });
   });

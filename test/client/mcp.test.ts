@@ -30,7 +30,7 @@ const text = (words: string, isError = false) => ({ content: [{ type: 'text', te
 const call = (client: Client, input: object, meta?: Record<string, unknown>) =>
   client.callTool({ name: 'memory', arguments: { ...input }, ...(meta && { _meta: meta }) });
 
-it('the schema has the fields of all commands', () => {
+it('the schema of the MCP tool has the fields of all commands', () => {
   const fields = commands.flatMap(({ schema }) => Object.keys(schema.shape));
   expect(Object.keys(MEMORY_TOOL.inputSchema.properties ?? {}).sort()).toStrictEqual(
     [...new Set(fields)].sort(),
@@ -44,7 +44,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
   const connect = async () => connectWith(await fixture.tenantKey());
 
-  it('offers the tool, the protocol and its instructions', async () => {
+  it('the MCP server lists the tool, the protocol, and its instructions', async () => {
     const client = await connect();
     expect(client.getServerVersion()).toStrictEqual({
       name: 'memory-service-mcp',
@@ -63,7 +63,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('tells of mounts in its instructions and in the prompt', async () => {
+  it('the MCP server describes mounts in its instructions and in the prompt', async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     const mount = {
@@ -81,7 +81,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('answers each command with the result of the service, to the byte', async () => {
+  it('the MCP server returns the result of each command byte for byte as the service does', async () => {
     const client = await connect();
     const path = '/memories/user.md';
     const edited =
@@ -125,7 +125,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     for (const [input, result] of inOrder) expect(await call(client, input)).toStrictEqual(result);
   });
 
-  it('applies a call of Claude Code once, under the id of its tool_use block', async () => {
+  it('the MCP server applies a call of Claude Code once under the ID of its tool_use block', async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path: '/memories/user.md', insert_line: 0, insert_text: 'x' };
@@ -140,7 +140,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     );
   });
 
-  it('lists and reads files as resources', async () => {
+  it('the MCP server lists and reads files as resources', async () => {
     const client = await connect();
     const lines = Array.from({ length: 12_000 }, (_, i) => `line ${i + 1}\twith a tab`).join('\n');
     await call(client, { ...create, file_text: 'Lives in Lyon.\n\n' });
@@ -163,16 +163,16 @@ function describeTransport(transport: 'stdio' | 'http') {
     await expect(read('memory:///memories/%E0%A4%A')).rejects.toMatchObject({ code: -32002 });
   });
 
-  it('refuses other tools', async () => {
+  it('the MCP server rejects unknown tools', async () => {
     const client = await connect();
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 }
 
-describe('over http', () => describeTransport('http'));
-describe('over stdio', { tags: 'long' }, () => describeTransport('stdio'));
+describe('a client over HTTP', () => describeTransport('http'));
+describe('a client over stdio', { tags: 'long' }, () => describeTransport('stdio'));
 
-it('over stdio, the calls of one turn run in their order', { tags: 'long' }, async () => {
+it('the MCP server runs the calls of one turn in order over stdio', { tags: 'long' }, async () => {
   const client = await connectStdio(fixture.url, await fixture.tenantKey());
   const path = '/memories/user.md';
   const results = await Promise.all([
@@ -188,7 +188,7 @@ it('over stdio, the calls of one turn run in their order', { tags: 'long' }, asy
   );
 });
 
-it('over HTTP, a host with a wrong key does not connect', async () => {
+it('the MCP server rejects a host with a wrong key over HTTP', async () => {
   await expect(connectHttp(http.url, 'msk_wrong')).rejects.toMatchObject({ code: 401 });
 });
 
@@ -211,7 +211,7 @@ function sendRaw(url: string, headers: Record<string, string>, body: object) {
   });
 }
 
-describe('over HTTP', () => {
+describe('the MCP server over HTTP', () => {
   const initialize = {
     jsonrpc: '2.0',
     id: 1,
@@ -235,7 +235,7 @@ describe('over HTTP', () => {
       body: JSON.stringify(body),
     });
 
-  it('each caller reaches the memory of its own key', async () => {
+  it('connects each caller to the memory of its key', async () => {
     const keys = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     for (const key of keys) {
       const response = await send({ authorization: `Bearer ${key}` }, callCreate);
@@ -263,18 +263,18 @@ describe('over HTTP', () => {
     [{ origin: 'null' }, 403, 'This origin is not allowed.'],
     [{ authorization: 'Basic dTpw' }, 401, 'Send the API key as `Authorization: Bearer <key>`.'],
     [{ 'x-tenant-id': 'ü' }, 400, 'X-Tenant-Id is not a tenant id.'],
-  ])('refuses %o', async (headers, status, message) => {
+  ])('rejects %o', async (headers, status, message) => {
     const answer = await sendRaw(http.url, headers, initialize);
     expect(answer).toMatchObject({ status, body: { error: { message } } });
   });
 
-  it('serves a name that is allowed, and pages from it', async () => {
+  it('accepts an allowed host name and requests from its pages', async () => {
     const authorization = `Bearer ${await fixture.tenantKey()}`;
     const headers = { authorization, host: 'mcp.example:1234', origin: 'https://mcp.example' };
     expect(await sendRaw(http.url, headers, initialize)).toMatchObject({ status: 200 });
   });
 
-  it('keeps no sessions, and has one endpoint', async () => {
+  it('keeps no sessions and has one endpoint', async () => {
     expect((await fetch(http.url)).status).toBe(405);
     expect((await fetch(new URL('/', http.url), { method: 'POST' })).status).toBe(404);
     const malformed = await fetch(http.url, {
@@ -287,7 +287,7 @@ describe('over HTTP', () => {
   });
 });
 
-describe('the command', { tags: 'long' }, () => {
+describe('the command of the MCP server', { tags: 'long' }, () => {
   it.each([
     [['--http', 'x'], {}, '--http needs a port from 0 to 65535'],
     [['--host', '::1'], {}, '--host and --allowed-host need --http'],
@@ -301,11 +301,11 @@ describe('the command', { tags: 'long' }, () => {
       { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
-  ] as const)('refuses %o with %o', (args, env, message) => {
+  ] as const)('rejects %o with %o', (args, env, message) => {
     expect(() => readSettings([...args], env)).toThrow(new UsageError(message));
   });
 
-  it('says on standard error what it cannot use, without the key', async () => {
+  it('reports invalid options on standard error, without quoting the key', async () => {
     const wrongKey = runMcp([], { MEMORY_SERVICE_API_KEY: 'mem secret' });
     const takenPort = runMcp(['--http', new URL(http.url).port]);
     expect([await wrongKey.exit, await takenPort.exit]).toStrictEqual([2, 1]);
@@ -335,11 +335,11 @@ describe('the command', { tags: 'long' }, () => {
       `responded with 400 tenant_required: The key is valid for many tenants. Set ${TENANT}.`,
     ],
     [
-      'a port where nobody listens',
+      'a closed port',
       () => ({ MEMORY_SERVICE_URL: 'http://127.0.0.1:2' }),
       'cannot be reached: ECONNREFUSED. Check MEMORY_SERVICE_URL and that the service runs.',
     ],
-  ])('ends at once with one line for %s', async (_, variables, why) => {
+  ])('ends immediately with one line for %s', async (_, variables, why) => {
     const env = { MEMORY_SERVICE_URL: fixture.url, ...variables() };
     const { exit, output } = runMcp([], env);
     expect(await exit).toBe(1);

@@ -6,7 +6,7 @@ import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-it('answers every memory call of a message in order, and leaves the others', async () => {
+it('runMemoryTools executes every memory call of a message in order and ignores other calls', async () => {
   const api = await fixture.messagesApi([
     [
       text('Let me see.'),
@@ -47,7 +47,7 @@ it('answers every memory call of a message in order, and leaves the others', asy
   expect(resultsSent(api)[1]).toStrictEqual([...expected, weather]);
 });
 
-it('a message without calls of memory has no results', async () => {
+it('runMemoryTools returns no results for a message without memory calls', async () => {
   const memory = fixture.client();
   expect(await runMemoryTools(memory, { content: 'Hello' })).toStrictEqual([]);
   expect(
@@ -55,7 +55,7 @@ it('a message without calls of memory has no results', async () => {
   ).toStrictEqual([]);
 });
 
-it('a message that is run again after a fault: what was done is not done twice', async () => {
+it('runMemoryTools applies each write once when a message is repeated after a failure', async () => {
   const tenant = 'message-again';
   const message = {
     content: [

@@ -19,7 +19,7 @@ beforeAll(async () => {
   project = await install([packed.archive], 'offline');
 });
 
-describe('installed alone', () => {
+describe('the client package, installed alone,', () => {
   const USE = `
     import { type Logger, MemoryClient, MemoryServiceError, runMemoryTools } from 'memory-service-client';
     import { memoryExecute } from 'memory-service-client/ai-sdk';
@@ -67,7 +67,7 @@ describe('installed alone', () => {
   });
 });
 
-describe('the snippets of the documents, as they stand', { tags: 'long' }, () => {
+describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
   const ANSWER = 'I will remember that you live in Lyon.';
   const LISTING =
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
@@ -112,7 +112,7 @@ describe('the snippets of the documents, as they stand', { tags: 'long' }, () =>
     await compile(folder, snippets, options);
   });
 
-  it('are all known', () => {
+  it('are all listed', () => {
     const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
       each.map((_, i) => `${nameOf(document, i)}.ts`),
     );

@@ -73,7 +73,7 @@ it.each([
   ['in one reply', {}],
   ['streamed', { stream: true }],
   ['started while the reply streams', { stream: true, runToolsEagerly: true }],
-] as const)('parallel tool calls, %s', async (_, mode) => {
+] as const)('runs parallel tool calls once each, %s', async (_, mode) => {
   const api = await fixture.messagesApi(PARALLEL);
   const runner = anthropic(api.url).beta.messages.toolRunner({
     ...request,
@@ -85,7 +85,7 @@ it.each([
   expect(resultsSent(api)).toStrictEqual(PARALLEL_RESULTS);
 });
 
-it('parallel tool calls, the first answer to each lost on the way', async () => {
+it('runs parallel tool calls once each if the first response to each is lost', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const seen = new Map<string, number>();
   const replayed: string[] = [];

@@ -81,7 +81,7 @@ const script = (place: Place) => [
 ];
 const EMPTY_QUERY = 'Error: Invalid `query` parameter: it must not be empty';
 
-describe('finds a fact among a thousand files, and edits its file', () => {
+describe('a search over a thousand files finds a fact, and an edit changes its file', () => {
   it.each(['anthropic', 'ai-sdk', 'langchain', 'messages'] as const)('with the adapter %s', async (place) => {
     const api = await fixture.messagesApi(script(place));
     const memory = fixture.client({ tenant });
@@ -169,7 +169,7 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
   },
 };
 
-it('the tool says the same of its input in each place', () => {
+it('the tools describe their input in the same words everywhere', () => {
   expect(Object.keys(MEMORY_SEARCH_TOOL.input_schema.properties)).toStrictEqual(
     Object.keys(searchSchema.shape),
   );
@@ -179,7 +179,7 @@ it('the tool says the same of its input in each place', () => {
   expect(readSearchInput({ query: 'x' })).toMatchObject({ request: { path: '/memories', maxResults: 20 } });
 });
 
-it('the rest of the tools’ definitions reaches the API', async () => {
+it('the tools send their complete definitions to the API', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await play.anthropic(api.url, fixture.client());
   expect(api.requests[0]?.body.tools).toStrictEqual([

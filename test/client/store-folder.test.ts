@@ -20,9 +20,9 @@ people/ada.md in the folder: "Lives in Lyon.\\n"
 `;
 
 describeService(
-  'a store as a folder',
+  'a memory store as a local directory',
   (service) => {
-    it('examples/store-folder.ts', async () => {
+    it('is synced by examples/store-folder.ts', async () => {
       const { app } = service();
       await app.listen({ host: '127.0.0.1', port: 0 });
       const { port } = app.server.address() as AddressInfo;

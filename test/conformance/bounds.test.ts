@@ -6,7 +6,7 @@ import { cmd, error, ok, script } from '../support/table.ts';
 const x = (length: number) => 'x'.repeat(length);
 const HEADER = 'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 
-describeService('overlong input', (service) => {
+describeService('an overlong input', (service) => {
   script(service, 'truncates a long old_str or command in an error', { '/memories/f': 'a' }, [
     [
       cmd.replace('/memories/f', x(4096), 'b'),
@@ -61,7 +61,7 @@ describeService('overlong input', (service) => {
       `{"command":"view","path":"/memories",${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`,
       'The body has more than 4096 fields and array items, the limit of this service.',
     ],
-  ])('answers a body that is too %s with a problem', async (_title, body, detail) => {
+  ])('returns a problem for a body that is too %s', async (_title, body, detail) => {
     const answer = await service().execute(body, { tenant: freshTenant() });
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect([answer.status, answer.body.code, answer.body.detail]).toStrictEqual([
@@ -111,7 +111,7 @@ describeService(
     ]);
     script(
       service,
-      'truncates a list of occurrences and says so',
+      'truncates a list of occurrences and reports it',
       {
         '/memories/f': `${'a\n'.repeat(54)}a`,
         '/memories/g': 'a\n'.repeat(500),
@@ -143,9 +143,9 @@ describeService(
 );
 
 describeService(
-  'without a limit on characters',
+  'str_replace without a character limit',
   (service) => {
-    it('lists no more than 100,000 occurrences', async () => {
+    it('lists at most 100,000 occurrences', async () => {
       const tenant = freshTenant();
       const list = async (occurrences: number) => {
         const path = `/memories/${occurrences}`;

@@ -25,9 +25,9 @@ async function log(service: Service, tenant: string): Promise<string[]> {
 }
 
 describeService(
-  'create overwrites',
+  'create with the overwrite setting',
   (service) => {
-    script(service, 'answers like a create', {}, [
+    script(service, 'returns the same result as for a new file', {}, [
       [cmd.create(PATH, 'one\ntwo'), ok('File created successfully at: /memories/a.txt')],
       [cmd.create(PATH, 'x'), ok('File created successfully at: /memories/a.txt')],
       [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
@@ -42,14 +42,14 @@ describeService(
       ],
     ]);
 
-    script(service, 'refuses a directory, the root, and a path below a file', { '/memories/d/f': 'x' }, [
+    script(service, 'rejects a directory, the root, and a path below a file', { '/memories/d/f': 'x' }, [
       [cmd.create('/memories/d', 'x'), error('Error: File /memories/d already exists')],
       [cmd.create('/memories', 'x'), error('Error: File /memories already exists')],
       [cmd.create('/memories/d/f/g', 'x'), error('Error: /memories/d/f is not a directory')],
       [cmd.view('/memories/d/f'), ok("Here's the content of /memories/d/f with line numbers:\n     1\tx")],
     ]);
 
-    it('is one modified version of the same file, and none for the same content', async () => {
+    it('records one modified version of the file, and none for equal content', async () => {
       const tenant = freshTenant();
       for (const text of ['one', 'three', 'three'])
         await service().execute(cmd.create(PATH, text), { tenant });
@@ -60,7 +60,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('counts only the difference against the quotas', async () => {
+    it('counts only the size difference against the quotas', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'x'.repeat(90)), { tenant });
       await new Tenants(service().database).set(tenant, { maxFiles: 1, maxBytes: 100 });
@@ -74,7 +74,7 @@ describeService(
       expect(found).toMatchObject({ files: 1, bytes: 100 });
     });
 
-    it('a retry gets the first answer and overwrites nothing', async () => {
+    it('returns the first result to a retry and does not overwrite again', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'first'), { tenant });
       const headers = { 'idempotency-key': 'k' };
@@ -90,7 +90,7 @@ describeService(
       expect(await log(service(), tenant)).toHaveLength(3);
     });
 
-    it('of creators that race, one creates, the others overwrite, and the last content stays whole', async () => {
+    it('creates once and overwrites otherwise in a race of writers, and the last content is complete', async () => {
       const tenant = freshTenant();
       const texts = Array.from({ length: 8 }, (_, i) => `${i}`.repeat(100 + i));
       const answers = await Promise.all(
@@ -114,7 +114,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('succeeds whatever deletes and renames the file meanwhile', async () => {
+    it('succeeds during concurrent deletes and renames of the file', async () => {
       const tenant = freshTenant();
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, i) => {
@@ -135,7 +135,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('a tenant may refuse', async () => {
+    it('can be disabled for a tenant', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create('/memories/b.txt', 'x'), { tenant });
       const other = freshTenant();
@@ -151,8 +151,8 @@ describeService(
   { CREATE_EXISTING: 'overwrite' },
 );
 
-describeService('create refuses', (service) => {
-  it('but a tenant may overwrite', async () => {
+describeService('create without the overwrite setting', (service) => {
+  it('can overwrite for one tenant', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { createExisting: 'overwrite' });

@@ -3,8 +3,8 @@ import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, ok, script } from '../support/table.ts';
 
 /** The examples of the memory tool's documentation, byte for byte. */
-describeService('documented examples', (service) => {
-  it('lists the directory of the customer service example for a tool_use block', async () => {
+describeService('a documented example', (service) => {
+  it('lists the directory of the customer-service example for a tool_use block', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/customer_service_guidelines.xml', 'x'.repeat(1536)), {
       tenant,
@@ -28,7 +28,7 @@ describeService('documented examples', (service) => {
     });
   });
 
-  it('shows the file of the customer service example', async () => {
+  it('shows the file of the customer-service example', async () => {
     const tenant = freshTenant();
     const text =
       '<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n...';

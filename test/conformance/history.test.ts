@@ -414,7 +414,7 @@ describeService(
       console.log(`histories on ${kind}: ${[...taken].map(([what, n]) => `${n} ${what}`).join(', ')}`),
     );
 
-    it('are what the model says at each past time', { tags: 'random' }, async () => {
+    it('match the model at each past time', { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (steps) => {
           const world = new World(service(), keys);

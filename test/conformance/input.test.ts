@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
 
-describeService('invalid input that a model can correct', (service) => {
+describeService('an invalid input that a model can correct', (service) => {
   script(service, 'rejects unknown commands', {}, [
     [
       { command: 'undo' },
@@ -106,7 +106,7 @@ describeService('invalid input that a model can correct', (service) => {
   ]);
   script(
     service,
-    'rejects text that cannot be stored, names the field and changes nothing',
+    'rejects text that cannot be stored, names the field, and makes no change',
     { '/memories/f': 'x' },
     [
       [
@@ -171,7 +171,7 @@ describeService(
   (service) => {
     script(
       service,
-      'rejects an oversized file from any command and changes nothing',
+      'rejects an oversized file from any command and makes no change',
       { '/memories/f': '123456789' },
       [
         [
@@ -202,7 +202,7 @@ describeService(
   { MAX_FILE_BYTES: '10' },
 );
 
-describeService('request and response', (service) => {
+describeService('the response to POST /execute', (service) => {
   const problem = (status: number, code: string, detail: string) => ({ status, code, detail });
   const cases: [title: string, body: unknown, headers: Record<string, string>, expected: object][] = [
     [
@@ -249,7 +249,7 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'a block without id',
+      'a block without an ID',
       { type: 'tool_use', name: 'memory', input: {} },
       {},
       problem(
@@ -281,13 +281,13 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'an invalid tenant id',
+      'an invalid tenant ID',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a/b' },
       problem(400, 'invalid_tenant', 'X-Tenant-Id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'),
     ],
     [
-      'a tenant id that is too long',
+      'a tenant ID that is too long',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a'.repeat(129) },
       problem(400, 'invalid_tenant', 'X-Tenant-Id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'),
@@ -303,7 +303,7 @@ describeService('request and response', (service) => {
       ),
     ],
   ];
-  it.each(cases)('answers with a problem: %s', async (_title, body, headers, expected) => {
+  it.each(cases)('is a problem: %s', async (_title, body, headers, expected) => {
     const answer = await service().execute(body, { headers: { 'x-request-id': 'req-1', ...headers } });
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(answer.headers['x-request-id']).toBe('req-1');
@@ -311,7 +311,7 @@ describeService('request and response', (service) => {
     expect(answer.status).toBe(answer.body.status);
   });
 
-  it('answers an unknown route with a problem', async () => {
+  it('is a problem on an unknown route', async () => {
     const answer = await service().app.inject({ method: 'GET', url: '/memories' });
     expect(answer.statusCode).toBe(404);
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
@@ -339,7 +339,11 @@ describeService('request and response', (service) => {
     ],
     ['no name', { name: undefined, input: view }, 'Error: Invalid input for tool_use: `name` is missing'],
     ['null as name', { name: null, input: view }, 'Error: Invalid input for tool_use: `name` is missing'],
-    ['a name that is no string', { name: 7 }, 'Error: Invalid input for tool_use: `name` must be a string'],
+    [
+      'a name that is not a string',
+      { name: 7 },
+      'Error: Invalid input for tool_use: `name` must be a string',
+    ],
     [
       'a lone surrogate in its id',
       { id: 'toolu_\ud83d', input: view },
@@ -361,16 +365,16 @@ describeService('request and response', (service) => {
       'Error: This call was not run: with its tool_use block, the request has more than 4096 fields and array items.',
     ],
   ];
-  describe.each(invalidBlocks)('a block with %s', (_title, fields, content) => {
+  describe.each(invalidBlocks)('for a block with %s', (_title, fields, content) => {
     const block = { type: 'tool_use', id: 'toolu_2', name: 'memory', ...fields };
     const result = { type: 'tool_result', tool_use_id: block.id, content, is_error: true };
 
-    it('gets a result that says what is wrong', async () => {
+    it('contains a result that explains the error', async () => {
       const answer = await service().execute(block, { tenant: freshTenant() });
       expect([answer.status, answer.body]).toStrictEqual([200, result]);
     });
 
-    it('does not stop the other blocks of its array', async () => {
+    it('contains results for the other blocks of the array', async () => {
       const tenant = freshTenant();
       const others = [1, 3].map((n) => ({
         type: 'tool_use',
@@ -412,7 +416,7 @@ describeService('request and response', (service) => {
     ['text/plain, application/json, application/*+json, */*', false],
     ['application/json; charset=utf-8, text/plain', false],
     ['text/plain; charset=utf-8', true],
-  ])('negotiates the format of an error result for Accept: %s', async (accept, plain) => {
+  ])('has the format of an error result for Accept: %s', async (accept, plain) => {
     const tenant = freshTenant();
     const { headers, body } = await service().execute(cmd.view('/memories/é'), {
       tenant,
@@ -430,7 +434,7 @@ describeService('request and response', (service) => {
     { method: 'POST', url: '/execute', payload: { command: 'view', path: '/memories' } },
     { method: 'POST', url: '/search', payload: { query: 'tea' } },
     { method: 'GET', url: '/instructions' },
-  ])('prefers JSON at equal quality: $method $url', async (request) => {
+  ])('is JSON at equal quality: $method $url', async (request) => {
     const send = async (accept: string) => {
       const headers = { accept, 'x-tenant-id': freshTenant() };
       const { statusCode, headers: sent } = await service().app.inject({ ...request, headers });
@@ -443,7 +447,7 @@ describeService('request and response', (service) => {
     expect(await send('text/plain, */*;q=0.1')).toStrictEqual([200, 'text/plain; charset=utf-8']);
   });
 
-  it('answers a success as text/plain', async () => {
+  it('is text/plain for a success on request', async () => {
     const { headers, body } = await service().execute(cmd.create('/memories/a'), {
       tenant: freshTenant(),
       headers: { accept: 'text/plain' },
@@ -452,14 +456,14 @@ describeService('request and response', (service) => {
     expect(body).toBe('File created successfully at: /memories/a');
   });
 
-  it('replaces an invalid request id', async () => {
+  it('has a new request ID if the given one is invalid', async () => {
     const { headers } = await service().execute(cmd.view('/memories'), {
       headers: { 'x-request-id': 'a b' },
     });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('uses the tenant `default` without X-Tenant-Id and keeps tenants separate', async () => {
+  it('is for the tenant `default` without X-Tenant-Id, and tenants are separate', async () => {
     const plain = await service().execute(cmd.create('/memories/shared', 'x'));
     const named = await service().execute(cmd.view('/memories/shared'), { tenant: 'default' });
     const other = await service().execute(cmd.view('/memories/shared'), { tenant: 'Default' });

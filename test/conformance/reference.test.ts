@@ -132,7 +132,7 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
     }
   }
 
-  it('give the same results and trees', { tags: 'random' }, async () => {
+  it('return the same results and leave the same trees', { tags: 'random' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 15, maxLength: 40, size: 'max' }), async (script) => {
         const tenant = freshTenant();

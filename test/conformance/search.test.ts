@@ -95,7 +95,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  searches(service, 'finds a text as it is', FILES, [
+  searches(service, 'finds a literal text', FILES, [
     [
       { query: 'deploy', mode: 'literal' },
       ok(
@@ -126,7 +126,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  searches(service, 'finds what a regular expression matches', FILES, [
+  searches(service, 'finds the matches of a regular expression', FILES, [
     [
       { query: '^We .*s\\.$|fridays', mode: 'regex' },
       ok('Found 1 match in 1 file in /memories:\n/memories/projects/release.md:1: We deploy on Tuesdays.'),
@@ -149,7 +149,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  searches(service, 'says what is wrong with the input', { '/memories/f': 'x' }, [
+  searches(service, 'explains invalid input', { '/memories/f': 'x' }, [
     [{}, error('Error: Invalid input for memory_search: `query` is missing')],
     [{ query: null }, error('Error: Invalid input for memory_search: `query` must be a string')],
     [{ query: 7 }, error('Error: Invalid input for memory_search: `query` must be a string')],
@@ -239,7 +239,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  searches(service, 'finds nothing in an empty memory', {}, [
+  searches(service, 'finds no file in an empty memory', {}, [
     [{ query: 'x' }, ok('There are no files in /memories.')],
     [{ query: 'x', mode: 'regex' }, ok('There are no files in /memories.')],
     [
@@ -254,7 +254,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  it('cuts long lines around the match', async () => {
+  it('shortens long lines around the match', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', `${'a '.repeat(200)}needle ${'b '.repeat(200)}`), {
       tenant,
@@ -267,7 +267,7 @@ describeService('memory_search', (service) => {
     }
   });
 
-  it('gives the matches as data, and the text alone to those who want only that', async () => {
+  it('returns the matches as data, and only the text for Accept: text/plain', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'one\ntwo\n'), { tenant });
     expect((await search(service(), { query: 'two', mode: 'literal' }, tenant)).json()).toStrictEqual({
@@ -284,7 +284,7 @@ describeService('memory_search', (service) => {
     expect(text.body).toBe('Error: Invalid input for memory_search: `mode` must be words, literal or regex');
   });
 
-  it('runs in the blocks of an array, in their order', async () => {
+  it('runs in the blocks of an array in order', async () => {
     const tenant = freshTenant();
     const block = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input });
     const answer = await service().execute(
@@ -314,7 +314,7 @@ describeService('memory_search', (service) => {
     expect(single.body).toStrictEqual(result('f', 'There are no files in /memories.'));
   });
 
-  it('refuses what is not an input', async () => {
+  it('rejects invalid input', async () => {
     for (const input of [[], 'x', null]) {
       const answer = await search(service(), input, freshTenant());
       expect(answer.statusCode).toBe(400);
@@ -325,7 +325,7 @@ describeService('memory_search', (service) => {
     }
   });
 
-  it('keeps tenants apart', async () => {
+  it('separates tenants', async () => {
     const [one, other] = [freshTenant(), freshTenant()];
     await service().execute(cmd.create('/memories/f', 'secret'), { tenant: one });
     await service().execute(cmd.create('/memories/g', 'other'), { tenant: other });
@@ -334,11 +334,11 @@ describeService('memory_search', (service) => {
   });
 });
 
-describe('a limit of the result', () => {
+describe('the result limit of memory_search', () => {
   describeService(
     'MAX_VIEW_CHARS=200',
     (service) => {
-      it('leaves out the last matches', async () => {
+      it('omits the last matches', async () => {
         const tenant = freshTenant();
         const lines = Array.from({ length: 20 }, (_, i) => `needle ${i}`);
         await service().execute(cmd.create('/memories/f', lines.join('\n')), { tenant });

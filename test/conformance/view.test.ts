@@ -19,27 +19,22 @@ describeService('view', (service) => {
     [cmd.view('/memories/a'), error('The path /memories/a does not exist. Please provide a valid path.')],
   ]);
 
-  script(
-    service,
-    'tells files and directories apart whatever their names look like',
-    { '/memories/v1.0/notes': 'x' },
+  script(service, 'distinguishes files and directories with similar names', { '/memories/v1.0/notes': 'x' }, [
     [
-      [
-        cmd.view('/memories/v1.0'),
-        ok(
-          "Here're the files and directories up to 2 levels deep in /memories/v1.0, excluding hidden items and node_modules:\n4.0K\t/memories/v1.0\n1B\t/memories/v1.0/notes",
-        ),
-      ],
-      [
-        cmd.view('/memories/v1.0/notes'),
-        ok("Here's the content of /memories/v1.0/notes with line numbers:\n     1\tx"),
-      ],
-      [
-        cmd.view('/memories/v1.0/notes.md'),
-        error('The path /memories/v1.0/notes.md does not exist. Please provide a valid path.'),
-      ],
+      cmd.view('/memories/v1.0'),
+      ok(
+        "Here're the files and directories up to 2 levels deep in /memories/v1.0, excluding hidden items and node_modules:\n4.0K\t/memories/v1.0\n1B\t/memories/v1.0/notes",
+      ),
     ],
-  );
+    [
+      cmd.view('/memories/v1.0/notes'),
+      ok("Here's the content of /memories/v1.0/notes with line numbers:\n     1\tx"),
+    ],
+    [
+      cmd.view('/memories/v1.0/notes.md'),
+      error('The path /memories/v1.0/notes.md does not exist. Please provide a valid path.'),
+    ],
+  ]);
 
   script(
     service,
@@ -233,7 +228,7 @@ describeService(
     );
     script(
       service,
-      'truncates an overlong line inside and says so',
+      'truncates an overlong line inside and reports it',
       { '/memories/long': `first\n${'😀'.repeat(200)}\nlast` },
       [
         [

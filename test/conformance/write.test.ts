@@ -17,7 +17,7 @@ describeService('create', (service) => {
     [cmd.delete('/memories/a/b/c.txt'), ok('Successfully deleted /memories/a/b/c.txt')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/\n4.0K\t/memories/a/b/')],
   ]);
-  script(service, 'rejects a path that is taken or below a file', { '/memories/dir/file': 'x' }, [
+  script(service, 'rejects an existing path and a path below a file', { '/memories/dir/file': 'x' }, [
     [cmd.create('/memories/dir'), error('Error: File /memories/dir already exists')],
     [cmd.create('/memories'), error('Error: File /memories already exists')],
     [cmd.create('/memories/dir/file/child'), error('Error: /memories/dir/file is not a directory')],
@@ -63,7 +63,7 @@ describeService('str_replace', (service) => {
       error('No replacement was performed, old_str `a` did not appear verbatim in /memories/f.'),
     ],
   ]);
-  script(service, 'gives no meaning to $ and other special characters', { '/memories/f': 'a.*b' }, [
+  script(service, 'treats $ and other special characters literally', { '/memories/f': 'a.*b' }, [
     [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), edited("     1\ta$&$1$$$`$'\\nb")],
     [cmd.replace('/memories/f', '$&$1', '{old_str}'), edited("     1\ta{old_str}$$$`$'\\nb")],
   ]);

@@ -101,7 +101,7 @@ const VIEWS: View[] = [
     },
   ],
   [
-    'a folder',
+    'a directory',
     '#/tenants/TENANT?path=/memories/customers',
     (page) => page.getByRole('button', { name: 'Upload a directory…' }).waitFor(),
   ],
@@ -131,7 +131,7 @@ const VIEWS: View[] = [
     },
   ],
   [
-    'a wrong moment',
+    'an invalid time',
     '#/tenants/TENANT?at=never',
     (page) => page.getByText('The address does not contain a valid time').waitFor(),
   ],
@@ -221,15 +221,15 @@ const SCHEMES = ['light', 'dark'] as const;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 const DEVICES = ['desktop', 'phone'] as const;
 
-describeConsole('the console is accessible', (fixture) => {
-  it.each(SCHEMES)('in %s colors: sign-in', async (colorScheme) => {
+describeConsole('accessibility checks of the console', (fixture) => {
+  it.each(SCHEMES)('pass in %s colors: sign-in', async (colorScheme) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
     await page.getByLabel('Admin key').waitFor();
     expect(await violationsOf(page)).toStrictEqual([]);
   });
 
-  it.each(SCHEMES)('in %s colors: a link among words in Markdown', async (colorScheme) => {
+  it.each(SCHEMES)('pass in %s colors: a link within text in Markdown', async (colorScheme) => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'linking');
@@ -246,7 +246,7 @@ describeConsole('the console is accessible', (fixture) => {
   });
 
   const views = DEVICES.flatMap((device) => VIEWS.map((view) => [device, ...view] as const));
-  it.each(views)('on a %s: %s', async (device, _name, place, open) => {
+  it.each(views)('pass on a %s: %s', async (device, _name, place, open) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));
     await page.setViewportSize(SIZES[device]);

@@ -19,8 +19,8 @@ async function refuse(page: Page, times: number, answer: object = BUSY): Promise
   return () => seen;
 }
 
-describeConsole('the console and a busy service', (fixture) => {
-  it('tries again what only reads, and says meanwhile that it does', async () => {
+describeConsole('the console with a busy service', (fixture) => {
+  it('retries reads and displays that it does', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
@@ -31,7 +31,7 @@ describeConsole('the console and a busy service', (fixture) => {
     await expect.poll(() => page.getByText('The service is busy.').count()).toBe(0);
   });
 
-  it('says so when it stays busy, and reads on request', async () => {
+  it('displays an error after the last retry, and reads again on request', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 3);
@@ -42,7 +42,7 @@ describeConsole('the console and a busy service', (fixture) => {
     await page.locator('tbody a').first().waitFor();
   });
 
-  it('does not try again without a time to wait, and nothing that changes something', async () => {
+  it('does not retry changes, or reads without a Retry-After header', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: {} });
     await page.getByRole('link', { name: 'Tenants' }).click();

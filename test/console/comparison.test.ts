@@ -33,8 +33,8 @@ async function expectChange(page: Page, removed: string[], added: string[]): Pro
   expect(await changed(page, 'added')).toStrictEqual(added);
 }
 
-describeConsole('two versions of a file in the console', (fixture) => {
-  it('are chosen from its list by the keyboard, and lead back to the file', async () => {
+describeConsole('the comparison of two versions in the console', (fixture) => {
+  it("is opened from a file's versions by keyboard and links back to the file", async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/done/plan.md`);
     await page.getByRole('link', { name: 'History of the file' }).click();
@@ -67,7 +67,7 @@ describeConsole('two versions of a file in the console', (fixture) => {
     await page.getByRole('heading', { name: 'done/plan.md' }).waitFor();
   });
 
-  it('open from a link, and can be changed and swapped', async () => {
+  it('opens from a link, and its versions can be changed and swapped', async () => {
     const tenant = await editedTenant(fixture());
     const rows = await fixture().service.query(
       `SELECT id FROM memory_versions WHERE tenant_id = $1 ORDER BY id`,
@@ -96,7 +96,7 @@ describeConsole('two versions of a file in the console', (fixture) => {
     await expectChange(page, ['first'], ['second']);
   });
 
-  it('are compared on a phone', async () => {
+  it('works on a phone', async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/done/plan.md`);
     await page.setViewportSize(PHONE);
@@ -113,7 +113,7 @@ describeConsole('two versions of a file in the console', (fixture) => {
     await version(page, /^created/).waitFor();
   });
 
-  it('of which one is not kept any more are no blank page', async () => {
+  it('shows a message when a compared version was pruned', async () => {
     const tenant = await editedTenant(fixture());
     const gone = '01890000-0000-7000-8000-000000000000';
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/done/plan.md`);

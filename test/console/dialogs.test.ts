@@ -16,7 +16,7 @@ const focusedAfter = (button: Locator) =>
   });
 
 describeConsole('dialogs in the console', (fixture) => {
-  it('give the focus back to the button that opened them', async () => {
+  it('return the focus to the button that opened them', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const dialog = page.getByRole('dialog');
     const opener = page.getByRole('button', { name: 'New key' });
@@ -33,7 +33,7 @@ describeConsole('dialogs in the console', (fixture) => {
     }
   });
 
-  it('take and give back the focus before the next key', async () => {
+  it('move and return the focus before the next key press', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const opener = page.getByRole('button', { name: 'New key' });
     await opener.focus();
@@ -41,7 +41,7 @@ describeConsole('dialogs in the console', (fixture) => {
     expect(await focusedAfter(page.getByRole('button', { name: 'Cancel' }))).toBe(await opener.textContent());
   });
 
-  it('give it back one by one when a dialog asks about another one', async () => {
+  it('return the focus one by one from a question to its form to the button', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const form = page.getByRole('dialog', { name: 'New key' });
     const question = page.getByRole('dialog', { name: 'Discard your changes?' });

@@ -60,7 +60,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await other.locator('.waiting').count()).toBe(0);
   });
 
-  it('show the files by kind, and the differences of each', async () => {
+  it('show the files by kind and the differences of each', async () => {
     const { place } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -112,7 +112,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByText('This file has changed neither in the draft nor since').waitFor();
   });
 
-  it('are merged once the conflict is settled, as one change that is undone in one step', async () => {
+  it('are merged with a resolved conflict as one change that can be undone in one step', async () => {
     const { tenant, id, place } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -149,7 +149,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('row', { name: /Tidy up.*merged/ }).waitFor();
   });
 
-  it('name the files that block a file, which are settled with it', async () => {
+  it('list the files that block a file, which are resolved with it', async () => {
     const { tenant, id, place, agent } = await proposed();
     await (await agent(id))({ command: 'create', path: '/memories/todo', file_text: 'todo\n' });
     const write = await agent(tenant);
@@ -174,7 +174,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, '/memories/todo/monday.md')).toBeNull();
   });
 
-  it('take a text of the reviewer, which leaving asks about', async () => {
+  it('accept a custom text for a conflict and ask before it is lost', async () => {
     const { tenant, place } = await proposed();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/drafts`);
     await page.getByRole('link', { name: /^Tidy up/ }).click();
@@ -220,7 +220,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 
-  it('are not merged when what was reviewed has changed: the review says what, and asks again', async () => {
+  it('are not merged after a change since the review, which is displayed for another approval', async () => {
     const { tenant, id, place, agent } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -252,7 +252,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, TAXES)).toContain('(normal)');
   });
 
-  it('replace the memory after a question, unless anything has changed', async () => {
+  it('replace the memory after a question, unless it has changed', async () => {
     const { tenant, place, agent } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -293,7 +293,7 @@ describeConsole('drafts in the console', (fixture) => {
     await expect.poll(() => page.locator('.waiting').count()).toBe(0);
   });
 
-  it('are only seen by who may only read, and not merged by who wrote them', async () => {
+  it('are visible to read-only keys without a merge button, and cannot be merged by their author', async () => {
     const { place, tenant } = await proposed();
     const page = await fixture().openSignedIn(place, { access: 'read_only' });
     await row(page, /conflict/).click();
@@ -332,7 +332,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(own.id)).toStrictEqual({ state: 'open' });
   });
 
-  it('name a blocked file, and take the draft', async () => {
+  it('show a blocked file, which can be resolved with the draft', async () => {
     const { tenant, id, agent } = await proposed();
     const path = '/memories/plan/a.md';
     await (await agent(id))({ command: 'create', path, file_text: 'draft\n' });
@@ -349,7 +349,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, path)).toBe('draft\n');
   });
 
-  it('come from keys that propose, with a source that the history filters by', async () => {
+  it('come from propose-only keys, with a source that the history filters by', async () => {
     const { url, service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
@@ -397,7 +397,7 @@ describeConsole('drafts in the console', (fixture) => {
     (['desktop', 'phone'] as const).map((device) => [scheme, device] as const),
   );
   it.each(views)(
-    'in %s colors on a %s, fit with long names, and axe has nothing to say',
+    'in %s colors on a %s, fit the window with long names and pass axe',
     async (scheme, device) => {
       const title =
         'a title that says much of what the draft is for, and of who asked for it, and why, '.repeat(2);

@@ -16,7 +16,7 @@ async function openVersion(page: Page, name: RegExp): Promise<void> {
 }
 
 describeConsole('the history in the console', (fixture) => {
-  it('shows what a version changed, side by side and unified', async () => {
+  it('shows the changes of a version side by side and unified', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/refunds.md`,
     );
@@ -32,7 +32,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await page.locator('.diff-line.added .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
   });
 
-  it('searches by a part of the path and of the actor, by operation, and by date', async () => {
+  it('searches by part of the path and the actor, by operation, and by date', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/history`);
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
@@ -50,7 +50,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('No versions match').waitFor();
   });
 
-  it('narrows to one file or actor by a link, and lets go of it', async () => {
+  it('filters by a file or an actor with a link and clears the filter', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('link', { name: 'key web-crawler' }).click();
@@ -60,7 +60,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(async () => (await paths(page)).length).toBeGreaterThan(3);
   });
 
-  it('groups the versions by days, with exact times on hover, and shows where a file was before', async () => {
+  it('groups the versions by day, with exact times on hover and the former path of a file', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -83,7 +83,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('from refunds.md').waitFor();
   });
 
-  it('says when there are new changes, and shows them', async () => {
+  it('announces new changes and shows them on request', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history`);
     await expect.poll(async () => (await paths(page))[0]).toBe('customers/lee.md');
@@ -95,7 +95,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByRole('button', { name: 'New changes' }).count()).toBe(0);
   });
 
-  it('compares two moments', async () => {
+  it('compares two times', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );
@@ -109,7 +109,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByText(NEW_LINE).count()).toBe(0);
   });
 
-  it('restores a moment after a preview', async () => {
+  it('restores a time after a preview', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );
@@ -145,7 +145,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
   });
 
-  it('restores a file from its deletion, and undoes that', async () => {
+  it('restores a deleted file and undoes the restore', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const agent = await createAgent(app, database, tenant, 'cleaner');
@@ -177,7 +177,7 @@ describeConsole('the history in the console', (fixture) => {
   it.each([
     ['restore', 'Restore…', 'Restore'],
     ['revert', 'Revert actor…', 'Revert'],
-  ])('says what has changed since the preview of a %s, and overwrites nothing', async (_name, open, verb) => {
+  ])('shows the changes since the preview of a %s and does not overwrite them', async (_name, open, verb) => {
     const tenant = await fixture().poisonedTenant();
     const { app, database, query } = fixture().service;
     const page = await fixture().openSignedIn(
@@ -216,7 +216,7 @@ describeConsole('the history in the console', (fixture) => {
     }
   });
 
-  it('reverts no more than an actor did up to a time', async () => {
+  it('reverts the changes of an actor up to a time', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?by_contains=crawler`,
     );
@@ -229,7 +229,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await dialog.getByRole('button', { name: 'Revert', exact: true }).isDisabled()).toBe(true);
   });
 
-  it('previews that a file which moves back also gets its content back', async () => {
+  it('previews the content of a file that also moves back', async () => {
     const tenant = await fixture().poisonedTenant();
     const { app, database } = fixture().service;
     const mover = await createAgent(app, database, tenant, 'mover');
@@ -264,7 +264,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
   });
 
-  it('redacts a version, and not without a confirmation', async () => {
+  it('redacts a version only after a confirmation', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/refunds.md`,
     );

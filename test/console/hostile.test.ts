@@ -35,7 +35,7 @@ async function watch(page: Page): Promise<{ dialogs: string[]; requests: string[
   return { dialogs: dialogs ?? [], requests: requests ?? [] };
 }
 
-describeConsole('hostile memories in the console', (fixture) => {
+describeConsole('the console with a hostile memory', (fixture) => {
   async function hostileTenant(): Promise<string> {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
@@ -49,7 +49,7 @@ describeConsole('hostile memories in the console', (fixture) => {
     return tenant;
   }
 
-  it('shows names and contents as text, and runs no script', async () => {
+  it('shows names and contents as text and runs no script', async () => {
     const tenant = await hostileTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     const { dialogs, requests } = await watch(page);
@@ -81,7 +81,7 @@ describeConsole('hostile memories in the console', (fixture) => {
     expect({ dialogs, requests }).toStrictEqual({ dialogs: [], requests: [] });
   });
 
-  it('shows the characters that hide what a text says', async () => {
+  it('makes characters visible that hide text', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await hostileTenant()}?path=/memories/hidden.md`);
     await page.getByText('characters that are normally invisible').waitFor();
     expect(await page.locator('.lines .hidden-character').allTextContents()).toStrictEqual([

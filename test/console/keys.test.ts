@@ -41,7 +41,7 @@ describeConsole('keys in the console', (fixture) => {
     return key;
   };
 
-  it('are created for an administrator of certain tenants, with an access and an expiry', async () => {
+  it('are created for an admin of some tenants, with an access and an expiry', async () => {
     const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     const page = await open();
     const key = await create(page, 'scoped', async () => {
@@ -85,7 +85,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await other.getByRole('button', { name: 'New tenant' }).count()).toBe(0);
   });
 
-  it('are created for one tenant, and for a service that manages stores, at a time', async () => {
+  it('are created for one tenant, and for a service that manages stores, with an expiry time', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await open();
     await create(page, 'of-one', async () => {
@@ -115,7 +115,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
   });
 
-  it('are not created twice when the answer is lost', async () => {
+  it('are created once if the response is lost', async () => {
     const page = await open();
     let lost = 0;
     await page.route('**/v1/keys', async (route) => {
@@ -137,7 +137,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await statusOf(secret)).toBe(403);
   });
 
-  it('are rotated with an overlap, and the new secret is not lost by Escape or Back', async () => {
+  it('are rotated with an overlap, and the new secret survives Escape and Back', async () => {
     const { id, key } = await fixture().createKey({ label: 'rotated' });
     await fixture().createKey({ label: 'other' });
     const page = await open();
@@ -170,7 +170,7 @@ describeConsole('keys in the console', (fixture) => {
     await dialog(page).getByText('The secret before the last rotation works until').waitFor();
   });
 
-  it('go on to work in the tab that rotates its own key', async () => {
+  it('stay signed in on the tab that rotates its own key', async () => {
     const { key } = await fixture().createKey({ label: 'own' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -187,7 +187,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('rotateKey').first().waitFor();
   });
 
-  it('are edited: the label and the expiry, and nothing that was not changed', async () => {
+  it('are edited in label and expiry, and unchanged fields are not sent', async () => {
     const { id } = await fixture().createKey({ label: 'before' });
     const page = await open();
     const sent: unknown[] = [];
@@ -243,7 +243,7 @@ describeConsole('keys in the console', (fixture) => {
     ]);
   });
 
-  it('are edited by who is signed in with them, and the page names them anew', async () => {
+  it('are edited by their own session, and the header shows the new label', async () => {
     const { key } = await fixture().createKey({ label: 'old name' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -257,7 +257,7 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'new name').waitFor();
   });
 
-  it('are not edited any more once they are revoked', async () => {
+  it('cannot be edited after they are revoked', async () => {
     const { id } = await fixture().createKey({ label: 'gone' });
     const page = await open();
     await row(page, 'gone').getByRole('button', { name: 'Edit…' }).click();
@@ -272,7 +272,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await row(page, 'gone').getByRole('button').count()).toBe(0);
   });
 
-  it('are not created, edited or rotated by who may only read', async () => {
+  it('cannot be created, edited, or rotated with a read-only key', async () => {
     await fixture().createKey({ label: 'seen' });
     const page = await fixture().openSignedIn('#/keys', { access: 'read_only' });
     await row(page, 'seen').waitFor();

@@ -52,7 +52,7 @@ describeConsole('a large memory in the console', (fixture) => {
 
   const row = (page: Page, text: string) => page.getByRole('treeitem').filter({ hasText: text });
 
-  it.each(['now', 'the past'])('loads a directory when it is opened, a page at a time: %s', async (when) => {
+  it.each(['now', 'the past'])('loads a directory page by page when it is opened: %s', async (when) => {
     const tenant = await largeTenant();
     const page = await fixture().openSignedIn('');
     const seen = listings(page);
@@ -80,7 +80,7 @@ describeConsole('a large memory in the console', (fixture) => {
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100);
   });
 
-  it('shows the file of a link in the tree, without what comes before it', async () => {
+  it('shows a linked file in the tree without the entries before it', async () => {
     const tenant = await largeTenant();
     const page = await fixture().openSignedIn('');
     const seen = listings(page);
@@ -97,7 +97,7 @@ describeConsole('a large memory in the console', (fixture) => {
     await expect.poll(() => seen.length).toBe(4);
   });
 
-  it('shows the directories of a link in the tree, however many are before them', async () => {
+  it('shows linked directories in the tree, however many precede them', async () => {
     const tenant = await largeTenant();
     const { service } = fixture();
     await service.query(

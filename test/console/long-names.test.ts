@@ -68,7 +68,7 @@ const VIEWS: View[] = [
       await page.getByRole('list', { name: 'Changes by actor' }).waitFor();
     },
   ],
-  ['a wrong moment', '?at=x', (page) => page.getByText('x is no time').waitFor()],
+  ['an invalid time', '?at=x', (page) => page.getByText('x is no time').waitFor()],
 ];
 
 describeConsole('the history in the console with long names', (fixture) => {
@@ -76,7 +76,7 @@ describeConsole('the history in the console with long names', (fixture) => {
   const views = (['desktop', 'phone'] as const).flatMap((device) =>
     VIEWS.map((view) => [device, ...view] as const),
   );
-  it.each(views)('on a %s, fits and axe has nothing to say: %s', async (device, _name, place, open) => {
+  it.each(views)('fits the window and passes axe on a %s: %s', async (device, _name, place, open) => {
     tenant ??= longTenant(fixture());
     const page = await fixture().openSignedIn('');
     await page.setViewportSize(SIZES[device]);
@@ -93,7 +93,7 @@ describeConsole('the history in the console with long names', (fixture) => {
     ).toStrictEqual([]);
   });
 
-  it('cuts a path and an actor, and has them whole on hover and to copy', async () => {
+  it('shortens a path and an actor, with the full text on hover and in the clipboard', async () => {
     tenant ??= longTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${await tenant}/history?path_contains=ooo`);
     await page.setViewportSize(SIZES.phone);
@@ -111,7 +111,7 @@ describeConsole('the history in the console with long names', (fixture) => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(NEW);
   });
 
-  it('names the actors below the timeline on a phone, too', async () => {
+  it('names the actors below the timeline on a phone', async () => {
     tenant ??= longTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${await tenant}`);
     await page.setViewportSize(SIZES.phone);

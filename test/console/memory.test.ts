@@ -12,7 +12,7 @@ const openFile = async (page: Page, name: string) => {
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 
 describeConsole('the memory in the console', (fixture) => {
-  it('shows the tree and files, by mouse and by keyboard', async () => {
+  it('shows the tree and files by mouse and by keyboard', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     await openFile(page, 'taxes.md');
     await expect
@@ -50,7 +50,7 @@ describeConsole('the memory in the console', (fixture) => {
       .toStrictEqual(['☑ ship', '☐ rest']);
   });
 
-  it('names what a page shows in its title', async () => {
+  it('sets the title of each page to its content', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().open(await fixture().newContext());
     await expect.poll(() => page.title()).toBe('Sign in · Memory console');
@@ -71,7 +71,7 @@ describeConsole('the memory in the console', (fixture) => {
     }
   });
 
-  it('finds names and contents, and opens the line', async () => {
+  it('finds names and contents and opens the matching line', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     const search = page.getByPlaceholder('Search names and contents');
     await search.fill('okaf');
@@ -85,7 +85,7 @@ describeConsole('the memory in the console', (fixture) => {
       .toBe('- Got a refund of 900 EUR');
   });
 
-  it('says when it finds more than it shows', async () => {
+  it('reports how many matches are not displayed', async () => {
     const { service, openSignedIn, poisonedTenant } = fixture();
     const tenant = await poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'zoologist');
@@ -122,7 +122,7 @@ describeConsole('the memory in the console', (fixture) => {
     await expect.poll(() => page.getByRole('treeitem', { name: 'today.md' }).count()).toBe(0);
   });
 
-  it('keeps the line endings and the byte order mark of a file', async () => {
+  it('preserves the line endings and the byte order mark of a file', async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();
     const agent = await createAgent(service.app, service.database, tenant, 'windows');
@@ -141,7 +141,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(rows).toStrictEqual([{ content: '\uFEFFone\r\ntwo\r\nthree' }]);
   });
 
-  it('shows a conflict when two tabs edit a file, and merges both', async () => {
+  it('shows a conflict when two tabs edit a file, and merges both edits', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/billing/taxes.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();
@@ -162,7 +162,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await lines(second)).toContain('- FR 21 %');
   });
 
-  it('offers no merge of edits of one line, and overwrites only when told to', async () => {
+  it('does not merge edits of one line, and overwrites only on request', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/instructions.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();

@@ -5,7 +5,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the mounts of a tenant in the console', (fixture) => {
-  it('are added, changed and removed, and shown where they are mounted', async () => {
+  it('are added, changed, and removed, and displayed in the mounted tenant', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const [own, team] = [freshTenant('own'), freshTenant('team')];

@@ -35,7 +35,7 @@ describeConsole('long names in the console', (fixture) => {
     return tenant;
   }
 
-  it.each(WIDTHS)('no page is wider than a window of %i pixels', async (width) => {
+  it.each(WIDTHS)('fit into a window of %i pixels on every page', async (width) => {
     expect(Buffer.byteLength(LONG_PATH)).toBe(1024);
     const tenant = await longTenant();
     const page = await fixture().openSignedIn('', { label: LABEL });
@@ -82,7 +82,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(await overflowing(page)).toStrictEqual([]);
   });
 
-  it('shows the whole of a cut name on hover, and copies it', async () => {
+  it('are shortened, with the whole name on hover and in the clipboard', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${LONG_PATH}`);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -99,7 +99,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
   });
 
-  it('lists memory stores by name, with id and description, and finds them by name', async () => {
+  it('in the list of memory stores have ID and description, and the search finds them', async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const name = `Store ${freshTenant('named')}`;
@@ -118,7 +118,7 @@ describeConsole('long names in the console', (fixture) => {
     await row.getByText(`${id} · What the team has learned`).waitFor();
   });
 
-  it('says of a memory store what it is, and that it is archived', async () => {
+  it('of a memory store are displayed with its details and whether it is archived', async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const send = (url: string, payload: object = {}) =>
@@ -143,7 +143,7 @@ describeConsole('long names in the console', (fixture) => {
     await page.getByRole('row', { name: 'Playbook' }).getByText('archived', { exact: true }).waitFor();
   });
 
-  it('shows each key as a card on a narrow screen, with what its values mean', async () => {
+  it('and keys are displayed on cards with labeled values on a narrow screen', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.setViewportSize({ width: 400, height: 800 });

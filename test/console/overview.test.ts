@@ -5,7 +5,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the overview and the audit page', (fixture) => {
-  it('shows totals, usage over time, and the tenants that need attention', async () => {
+  it('show totals, usage over time, and the tenants that need attention', async () => {
     const { database, app, query } = fixture().service;
     const tenants = new Tenants(database);
     const active = await fixture().poisonedTenant();
@@ -41,7 +41,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching tenants').waitFor();
   });
 
-  it('lists what administrators did, by tenant and outcome', async () => {
+  it('list the changes of admins by tenant and outcome', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.getByRole('textbox', { name: /^Files/ }).fill('50');
@@ -59,7 +59,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     expect(await page.title()).toBe('Audit · Memory console');
   });
 
-  it('tells nothing recorded from nothing, and nothing found from nothing there', async () => {
+  it('distinguish missing records from zero, and no matches from no records', async () => {
     const page = await fixture().openSignedIn('#/overview');
     await page
       .getByRole('img', { name: 'Size of all files by day: nothing recorded yet', exact: true })
@@ -72,8 +72,8 @@ describeConsole('the overview and the audit page', (fixture) => {
   });
 });
 
-describeConsole('several tenants at once', (fixture) => {
-  it('are suspended, limited and deleted after a question', async () => {
+describeConsole('several selected tenants', (fixture) => {
+  it('are suspended, limited, and deleted after a question', async () => {
     const { database } = fixture().service;
     const tenants = new Tenants(database);
     const prefix = freshTenant('bulk');
@@ -122,7 +122,7 @@ describeConsole('several tenants at once', (fixture) => {
     expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
   });
 
-  it('are not offered to a key that may only read', async () => {
+  it('cannot be selected with a read-only key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/?search=${tenant}`, { access: 'read_only' });
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();

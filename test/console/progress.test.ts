@@ -16,11 +16,11 @@ async function holdChanges(page: Page, url: string): Promise<{ release: () => vo
   return { release };
 }
 
-describeConsole('long work in the console', (fixture) => {
+describeConsole('a long operation in the console', (fixture) => {
   it.each([
     ['Restore…', 'Restore', 'Restoring 1 file', '**/restore', /^Restored /],
     ['Revert actor…', 'Revert', 'Reverting 4 files', '**/revert', /^Reverted /],
-  ])('%s says how much it is about, and how long it has run', async (open, verb, doing, url, done) => {
+  ])('displays its size and duration during %s', async (open, verb, doing, url, done) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);
     const held = await holdChanges(page, url);

@@ -7,7 +7,7 @@ const lines = (page: Page) => page.locator('.lines .line-text').allTextContents(
 const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });
 const editor = (page: Page) => page.getByLabel('Content of the file');
 
-describeConsole('work in the console is protected', (fixture) => {
+describeConsole('the protection of work in the console', (fixture) => {
   async function startEdit(tenant: string): Promise<Page> {
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('treeitem', { name: 'style.md' }).click();
@@ -17,7 +17,7 @@ describeConsole('work in the console is protected', (fixture) => {
     return page;
   }
 
-  it('asks before an unsaved edit is lost, however the page is left', async () => {
+  it('asks before an unsaved edit is lost, on every way to leave the page', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await startEdit(tenant);
     const ways: [string, () => Promise<unknown>][] = [
@@ -25,7 +25,7 @@ describeConsole('work in the console is protected', (fixture) => {
       ['a tab', () => page.getByRole('link', { name: 'History', exact: true }).click()],
       ['the tenants', () => page.getByRole('link', { name: 'Tenants' }).first().click()],
       ['Back', () => page.evaluate('history.back()')],
-      ['a moment', () => page.getByRole('slider', { name: 'Moment' }).press('Home')],
+      ['a change of the time', () => page.getByRole('slider', { name: 'Moment' }).press('Home')],
       ['Cancel', () => page.getByRole('button', { name: 'Cancel' }).click()],
       ['Sign out', () => page.getByRole('button', { name: 'Sign out' }).click()],
     ];
@@ -53,7 +53,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await expect.poll(() => lines(page)).toContain('# Tone');
   });
 
-  it('gives the focus back at once when a question is answered', async () => {
+  it('returns the focus immediately after a question', async () => {
     const page = await startEdit(await fixture().poisonedTenant());
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     const keep = question(page).getByRole('button', { name: 'Keep editing' });
@@ -103,7 +103,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('goes back from a file to the files to the tenants', async () => {
+  it('returns from a file to the files to the tenants with Back', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('');
     await page.getByLabel('Search tenants').fill(tenant);
@@ -122,7 +122,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await page.getByText('Select a file').waitFor();
   });
 
-  it('says what is wrong with the moment of an address, and leads to now', async () => {
+  it('explains an invalid time in the address and links to the current memory', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/style.md&at=yesterday`);
     await page.getByText('The address does not contain a valid time').waitFor();
@@ -135,7 +135,7 @@ describeConsole('work in the console is protected', (fixture) => {
       .waitFor();
   });
 
-  it('does not lose a new key that was not copied', async () => {
+  it('keeps a new key on the screen until it is copied', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/settings`);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const create = async () => {
@@ -154,7 +154,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('asks before it suspends a tenant', async () => {
+  it('asks before a tenant is suspended', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     const dialog = page.getByRole('dialog', { name: 'Suspend the tenant?' });
@@ -166,7 +166,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await page.getByText('suspended', { exact: true }).waitFor();
   });
 
-  it('offers to undo the deletion of a file and of a folder', async () => {
+  it('offers to undo the deletion of a file and of a directory', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}?path=/memories/style.md`,
     );

@@ -17,7 +17,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     return (await fixture().service.query(sql, [tenant]))[0]?.count;
   };
 
-  it('renames it with its files, history, settings and keys, and goes to its new address', async () => {
+  it('renames its files, history, settings, and keys and opens its new address', async () => {
     const tenant = await fixture().poisonedTenant();
     const before = await versionsOf(tenant);
     const to = freshTenant('renamed');
@@ -39,7 +39,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'refunds.md' }).waitFor();
   });
 
-  it('copies it with its files and settings, without keys and history, and goes to the copy', async () => {
+  it('copies its files and settings, without keys and history, and opens the copy', async () => {
     const tenant = await fixture().poisonedTenant();
     await tenants().set(tenant, { maxFiles: 77 });
     const to = freshTenant('copied');
@@ -58,7 +58,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('heading', { level: 1, name: tenant }).waitFor();
   });
 
-  it.each(['Rename', 'Copy'])('says why it does not: %s', async (verb) => {
+  it.each(['Rename', 'Copy'])('explains why it fails: %s', async (verb) => {
     const tenant = await fixture().poisonedTenant();
     const other = freshTenant('other');
     await tenants().create(other);
@@ -84,7 +84,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await expect.poll(() => dialog(page).count()).toBe(0);
   });
 
-  it('asks about settings that are not saved before it renames or deletes', async () => {
+  it('asks about unsaved settings before a rename or a deletion', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.getByLabel('Days of history').fill('7');
@@ -102,7 +102,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('heading', { level: 1, name: to }).waitFor();
   });
 
-  it('offers it to who may do it, and a draft only a copy', async () => {
+  it('requires a key with full access, and a draft can only be copied', async () => {
     const tenant = await fixture().poisonedTenant();
     const purposes: Partial<KeyPurpose>[] = [
       { access: 'read_only' },

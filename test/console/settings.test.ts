@@ -5,7 +5,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the settings of a tenant in the console', (fixture) => {
-  it('are all in the form, which changes what is filled in', async () => {
+  it('are all in the form, which saves only the filled fields', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const tenant = freshTenant();

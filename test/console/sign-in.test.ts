@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 
 describeConsole('signing in to the console', (fixture) => {
-  it('takes an admin key, and keeps it in this tab only', async () => {
+  it('requires an admin key and keeps it only in this tab', async () => {
     const { newContext, open, createKey } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { key } = await createKey({ label: 'anna' });
@@ -27,7 +27,7 @@ describeConsole('signing in to the console', (fixture) => {
     expect(await page.evaluate(() => Object.keys(sessionStorage))).toStrictEqual([]);
   });
 
-  it('refuses the key of a tenant, and one that does not exist', async () => {
+  it('rejects a tenant key and an unknown key', async () => {
     const { newContext, open, createKey } = fixture();
     const page = await open(await newContext());
     const { key } = await createKey({ isAdmin: false, tenant: await fixture().poisonedTenant() });
@@ -43,7 +43,7 @@ describeConsole('signing in to the console', (fixture) => {
     expect(await tryKey(`msk_${'0'.repeat(40)}`)).toBe('This key is not valid, expired, or was revoked.');
   });
 
-  it.each(['expired', 'revoked'])('leads back to the sign-in when the key is %s', async (how) => {
+  it.each(['expired', 'revoked'])('is required again when the key is %s', async (how) => {
     const { newContext, open, createKey, service, url } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { id, key } = await createKey();
@@ -70,7 +70,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });
 
-  it('offers a read-only key nothing that changes', async () => {
+  it('hides all changes from a read-only key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`, { access: 'read_only' });
     await page.getByRole('treeitem', { name: 'style.md' }).click();

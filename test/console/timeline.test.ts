@@ -35,7 +35,7 @@ describeConsole('the timeline in the console', (fixture) => {
     return since;
   }
 
-  it('slides the tree and the file to the past and back', async () => {
+  it('moves the tree and the file to the past and back', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
     await expect.poll(() => lines(page)).toContain(NEW_LINE);
@@ -56,7 +56,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => names(page)).toContain('instructions.md');
   });
 
-  it('steps from change to change, by keys and by buttons, and from the last one to now', async () => {
+  it('steps between changes by keys and by buttons, and from the last change to now', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -74,7 +74,7 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
   });
 
-  it('lets go of steps under way when a person goes elsewhere', async () => {
+  it('cancels pending steps when the user navigates away', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -102,7 +102,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => atOf(page)).toBe(null);
   });
 
-  it('stays at the moment when a person keeps editing', async () => {
+  it('keeps its time when the user keeps editing', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
@@ -150,7 +150,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => slider(page).inputValue()).toBe('0');
   });
 
-  it('begins where the history begins, and reads that moment', async () => {
+  it('starts at the beginning of the history, which can be displayed', async () => {
     const tenant = await fixture().poisonedTenant();
     const since = await prune(tenant, 3);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -162,7 +162,7 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
   });
 
-  it('leads to the beginning when a moment is not kept any more', async () => {
+  it('links to the beginning of the history when a time was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?at=${changes[6]}`);
@@ -180,7 +180,7 @@ describeConsole('the timeline in the console', (fixture) => {
     ['', 'at', 'yesterday', 'Show the memory as it is now'],
     ['', 'at', '2026-13-45T00:00:00Z', 'Show the memory as it is now'],
     ['/compare', 'to', 'soon', 'Compare with now'],
-  ])('says what is wrong with an address: %s?%s=%s', async (tab, name, moment, without) => {
+  ])('explains an invalid address: %s?%s=%s', async (tab, name, moment, without) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${moment}`);
     await page.getByText(`${moment} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
@@ -188,7 +188,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).waitFor();
   });
 
-  it('compares on opening, also when a part of the history is gone', async () => {
+  it('compares on opening, even if a part of the history was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare`);
     await page.getByRole('region', { name: 'Differences' }).first().waitFor();

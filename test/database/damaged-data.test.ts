@@ -19,7 +19,7 @@ async function openDamaged(damage: (folder: string) => Promise<void>) {
   return { folder, exit: await cli.exit, output: cli.output() };
 }
 
-it('refuses to open a data folder without PG_VERSION and does not initialize it again', async () => {
+it('rejects a data directory without PG_VERSION and does not initialize it again', async () => {
   const { folder, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
   expect(exit).toBe(1);
   expect(output).toBe(
@@ -28,7 +28,7 @@ it('refuses to open a data folder without PG_VERSION and does not initialize it 
   await expect(access(join(folder, 'PG_VERSION'))).rejects.toThrow();
 });
 
-it('reports why Postgres cannot open a database in one line', async () => {
+it('reports in one line why Postgres cannot open a database', async () => {
   const [control, log] = await Promise.all([
     openDamaged((pglite) => rm(join(pglite, 'global', 'pg_control'))),
     openDamaged((pglite) => truncate(join(pglite, 'pg_wal', '000000010000000000000001'), 0)),
@@ -83,7 +83,7 @@ async function mountDisk(mebibytes: number): Promise<string | undefined> {
   );
 }
 
-it('answers writes with 503 and still serves reads while the disk is nearly full', async (test) => {
+it('responds to writes with 503 and still serves reads while the disk is nearly full', async (test) => {
   const disk = await mountDisk(200);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
@@ -114,7 +114,7 @@ it('answers writes with 503 and still serves reads while the disk is nearly full
   }
 });
 
-it('refuses to create a database on a disk without enough room and leaves only its lock file', async (test) => {
+it('rejects a new database on a disk without enough space and leaves only its lock file', async (test) => {
   const disk = await mountDisk(20);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {

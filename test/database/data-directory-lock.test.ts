@@ -39,8 +39,8 @@ const namespaces = [['--user', '--map-root-user'], []]
     }
   });
 
-describe('while a service uses the data directory', () => {
-  it('refuses a second service, and names the first', async () => {
+describe('a data directory in use by a service', () => {
+  it('rejects a second service and names the first', async () => {
     const owner = await startOwner();
     const second = startCli(['serve'], { DATA_DIR });
     await expectRefusal(
@@ -49,26 +49,26 @@ describe('while a service uses the data directory', () => {
     );
   });
 
-  it.skipIf(namespaces === undefined)('refuses a service in another container (needs unshare)', async () => {
+  it.skipIf(namespaces === undefined)('rejects a service in another container (needs unshare)', async () => {
     await startOwner();
     const args = [...(namespaces ?? []), process.execPath, ...SERVE];
     await expectRefusal(startProcess('unshare', args, { DATA_DIR }));
   });
 
-  it('refuses a second service while the first is stopped', async () => {
+  it('rejects a second service while the first is stopped', async () => {
     const owner = await startOwner();
     owner.child.kill('SIGSTOP');
     await expectRefusal(startCli(['serve'], { DATA_DIR }));
   });
 
-  it('refuses a second service after somebody deleted the lock file', async () => {
+  it('rejects a second service after its lock file was deleted', async () => {
     await startOwner();
     await rm(join(DATA_DIR, 'memory-service.lock'));
     await expectRefusal(startCli(['serve'], { DATA_DIR }), 'another process');
   });
 });
 
-it('starts one of several services that start at once after a kill', async () => {
+it('starts one of several services that start simultaneously after a kill', async () => {
   const killed = await startOwner();
   killed.child.kill('SIGKILL');
   await killed.exit;
@@ -80,7 +80,7 @@ it('starts one of several services that start at once after a kill', async () =>
   expect(found.toSorted()).toStrictEqual(['http://127.0.0.1', ...refused]);
 });
 
-it('starts beside a killed service that its parent has not reaped', async () => {
+it('starts a service beside a killed one that its parent has not reaped', async () => {
   // `sleep` takes the place of the shell, and never waits for its child.
   const script = `"$@" & echo "owner $!"; exec sleep 600`;
   const parent = startProcess('sh', ['-c', script, 'sh', process.execPath, ...SERVE], {

@@ -19,7 +19,7 @@ it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unkn
   await database.close();
 });
 
-it('keeps a test pool usable when its database is dropped while connections are checked out, idle or closing', async () => {
+it('keeps a test pool usable when its database is dropped with connections checked out, idle, or closing', async () => {
   const own = await createTestDatabase();
   const [used, closed] = [openPool(own.url), openPool(own.url)];
   const client = await used.connect();

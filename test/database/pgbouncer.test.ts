@@ -18,7 +18,7 @@ const open = (url: string) => openDatabase(loadConfig({ DATABASE_URL: url }));
 /** What the service tells an operator to run. */
 const COMMANDS = /ALTER ROLE CURRENT_USER IN DATABASE \w+ SET \w+ = \w+;/g;
 
-describe('behind PgBouncer', () => {
+describe('the service behind PgBouncer', () => {
   skipOnCitus('PgBouncer runs in front of one server');
   beforeEach(({ skip }) => skip(version === undefined, 'no pgbouncer on the PATH and no PGBOUNCER'));
 
@@ -61,7 +61,7 @@ describe('behind PgBouncer', () => {
   }
 
   describe.each(modes)('in %s mode', (_, settings) => {
-    it('says once how to give its sessions their settings, and then works', async () => {
+    it('reports once how to set the session settings, and then works', async () => {
       const own = await createTestDatabase();
       const given = await giveSettings(own.url, settings);
       expect(given.line).toMatch(
@@ -83,7 +83,7 @@ describe('behind PgBouncer', () => {
     });
   });
 
-  it('refuses to migrate', async () => {
+  it('rejects a migration', async () => {
     const own = await createTestDatabase({ migrated: false });
     await giveSettings(own.url, SESSION);
     await through(own.url, SESSION, async (url) => {
@@ -142,7 +142,7 @@ describe('behind PgBouncer', () => {
     }
   }
 
-  it('refuses transaction mode without prepared statements', async () => {
+  it('rejects transaction mode without prepared statements', async () => {
     const settings = { ...TRANSACTION, ...(tracksStatements ? { max_prepared_statements: 0 } : {}) };
     const own = await createTestDatabase();
     await through(own.url, settings, async (url) => {
@@ -154,7 +154,7 @@ describe('behind PgBouncer', () => {
   });
 });
 
-it('migrates without the time limits that a role has for its sessions behind a pooler', async ({ skip }) => {
+it('migrates without the session time limits of a role behind a pooler', async ({ skip }) => {
   skip(isCitus(), 'PgBouncer runs in front of one server');
   const own = await createTestDatabase({ migrated: false });
   const pool = openPool(own.url);

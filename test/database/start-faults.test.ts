@@ -48,9 +48,9 @@ const NO_PASSWORD =
 const file = (name: string) => join(folder, name);
 
 it.each<[fault: string, url: () => string, reason: string]>([
-  ['sslmode=require without TLS there', () => `${plain.url()}?sslmode=require`, NO_TLS],
-  ['sslmode=prefer without TLS there', () => `${plain.url()}?sslmode=prefer`, NO_TLS],
-  ['sslmode=verify-full without TLS there', () => `${plain.url()}?sslmode=verify-full`, NO_TLS],
+  ['sslmode=require to a server without TLS', () => `${plain.url()}?sslmode=require`, NO_TLS],
+  ['sslmode=prefer to a server without TLS', () => `${plain.url()}?sslmode=prefer`, NO_TLS],
+  ['sslmode=verify-full to a server without TLS', () => `${plain.url()}?sslmode=verify-full`, NO_TLS],
   ['a self-signed certificate', () => `${secure.url()}?sslmode=require`, UNTRUSTED],
   [
     'a missing file of sslrootcert',
@@ -58,7 +58,7 @@ it.each<[fault: string, url: () => string, reason: string]>([
     'the file of sslrootcert, sslcert, or sslkey in DATABASE_URL cannot be read (ENOENT); check its path and permissions',
   ],
   [
-    'a folder as sslrootcert',
+    'a directory as sslrootcert',
     () => `${secure.url()}?sslmode=verify-full&sslrootcert=/`,
     'the file of sslrootcert, sslcert, or sslkey in DATABASE_URL cannot be read (EISDIR); check its path and permissions',
   ],
@@ -88,7 +88,7 @@ it.each<[fault: string, url: () => string, reason: string]>([
     () => `postgres://ada:right@127.0.0.1:${secure.port}/memory`,
     "it rejects this user from this address; check DATABASE_URL and the server's pg_hba.conf, and add sslmode=verify-full if the server requires TLS",
   ],
-])('says why with %s, in one line without a secret', async (_, url, reason) => {
+])('explains a failed start with %s in one line without a secret', async (_, url, reason) => {
   const { port, pathname } = new URL(url());
   const line = `memory-service: The database at 127.0.0.1:${port}${pathname} cannot be used: ${reason}.`;
   for (const command of ['serve', 'migrate', 'usage']) {
@@ -121,7 +121,7 @@ it.each([
   ).toStrictEqual([]);
 });
 
-it('uses a certificate of sslrootcert, with every sslmode and without a warning', async () => {
+it('reads a certificate from sslrootcert with every sslmode, without a warning', async () => {
   const url = `postgres://ada:right@127.0.0.1:${secure.port}/memory?sslrootcert=${file('ca.crt')}`;
   for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
     const cli = startCli(['migrate'], { DATABASE_URL: `${url}&sslmode=${mode}` });

@@ -24,7 +24,7 @@ describe('a new database', () => {
     await own.drop();
   });
 
-  it('has nothing for autovacuum to do, which would find its tables empty', async () => {
+  it('is skipped by autovacuum, whose statistics would show empty tables', async () => {
     const rows = async (sql: string) => (await client.query(sql)).rows;
     // A session reports what it changed when it ends.
     await expect
@@ -48,7 +48,7 @@ describe('a new database', () => {
     expect(due).toStrictEqual([]);
   });
 
-  it('finds a file by its path', async () => {
+  it('finds a file by its path with the primary keys', async () => {
     for (const query of [lookupFileQuery, readFileQuery]) {
       const scans = [...tableScans(await genericPlan(client, query))];
       expect(scans.map((scan) => [scan['Index Name'], scan['Index Cond']])).toStrictEqual([

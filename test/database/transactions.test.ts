@@ -6,8 +6,8 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 const divideByZero = parseQuery<Record<string, never>>('divide_by_zero', 'SELECT 1 / 0');
 
-describeService('a transaction with a fault', (service) => {
-  it('fails with its first fault, and not with those that follow', async () => {
+describeService('a transaction with an error', (service) => {
+  it('fails with its first error instead of later ones', async () => {
     const failed = service().database.transaction(async (query) => {
       await query(divideByZero, {}).catch(() => {});
       await query(createTenantQuery, { tenant: freshTenant('aborted') });
@@ -15,7 +15,7 @@ describeService('a transaction with a fault', (service) => {
     await expect(failed).rejects.toMatchObject({ sqlState: '22012' });
   });
 
-  it('fails even when its work goes on, since nothing was written', async () => {
+  it('fails even if its work continues, because no data was written', async () => {
     const tenant = freshTenant('aborted');
     const failed = service().database.transaction(async (query) => {
       await query(createTenantQuery, { tenant });

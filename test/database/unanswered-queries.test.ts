@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('fails a query that the server does not answer in time, and goes on with another connection', async () => {
+it('fails a query after the timeout of the server and continues on another connection', async () => {
   const patient = executorOn(pool, 60_000);
   expect((await patient(selectQuery, { text: 'before' })).rows).toStrictEqual([{ text: 'before' }]);
   proxy.blackhole();
@@ -43,7 +43,7 @@ it('fails a query that the server does not answer in time, and goes on with anot
   expect((await patient(selectQuery, { text: 'after' })).rows).toStrictEqual([{ text: 'after' }]);
 });
 
-it('fails a query on a connection of its own in the same way', async () => {
+it('fails a query on a dedicated connection after the same timeout', async () => {
   const client = await pool.take();
   const query = executorOn(client, 50);
   proxy.blackhole();

@@ -214,41 +214,44 @@ const causes: Cause[] = [
   ],
 ];
 
-it.each(causes)('responds with 503 while %s, logs why once, and recovers', async (_, begin, end, reason) => {
-  const earlier = service.output().length;
-  const logged = () =>
-    service
-      .output()
-      .slice(earlier)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line))
-      // A server that starts reports a reason of its own.
-      .filter((line) => line.msg.includes('connection') && [reason, undefined].includes(line.reason))
-      .map((line) => [line.level, line.msg, line.reason]);
-  await begin();
-  for (let round = 0; round < 2; round++) {
+it.each(causes)(
+  'responds with 503 while %s, logs the cause once, and recovers',
+  async (_, begin, end, reason) => {
+    const earlier = service.output().length;
+    const logged = () =>
+      service
+        .output()
+        .slice(earlier)
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+        // A server that starts reports a reason of its own.
+        .filter((line) => line.msg.includes('connection') && [reason, undefined].includes(line.reason))
+        .map((line) => [line.level, line.msg, line.reason]);
+    await begin();
+    for (let round = 0; round < 2; round++) {
+      expect(await statuses()).toStrictEqual({
+        execute: UNAVAILABLE,
+        mcp: UNAVAILABLE,
+        stores: [503, '2', undefined],
+        admin: UNAVAILABLE,
+        audited: UNAVAILABLE,
+        ready: UNAVAILABLE,
+      });
+    }
+    await end();
     expect(await statuses()).toStrictEqual({
-      execute: UNAVAILABLE,
-      mcp: UNAVAILABLE,
-      stores: [503, '2', undefined],
-      admin: UNAVAILABLE,
-      audited: UNAVAILABLE,
-      ready: UNAVAILABLE,
+      execute: OK,
+      mcp: OK,
+      stores: OK,
+      admin: OK,
+      audited: OK,
+      ready: OK,
     });
-  }
-  await end();
-  expect(await statuses()).toStrictEqual({
-    execute: OK,
-    mcp: OK,
-    stores: OK,
-    admin: OK,
-    audited: OK,
-    ready: OK,
-  });
-  await expect.poll(logged).toStrictEqual([
-    ['error', 'no connection to the database can be opened: requests that need one get 503', reason],
-    ['info', 'connections to the database can be opened again', undefined],
-  ]);
-  expect(service.output()).not.toMatch(/right|wrong/);
-});
+    await expect.poll(logged).toStrictEqual([
+      ['error', 'no connection to the database can be opened: requests that need one get 503', reason],
+      ['info', 'connections to the database can be opened again', undefined],
+    ]);
+    expect(service.output()).not.toMatch(/right|wrong/);
+  },
+);

@@ -33,19 +33,19 @@ async function unsavedBytes(): Promise<number> {
   return Number(log?.bytes);
 }
 
-it('saves the log while requests write', { tags: 'long' }, async () => {
+it('the embedded database saves its log while requests write', { tags: 'long' }, async () => {
   for (let n = 0; n < 80; n++) await service.database.query(writeQuery, { id: n % 4 });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it('saves the log during a transaction', { tags: 'long' }, async () => {
+it('the embedded database saves its log during a transaction', { tags: 'long' }, async () => {
   await service.database.transaction(async (query) => {
     for (let n = 0; n < 80; n++) await query(writeQuery, { id: n % 4 });
   });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it('uses the space of what was overwritten or deleted again', { tags: 'long' }, async () => {
+it('the embedded database reuses the space of overwritten and deleted rows', { tags: 'long' }, async () => {
   const bytes = async () => {
     const [table] = await service.query("SELECT pg_total_relation_size('large')::float8 AS bytes");
     return Number(table?.bytes);
@@ -66,7 +66,7 @@ it('uses the space of what was overwritten or deleted again', { tags: 'long' }, 
   expect(await bytes()).toBeLessThan(5 * MEBIBYTE);
 });
 
-it('keeps little of the log for reuse', async () => {
+it('the embedded database keeps at most 128 MB of its log', async () => {
   const settings = ['max_wal_size', 'min_wal_size'].map((name) => `current_setting('${name}') AS ${name}`);
   expect(await service.query(`SELECT ${settings.join(', ')}`)).toStrictEqual([
     { max_wal_size: '128MB', min_wal_size: '32MB' },

@@ -19,7 +19,7 @@ interface Change {
   base: object | null;
 }
 
-describeService('drafts by the admin API', (service) => {
+describeService('drafts of the admin API', (service) => {
   const admin = useAdmin(service);
   const make = async (...steps: object[]) => {
     const tenant = freshTenant('draft-api');
@@ -31,7 +31,7 @@ describeService('drafts by the admin API', (service) => {
     return { tenant, draft: body as Record<string, unknown> & { id: string } };
   };
 
-  it('makes, lists, shows and rejects a draft', async () => {
+  it('are created, listed, shown, and rejected', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     expect(draft).toMatchObject({
       tenant,
@@ -81,7 +81,7 @@ describeService('drafts by the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
   });
 
-  it('says when a draft expires, which its last use decides', async () => {
+  it('expire at a time that depends on their last use', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const DAYS_30_MS = 30 * 24 * 60 * 60 * 1000;
     expect(Date.parse(String(draft.expires_at)) - Date.parse(String(draft.last_used_at))).toBe(DAYS_30_MS);
@@ -101,7 +101,7 @@ describeService('drafts by the admin API', (service) => {
     expect(await read()).toMatchObject({ expires_at: null });
   });
 
-  it('names the files that block a file, which are resolved with it', async () => {
+  it('list the files that block a file, which are resolved with it', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.create('/memories/plan', 'the plan\n'));
@@ -143,7 +143,7 @@ describeService('drafts by the admin API', (service) => {
     });
   });
 
-  it('reviews and merges', async () => {
+  it('are reviewed and merged', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n2\n3\n'), cmd.create(b, 'x\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), tenant, cmd.replace(a, '3', 'three'), cmd.replace(b, 'x', 'theirs'));
@@ -204,7 +204,7 @@ describeService('drafts by the admin API', (service) => {
     );
   });
 
-  it('compares the sides once for all files of a review, until one of them changes', async () => {
+  it('are compared once for all files of a review, until one side changes', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, '2', 'two'));
     const review = `/tenants/${tenant}/drafts/${draft.id}`;
@@ -226,7 +226,7 @@ describeService('drafts by the admin API', (service) => {
     expect((await admin().call('GET', `${review}/changes`)).status).toBe(409);
   });
 
-  it('refuses to merge what nobody saw', async () => {
+  it('cannot be merged without a review', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.replace(a, '1', 'one'));

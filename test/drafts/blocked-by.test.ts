@@ -82,7 +82,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual(before);
   };
 
-  it('is a directory with files, which go', async () => {
+  it('are deleted with their directory', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [
@@ -121,7 +121,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('is a file, which goes', async () => {
+  it('are deleted if a single file blocks the path', async () => {
     const started = await start({
       draft: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/x/y/z.md`, 'z\n')],
       original: [cmd.create(plan, 'the plan\n')],
@@ -157,7 +157,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('is an empty directory, or several', async () => {
+  it('can be empty directories, one or several', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/x/y`, 'y\n'), cmd.delete(`${plan}/x/y`)],
@@ -177,7 +177,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('blocks a moved file too', async () => {
+  it('block a moved file too', async () => {
     const down = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.rename(x, `${plan}/deep/x`)],
@@ -201,7 +201,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('becomes what the draft has where the draft has it elsewhere', async () => {
+  it('change to their state in the draft if the draft has them at another path', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
       draft: [
@@ -259,7 +259,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('is named for a file that conflicts otherwise, and for one that does not conflict', async () => {
+  it('are listed for files with other conflicts and for files without a conflict', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, '1\n2\n3\n')],
       draft: [cmd.rename(x, z), cmd.replace(z, 'x', 'draft'), cmd.replace(y, '3', 'three')],
@@ -287,7 +287,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('pushes nothing out that no settled file names', async () => {
+  it('are kept unless a resolved file names them', async () => {
     // `x` would make room for the draft's `plan`, but where the draft has `x` is a new file.
     const chain = await start({
       base: [cmd.create(x, 'x\n')],
@@ -341,7 +341,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('leaves a file alone where the draft removed a directory', async () => {
+  it('are kept where the draft deleted a directory', async () => {
     const { draft, tenant } = await start({
       base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
       draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
@@ -360,7 +360,7 @@ describeService('files that block a merge', (service) => {
     await assertInvariants(service());
   });
 
-  it('is part of the review', async () => {
+  it('are part of the review', async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],
@@ -379,7 +379,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });
   });
 
-  it('goes as a proposal of the author of the draft', async () => {
+  it("are deleted as a proposal of the draft's author", async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],

@@ -34,7 +34,7 @@ describe('a merge that is killed', { tags: ['long'] }, () => {
     return signal ?? code;
   }
 
-  it(`leaves all or nothing of ${FILES} files`, async () => {
+  it(`applies all or none of ${FILES} files`, async () => {
     await service.execute(cmd.create('/memories/kept', 'kept'), { tenant: 'big' });
     const draft = await drafting.create('big');
     for (let i = 0; i < FILES; i += 100) {

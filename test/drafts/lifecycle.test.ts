@@ -52,7 +52,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('begins with the memory as it is for a time to come', async () => {
+  it('begins with the current memory for a future time', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const draft = await drafting.create(tenant, { at: '2999-01-01T00:00:00.000000Z' });
     await run(service(), draft.id, cmd.create(b, '2\n'));
@@ -63,7 +63,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('is suspended with its tenant, also when it is made then', async () => {
+  it('includes the suspension of its tenant, also when it is created then', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const tenants = new Tenants(service().database);
     const before = await drafting.create(tenant);
@@ -104,7 +104,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('is closed when nobody has used it for its time, and what is left of others is deleted', async () => {
+  it('ends when it expires, and leftovers of closed drafts are deleted', async () => {
     const later = (days: number) => new Date(Date.now() + days * DAY_MS);
     // Those of other tests.
     await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31));
@@ -145,7 +145,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('goes with its tenant, and only so', async () => {
+  it('ends only with its tenant, a merge, or a rejection', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     const tenants = new Tenants(service().database);
@@ -167,7 +167,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('is not held to the limits of the memory until it is merged', async () => {
+  it('follows the limits of the memory only when it is merged', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, cmd.create('/memories/b', 'y'), cmd.create('/memories/c', 'z'));

@@ -34,11 +34,11 @@ const newClient = async (service: Service, purpose: Partial<KeyPurpose>) => {
 };
 
 describeService(
-  'the share of a tenant and its drafts',
+  'the capacity of a tenant and its drafts',
   (service) => {
     const drafting = new Drafting(service);
 
-    it('has one rate for the keys of a tenant, of its drafts, and those that propose', async () => {
+    it('has one rate limit for the keys of the tenant, of its drafts, and propose-only keys', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const clients = [
@@ -65,7 +65,7 @@ describeService(
     const drafting = new Drafting(service);
     const admin = useAdmin(service);
 
-    it('searches in the turn of its original', async () => {
+    it('waits for search slots with its original', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const proposer = await newClient(service(), { tenant, access: 'propose' });
@@ -91,7 +91,7 @@ describeService(
       expect(done).toStrictEqual(['draft', 'draft']);
     });
 
-    it('shares the limit of stored results with its original, and its usage', async () => {
+    it('shares the limit of stored results and the usage with its original', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const [own, inDraft] = [
@@ -121,7 +121,7 @@ describeService(
       expect(used).toStrictEqual([{ writes: 6 }]);
     });
 
-    it('follows the settings of its original, keeps a lower limit of bytes, and has none of its own', async () => {
+    it('follows the settings of its original except a lower byte limit, and rejects settings', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const set = (id: string, settings: object) =>
@@ -151,7 +151,7 @@ describeService(
       expect((await inDraft.send(cmd.create(notes, 'x'))).content).toBe('Error: This memory is read-only');
     });
 
-    it('adds no secret to a memory that rejects secrets by now, merged or replaced', async () => {
+    it('adds no secret to a memory that rejects secrets since, when merged or when replacing', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
@@ -168,7 +168,7 @@ describeService(
       expect(changes.map(({ outcome }) => outcome?.path)).toStrictEqual(['/memories/fine.md']);
     });
 
-    it('has the secrets masked that it would add to a memory that masks secrets by now', async () => {
+    it('adds only masked secrets to a memory that masks secrets since', async () => {
       const tenant = await newTenant(service());
       const owner = await newClient(service(), { tenant });
       const old = token.replace('16C7', '27D8');
@@ -198,7 +198,7 @@ describeService(
       );
     });
 
-    it('has no propose-only key', async () => {
+    it('cannot have a propose-only key', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const body = { kind: 'tenant', tenant: draft.id, access: 'propose' };

@@ -41,7 +41,7 @@ describeService(
         key_id: string;
       }[];
 
-    it('keeps a poisoned memory from the next agent, until a reviewer has rejected it', async () => {
+    it('keep a poisoned memory from the next agent until a reviewer has rejected it', async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant, label: 'owner' });
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
@@ -96,7 +96,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('merges what was approved, and says where it came from', async () => {
+    it('merge approved changes with their source', async () => {
       const tenant = await newTenant();
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
       await browser.send(cmd.create(notes, 'one\n'));
@@ -125,7 +125,7 @@ describeService(
       expect(reverted.body).toMatchObject({ files: [{ change: 'deleted', path: notes }], conflicts: [] });
     });
 
-    it('makes one draft for first writes at the same time', async () => {
+    it('create one draft for simultaneous first writes', async () => {
       const tenant = await newTenant();
       const { send } = await client({ tenant, access: 'propose' });
       const writes = Array.from({ length: 10 }, (_, i) => send(cmd.create(`/memories/f${i}`, 'x')));
@@ -134,7 +134,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('tells the model that no more can be proposed', async () => {
+    it('tell the model when the limit of proposals is reached', async () => {
       const tenant = await newTenant();
       await new Tenants(service().database).set(tenant, { maxDrafts: 1 });
       const [first, second] = [
@@ -149,7 +149,7 @@ describeService(
       });
     });
 
-    it('works in the draft by the Memory Stores API, too', async () => {
+    it('write to the draft through the Memory Stores API, too', async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant });
       const { headers } = await client({ tenant, access: 'propose' });
@@ -178,7 +178,7 @@ describeService(
     });
 
     it.each(['closed', 'deleted'] as const)(
-      'writes in the next draft when its own is %s meanwhile',
+      'write to the next draft when their draft is %s meanwhile',
       async (how) => {
         const tenant = await newTenant();
         const { send, post } = await client({ tenant, access: 'propose' });
@@ -204,7 +204,7 @@ describeService(
       },
     );
 
-    it('does not make a closed draft again', async () => {
+    it('do not create a closed draft again', async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       const { send } = await client({ access: 'read_write' });
@@ -217,7 +217,7 @@ describeService(
       );
     });
 
-    it('keeps the one who proposes from being the one who approves', async () => {
+    it('prevent an author from approving their own proposal', async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       await admin().call('PUT', `/tenants/${body.id}/file?path=${notes}`, {
@@ -243,7 +243,7 @@ describeService(
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);
     });
 
-    it('allows each kind of key what it is for', async () => {
+    it('and other kinds of keys have the permitted operations', async () => {
       const tenant = await newTenant();
       const draft = String(
         (await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } })).body.id,

@@ -207,7 +207,7 @@ describeService('merging random changes', (service) => {
     return { isMerged: true, pushed };
   }
 
-  it('makes what the model says, with conflicts settled at random', { tags: ['random'] }, async () => {
+  it('gives the result of the model with random resolutions', { tags: ['random'] }, async () => {
     const number = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 1e9));
     const seed = `seed ${number}`;
     const random = randomOf(number);

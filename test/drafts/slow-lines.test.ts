@@ -20,7 +20,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it('is a conflict, however little time a transaction may be idle', async () => {
+    it('is a conflict for any permitted idle time of a transaction', async () => {
       const tenant = freshTenant('slow');
       const [a, b] = ['/memories/a', '/memories/b'];
       await run(service(), tenant, cmd.create(a, hard.base), cmd.create(b, 'x'));
@@ -40,7 +40,7 @@ describeService(
 const threads = new MergeThreads();
 afterAll(() => threads.close());
 
-it('takes no time from the texts after it', async () => {
+it('does not reduce the time of the texts after it', async () => {
   const long = 'line\n'.repeat(300);
   const easy = { base: `${long}end\n`, draft: `start\n${long}end\n`, original: `${long}END\n` };
   const merged = await Promise.all([hard, easy, easy].map((texts) => threads.merge(texts)));

@@ -136,7 +136,7 @@ export const attacks: Attack[] = [
     }),
   },
   {
-    title: '64 connections that read no answer',
+    title: '64 connections that read no response',
     setup: 'plain',
     run: sockets(64, (socket) => {
       socket.pause();
@@ -206,7 +206,7 @@ export const attacks: Attack[] = [
     })),
   },
   {
-    title: 'requests while nobody reads the log',
+    title: 'requests while the log is not read',
     setup: 'stalled_log',
     // Of a tenant without files: the root of the attacker's is long after the attacks before.
     run: clients(CLIENTS, () => ({

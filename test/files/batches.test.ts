@@ -33,7 +33,7 @@ const echoWith = (sql: string, name = 'many'): Echo => {
 const CALLS = 'unnest($text::text[]) WITH ORDINALITY AS c (text, item)';
 const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
 
-describe('batches', () => {
+describe('batches of calls', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: ConnectionPool;
   let sent: string[] = [];
@@ -64,7 +64,7 @@ describe('batches', () => {
       count,
     ]);
 
-  it('answer each call and keep to the maximum batch size', async () => {
+  it('return a result for each call and respect the maximum batch size', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
     expect(await answersTo(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
     expect(sent).toStrictEqual(['many', 'many', 'many']);
@@ -75,7 +75,7 @@ describe('batches', () => {
     expect(sent).toStrictEqual(['many']);
   });
 
-  it('fall back to the single statement for calls without a row', async () => {
+  it('fall back to the single statement for calls that returned no row', async () => {
     const left = echoWith(
       `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
       'some',
@@ -89,7 +89,7 @@ describe('batches', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('that fail on the server are repeated call by call, and only the invalid call fails', async () => {
+  it('are repeated call by call after an error of the server, and only the invalid call fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
@@ -104,7 +104,7 @@ describe('batches', () => {
     ]);
   });
 
-  it('are not repeated when the connection is lost, because they may have been executed', async () => {
+  it('are not repeated after a lost connection, because they may have been executed', async () => {
     const lost = echoWith(
       `SELECT item::integer FROM ${CALLS}, pg_terminate_backend(pg_backend_pid())`,
       'lost',
@@ -118,7 +118,7 @@ describe('batches', () => {
     expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
-  it('that get no connection fall back to the single statement', async () => {
+  it('fall back to the single statement if they get no connection', async () => {
     const full = new DatabaseError(
       Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
     );
@@ -158,7 +158,7 @@ describe('batches', () => {
 describeService('simultaneous commands', (service, kind) => {
   const many = Array.from({ length: 24 }, (_, i) => i);
 
-  it('of many tenants each apply to the files of their tenant', async () => {
+  it('apply to the files of their tenant, for many tenants', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const all = async (make: (i: number) => object) => {
       const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
@@ -241,7 +241,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('replay exactly those whose idempotency key was used before', async () => {
+  it('replay only results whose idempotency key was used before', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const create = (round: number) =>
       Promise.all(
@@ -266,7 +266,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('of tenants that are not cached apply the settings of each', async () => {
+  it('apply the settings of each tenant that is not cached', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
@@ -318,7 +318,7 @@ describeService('simultaneous commands', (service, kind) => {
   });
 
   if (kind === 'postgres') {
-    it('of a tenant that another session has locked do not hold up other tenants', async () => {
+    it('do not delay other tenants if their tenant is locked', async () => {
       const [locked, ...others] = [freshTenant('batch'), ...many.map(() => freshTenant('batch'))] as [
         string,
         ...string[],
@@ -347,7 +347,7 @@ describeService('simultaneous commands', (service, kind) => {
   }
 });
 
-it('lets two replicas write for the same tenants without lost edits or deadlocks', async () => {
+it('allows two replicas to write for the same tenants without lost edits or deadlocks', async () => {
   const database = await createTestDatabase();
   const start = () => startService('postgres', { DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '5000' });
   const replicas: Service[] = [await start(), await start()];
@@ -374,7 +374,7 @@ it('lets two replicas write for the same tenants without lost edits or deadlocks
   }
 });
 
-describe('the plan of every batch', () => {
+describe('the plan of the batch', () => {
   skipOnCitus('there are no batches on Citus');
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;

@@ -59,7 +59,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     await assertInvariants(replica(0));
   }
 
-  it('let only one of several creates of a path succeed', async () => {
+  it('accept only one of several creates of a path', async () => {
     const inputs = Array.from({ length: 8 }, (_, n) => create('/memories/x/y/f', `text ${n}`));
     await rounds([], inputs, (answers, tree) => {
       const winner = answers.findIndex(({ is_error }) => !is_error);
@@ -79,7 +79,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('let only one succeed of creating a file and creating a file below it', async () => {
+  it('accept only one of creating a file and creating a file below it', async () => {
     await rounds([], [create('/memories/x'), create('/memories/x/y')], (answers, tree) => {
       expect(successes(answers)).toHaveLength(1);
       expect([...tree]).toContainEqual(answers[0]?.is_error ? ['/memories/x', null] : ['/memories/x', '']);
@@ -123,7 +123,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('let only one of two renames of a source succeed', async () => {
+  it('accept only one of two renames of a source', async () => {
     const inputs = [rename('/memories/d', '/memories/p/d'), rename('/memories/d', '/memories/q/d')];
     await rounds([create('/memories/d/f')], inputs, (answers, tree) => {
       expect(contents(answers)[0]).toBe('Error: The path /memories/d does not exist');
@@ -135,7 +135,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('let only one of two renames to a destination succeed', async () => {
+  it('accept only one of two renames to a destination', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [rename('/memories/a', '/memories/c/x'), rename('/memories/b', '/memories/c/x')];
     await rounds(before, inputs, (answers, tree) => {
@@ -161,7 +161,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('keep both files when they are swapped by way of a third name', async () => {
+  it('keep both files when they are swapped through a third name', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [
       rename('/memories/a', '/memories/t'),
@@ -173,7 +173,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('let only one of several deletes of a path succeed', async () => {
+  it('accept only one of several deletes of a path', async () => {
     const inputs = Array.from({ length: 6 }, () => remove('/memories/d'));
     await rounds([create('/memories/d/e/f'), create('/memories/d/g')], inputs, (answers, tree) => {
       expect(contents(answers)).toEqual([
@@ -192,7 +192,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('edit a file that is being renamed, deleted and created again', async () => {
+  it('edit a file that is being renamed, deleted, and created again', async () => {
     const inputs = [
       { command: 'str_replace', path: '/memories/f', old_str: 'one', new_str: 'two' },
       rename('/memories/f', '/memories/g'),
@@ -245,7 +245,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     await assertInvariants(replica(0));
   });
 
-  it('give correct results for many tenants at once', async () => {
+  it('return correct results for many tenants simultaneously', async () => {
     const tenants = Array.from({ length: 20 }, () => freshTenant('many'));
     const answers = await Promise.all(
       tenants.flatMap((tenant, n) =>

@@ -39,7 +39,7 @@ describeService('simultaneous edits of one file', (service) => {
     await assertInvariants(service());
   });
 
-  it('see the text of the edits before them', async () => {
+  it('read the text of the edits before them', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'step 0'), { tenant });
     const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
@@ -54,7 +54,7 @@ describeService('simultaneous edits of one file', (service) => {
     expect(await text(tenant)).toBe('step 20');
   });
 
-  it('never build on an edit that failed', async () => {
+  it('never build on a failed edit', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
@@ -72,7 +72,7 @@ describeService('simultaneous edits of one file', (service) => {
     await assertInvariants(service());
   });
 
-  it('apply an edit that was sent before only once', async () => {
+  it('are applied once if they are repeated', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const keyed = (n: number) =>
@@ -91,7 +91,7 @@ describeService('simultaneous edits of one file', (service) => {
     ]);
   });
 
-  it('report a missing file when it is deleted in between', async () => {
+  it('report a missing file if it is deleted in between', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const inputs = [cmd.insert(FILE, 0, 'b'), cmd.delete(FILE), cmd.insert(FILE, 0, 'c')];
@@ -131,7 +131,7 @@ it('applies all edits of a file that several replicas edit constantly', async ()
 });
 
 // Distributed tables have no triggers.
-describe.skipIf(isCitus())('an edit that three others came before', () => {
+describe.skipIf(isCitus())('an edit that follows three other edits', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let replica: Service;
   let other: Service;
@@ -185,7 +185,7 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
   it.each([
     ['with an idempotency key, after three attempts', KEY, 3],
     ['without one, after one', undefined, 1],
-  ])('reports the fault of the database %s', async (_, key, attempts) => {
+  ])('reports the database error %s', async (_, key, attempts) => {
     const { edited, locked, text } = await edit(key, fillDisk);
     await freeDisk();
     expect(edited).toMatchObject({
@@ -195,7 +195,7 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
     expect([locked, text]).toStrictEqual([attempts, '3\n2\n1\na']);
   });
 
-  it('is applied once when the fault passes', async () => {
+  it('is applied once when the error is gone', async () => {
     const { edited, locked, text } = await edit(KEY, (attempt) => (attempt === 1 ? fillDisk() : freeDisk()));
     expect(edited).toStrictEqual({
       status: 'fulfilled',

@@ -97,7 +97,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
     await database?.drop();
   });
 
-  it('are explained by a sequential order', { tags: 'random' }, async () => {
+  it('match a sequential order', { tags: 'random' }, async () => {
     const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 300 : 60);
     const plans = fc.sample(plan, { seed, numRuns });
     const observer = replicas[0] as Service;
@@ -119,7 +119,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
   });
 });
 
-describe('the search for an order', () => {
+describe('the search for a sequential order', () => {
   const created = { content: 'File created successfully at: /memories/f', is_error: false };
   const create = { command: 'create', path: '/memories/f', file_text: 'x' };
   const view = { command: 'view', path: '/memories/f' };

@@ -51,7 +51,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     expect(await new Tenants(service().database).delete(tenant)).toBeUndefined();
   });
 
-  it('prunes old answers and keeps recent ones', async () => {
+  it('prunes old stored results and keeps recent ones', async () => {
     const tenant = freshTenant();
     await seedAnswers(tenant, 4500, '30 hours');
     await seedAnswers(tenant, 10, '2 hours');
@@ -61,7 +61,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     expect(await count('idempotency_keys', tenant)).toBe(10);
   });
 
-  it('prunes more tenants than one page has', async () => {
+  it('prunes more tenants than one page contains', async () => {
     const many = 501;
     await service().query(
       `INSERT INTO tenants (id) SELECT 'page-' || n FROM generate_series(1, ${many}) AS n`,

@@ -13,7 +13,7 @@ describeServiceOnOwnDatabase(
   'SECRETS=mask',
   (service) => {
     const NOTICE = '[1 secret was masked before storing: aws_access_key]';
-    script(service, 'masks secrets in create, str_replace and insert and says so in the last line', {}, [
+    script(service, 'masks secrets in create, str_replace, and insert and reports it in the last line', {}, [
       [
         cmd.create('/memories/f', `key ${AWS}\nend`),
         ok(`File created successfully at: /memories/f\n${NOTICE}`),
@@ -55,7 +55,7 @@ describeServiceOnOwnDatabase(
         ],
       ],
     );
-    script(service, 'masks secrets that the answer of a write quotes', { '/memories/f': 'a\nb' }, [
+    script(service, 'masks secrets that the result of a write quotes', { '/memories/f': 'a\nb' }, [
       [
         cmd.replace('/memories/f', `key ${AWS}`, 'x'),
         error(
@@ -80,7 +80,7 @@ describeServiceOnOwnDatabase(
         ),
       ],
     ]);
-    it('stores no secret in the answers kept for idempotency keys', async () => {
+    it('stores no secret in the results kept for idempotency keys', async () => {
       const tenant = freshTenant();
       const send = (input: object, key: string) =>
         service().execute(input, { tenant, headers: { 'idempotency-key': key } });
@@ -106,7 +106,7 @@ describeServiceOnOwnDatabase(
       );
       expect(rows).toStrictEqual([{ n: 5, leaks: 0 }]);
     });
-    it('leaves text alone that an edit does not touch', async () => {
+    it('keeps text unchanged that an edit does not touch', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -138,7 +138,7 @@ describeService(
       );
     script(
       service,
-      'writes nothing and names the kind of secret',
+      'writes no file and names the kind of secret',
       { '/memories/f': `a ${AWS.slice(0, 10)}-${AWS.slice(10)}` },
       [
         [cmd.create('/memories/g', `x ${AWS} ${CARD}`), refusal('aws_access_key, payment_card')],

@@ -65,14 +65,14 @@ describeService('a directory of 10,000 files', (service) => {
   });
 });
 
-describe('on Postgres', () => {
+describe('the store on Postgres', () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService('postgres', { DB_LOCK_TIMEOUT_MS: '0' });
   });
   afterAll(() => service.close());
 
-  it('does not make readers wait for writers of the same tenant', async () => {
+  it('serves readers while writers of the same tenant hold locks', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'before'), { tenant });
     await service.query('BEGIN');
@@ -88,7 +88,7 @@ describe('on Postgres', () => {
     expect(listed.is_error).toBe(false);
   });
 
-  it('does not let many waiting writes hold up readers or other tenants', async () => {
+  it('serves readers and other tenants while many writes wait', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'x'), { tenant });
     await service.query('BEGIN');
@@ -113,7 +113,7 @@ describe('connections to Postgres', () => {
     vi.useRealTimers();
   });
 
-  it('stay open during short pauses and close after a long one', async () => {
+  it('stay open during short pauses and close after a long pause', async () => {
     const own = await createTestDatabase();
     const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
     try {
@@ -199,7 +199,7 @@ describe.each([
     [cmd.create('/memories/c/below', ''), 1],
     [cmd.rename('/memories/missing', '/memories/e'), 1],
     [cmd.delete('/memories/missing'), 1],
-  ])('%j takes %j', async (payload, expected) => {
+  ])('for %j: %j', async (payload, expected) => {
     trips = 0;
     const answer = await app.inject({ method: 'POST', url: '/execute', payload });
     expect([answer.statusCode, trips]).toStrictEqual([200, expected]);

@@ -125,7 +125,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
   });
 
-  it('does not let other tenants wait for a large call', async () => {
+  it('serves other tenants during a large call', async () => {
     const large = 'x'.repeat(40_000);
     const outcomes = await callAll([
       ['a', large],
@@ -153,7 +153,7 @@ describe('the write queue', () => {
     expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
   });
 
-  it('repeats nothing when the connection is lost, because the calls may have been executed', async () => {
+  it('repeats no call after a lost connection, because the calls may have been executed', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['b', 'kill'],
@@ -166,7 +166,7 @@ describe('the write queue', () => {
     expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
   });
 
-  it("skips a tenant that another session has locked and lets that tenant's calls wait together", async () => {
+  it("skips a tenant that another session has locked and queues that tenant's calls together", async () => {
     const other = await pool.connect();
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
@@ -208,7 +208,7 @@ describe('the write queue', () => {
     }
   });
 
-  it('runs exclusive work on a tenant in turn', async () => {
+  it('runs exclusive work on a tenant in queue order', async () => {
     const queue = queueOf(8);
     const order: string[] = [];
     const note = (what: string) => (): void => {
@@ -231,7 +231,7 @@ describe('the write queue', () => {
   });
 });
 
-it('sees the effect of two renames that commit while a delete waits for its tenant', async () => {
+it('a delete sees two renames that commit while it waits for its tenant', async () => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const other = await connectTo(database.url);
@@ -268,7 +268,7 @@ it('sees the effect of two renames that commit while a delete waits for its tena
 });
 
 describeService('simultaneous writes of one tenant', (service) => {
-  it('of different kinds are all applied', async () => {
+  it('are all applied, both creates and edits', async () => {
     const tenant = freshTenant('mixed');
     const numbers = Array.from({ length: 40 }, (_, n) => n);
     await service().execute(cmd.create('/memories/f', ''), { tenant });

@@ -7,7 +7,7 @@ import { assertInvariants } from '../support/invariants.ts';
 import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-it('each change has its own time, later than those it builds on, and is recorded once', async () => {
+it('records each change once, with a time later than the changes it builds on', async () => {
   const own = await createTestDatabase();
   const replicas = await Promise.all([1, 2].map(() => startService('postgres', { DATABASE_URL: own.url })));
   const [first] = replicas;

@@ -48,9 +48,9 @@ async function columnsWith(service: Service, text: string): Promise<string[]> {
   return found;
 }
 
-describeService('a redacted version', (service) => {
+describeService('redacting a version', (service) => {
   const drafting = new Drafting(service);
-  it('leaves nothing of its content in any table', async () => {
+  it('deletes its content from every table', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const f = '/memories/notes.md';
@@ -103,7 +103,7 @@ describeService('a redacted version', (service) => {
     expect(await versionsOf(service(), tenant)).toHaveLength(5);
   });
 
-  it('leaves nothing of its path, nor of directories that only it was in', async () => {
+  it('deletes its path and the directories that contained only this version', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(
@@ -131,7 +131,7 @@ describeService('a redacted version', (service) => {
     await assertInvariants(service());
   });
 
-  it.each([0, 1])('leaves nothing of any path that its content had: version %i', async (chosen) => {
+  it.each([0, 1])('deletes all paths that its content had: version %i', async (chosen) => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(
@@ -243,20 +243,17 @@ describeService('a redacted version', (service) => {
 
   it.each(
     Object.entries(LIVES).flatMap(([name, steps]) => ORDERS.map((order) => [name, ...order, steps] as const)),
-  )(
-    'leaves nothing of a secret %s, redacted %s, and every other content as it was',
-    async (_name, _order, order, steps) => {
-      const tenant = freshTenant('redact');
-      const tenants = new Tenants(service().database);
-      await tenants.create(tenant);
-      await tenants.set(tenant, { createExisting: 'overwrite' });
-      const secret = `${SECRET}-${randomUUID()}`;
-      await run(service(), tenant, ...steps(secret));
-      await redactAll(tenant, secret, order);
-    },
-  );
+  )('deletes a secret %s and keeps all other content, redacted %s', async (_name, _order, order, steps) => {
+    const tenant = freshTenant('redact');
+    const tenants = new Tenants(service().database);
+    await tenants.create(tenant);
+    await tenants.set(tenant, { createExisting: 'overwrite' });
+    const secret = `${SECRET}-${randomUUID()}`;
+    await run(service(), tenant, ...steps(secret));
+    await redactAll(tenant, secret, order);
+  });
 
-  it.each(ORDERS)('leaves nothing of a secret that was restored, redacted %s', async (_order, order) => {
+  it.each(ORDERS)('deletes a restored secret, redacted %s', async (_order, order) => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(service(), tenant, cmd.create(f, `${LINES}${secret}\n`), cmd.replace(f, `${secret}\n`, ''));
@@ -276,7 +273,7 @@ describeService('a redacted version', (service) => {
     expect(await redactAll(tenant, secret, order)).toBe(4);
   });
 
-  it('leaves nothing in the requests that a short secret could be found by, by trying', async () => {
+  it('deletes the request hashes that would reveal a short secret to a brute-force search', async () => {
     const tenant = freshTenant('redact');
     const create = (pin: number) => cmd.create(f, `PIN: ${String(pin).padStart(4, '0')}`);
     const pin = Math.floor(Math.random() * 10_000);
@@ -297,7 +294,7 @@ describeService('a redacted version', (service) => {
     expect(again.content).toBe('[Redacted: the answer to this request was removed.]');
   });
 
-  it('leaves the name of a directory that is there, and nothing of it once it is gone and redacted', async () => {
+  it('keeps the name of an existing directory and deletes it once the directory is deleted and redacted', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const top = `/memories/d-${secret}`;
@@ -326,7 +323,7 @@ describeService('a redacted version', (service) => {
     await assertInvariants(service());
   });
 
-  it('is not live, and shares no content with a live file', async () => {
+  it('rejects a current version and a version whose content a current file has', async () => {
     const tenant = freshTenant('redact');
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
     const [created, head] = await versionsOf(service(), tenant);
@@ -349,7 +346,7 @@ describeService('a redacted version', (service) => {
     await assertInvariants(service());
   });
 
-  it('names the open drafts that keep what they have of the file', async () => {
+  it('names the open drafts that still contain the file', async () => {
     const tenant = freshTenant('redact');
     const f = '/memories/f';
     await run(service(), tenant, cmd.create(f, 'secret\n'), cmd.create('/memories/g', 'x'));
@@ -365,7 +362,7 @@ describeService('a redacted version', (service) => {
     expect((await redact(tenant)).drafts).toStrictEqual([keeping.id]);
   });
 
-  it('takes the stored results of its tenant only, however many', async () => {
+  it('deletes the stored results of only its tenant, however many', async () => {
     const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
     await run(service(), other, cmd.create('/memories/f', 'x'));

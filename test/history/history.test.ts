@@ -80,8 +80,8 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
 
 const f = '/memories/f.md';
 
-describeService('a change is recorded', (service) => {
-  it('by each command, once', async () => {
+describeService('the record of a change', (service) => {
+  it('is written once by each command', async () => {
     const tenant = freshTenant();
     await run(
       ...([service(), tenant, cmd.create(f, 'one\n'), cmd.replace(f, 'one', 'three')] as const),
@@ -119,7 +119,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('of a directory once for each file below it, at one time, with no content copied by a rename', async () => {
+  it('has one time for all files below a directory, and a rename copies no content', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
     const ids = (await versionsOf(service(), tenant)).map(({ memoryId }) => memoryId).sort();
@@ -148,7 +148,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('and a new file at an old path is another one', async () => {
+  it('treats a new file at an old path as another file', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, '1'), cmd.delete(f), cmd.create(f, '2'));
     const [second, deleted, first] = await versionsOf(service(), tenant, { path: f });
@@ -156,7 +156,7 @@ describeService('a change is recorded', (service) => {
     expect(second?.memoryId).not.toBe(first?.memoryId);
   });
 
-  it('but not what fails, or leaves the content as it was', async () => {
+  it('is omitted if the change fails or leaves the content unchanged', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, 'text'), cmd.replace(f, 'text', 'text'), cmd.insert(f, 0, ''));
     const failing = [
@@ -175,7 +175,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('once when a keyed request is sent again', async () => {
+  it('is written once when a keyed request is repeated', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create(f, 'one'),
@@ -197,7 +197,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('with ids that are bounded and printable', async () => {
+  it('contains bounded and printable IDs', async () => {
     const tenant = freshTenant();
     const id = `a\u0001b\u202e${'x'.repeat(251)}`;
     const block = { type: 'tool_use', id, name: 'memory', input: cmd.create(f, 'x') };
@@ -207,7 +207,7 @@ describeService('a change is recorded', (service) => {
     expect(version?.actor).toStrictEqual({ type: 'anonymous' });
   });
 
-  it('of an import by the operator, at the time of the import', async () => {
+  it('names the operator of an import at the time of the import', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     const modified = new Date('2001-02-03T04:05:06Z');
@@ -238,7 +238,7 @@ describeService('a change is recorded', (service) => {
     expect(await versionsOf(service(), tenant, { by: 'anonymous' })).toHaveLength(0);
   });
 
-  it('of an expiration by the job', async () => {
+  it('names the job for an expiration', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/old', 'old'), cmd.create('/memories/d/new', 'new'));
     await service().query(
@@ -255,7 +255,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('not where the tenant keeps none, whose past is then unknown', async () => {
+  it('is omitted for a tenant without history, whose past is then unknown', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -280,7 +280,7 @@ describeService('a change is recorded', (service) => {
     await assertInvariants(service());
   });
 
-  it('until the tenant is erased', async () => {
+  it('is kept until the tenant is deleted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'));
@@ -295,8 +295,8 @@ describeService('a change is recorded', (service) => {
   });
 });
 
-describeService('the past', (service) => {
-  it('is what it was, at every time', async () => {
+describeService('the past of a memory', (service) => {
+  it('matches the memory at every time', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create('/memories/a/f', '1'),
@@ -337,7 +337,7 @@ describeService('the past', (service) => {
     await assertInvariants(service());
   });
 
-  it('is read page by page, and by path, time, actor and operation', async () => {
+  it('is read page by page, and by path, time, actor, and operation', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
     await service().query(
@@ -369,7 +369,7 @@ describeService('the past', (service) => {
 describeService(
   'a change by an API key',
   (service) => {
-    it('names the key, whichever tenants it serves', async () => {
+    it('records the key, whichever tenants it serves', async () => {
       const tenant = freshTenant('history-key');
       const { key, hash, id } = newApiKey();
       const api = { hash, id, tenant: null, access: 'read_write', label: 'laptop', expiresAt: null } as const;
@@ -386,9 +386,9 @@ describeService(
 );
 
 describeService(
-  'without a history',
+  'a tenant without history',
   (service) => {
-    it('nothing is kept, and the service says who changed a file last', async () => {
+    it('keeps no versions and returns the last actor of a file', async () => {
       const tenant = freshTenant();
       await run(service(), tenant, cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'));
       expect(await log(service(), tenant)).toStrictEqual([`modified ${f} 3`]);

@@ -56,8 +56,8 @@ const growing = (path: string, versions: number) => [
   ...Array.from({ length: versions - 1 }, (_, i) => cmd.replace(path, 'x'.repeat(i + 1), 'x'.repeat(i + 2))),
 ];
 
-describeServiceOnOwnDatabase('the history is pruned', (service) => {
-  it('by age, but for the last 10 versions of a live file', async () => {
+describeServiceOnOwnDatabase('pruning the history', (service) => {
+  it('deletes versions by age, except the last 10 versions of a current file', async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growing(f, 14), cmd.create('/memories/d/gone', 'gone'));
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
@@ -87,7 +87,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     });
   });
 
-  it('by age of many versions, in batches', async () => {
+  it('deletes many versions by age in batches', async () => {
     const tenant = await tenantWith(service(), { historyDays: 7 });
     const files = Array.from({ length: 450 }, (_, i) => cmd.create(`/memories/a/${i % 20}/f${i}`, 'content'));
     await Promise.all(files.map((step) => run(service(), tenant, step)));
@@ -108,7 +108,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
   });
 
-  it('altogether where a tenant keeps none', async () => {
+  it('deletes all superseded versions of a tenant that keeps none', async () => {
     const tenant = await tenantWith(service());
     await run(service(), tenant, ...growing(f, 12), cmd.rename(f, '/memories/g'));
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -123,7 +123,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
   });
 
-  it('by bytes, the oldest first and no more than needed, whatever is live', async () => {
+  it('deletes only as many of the oldest versions as the size limit needs, also of current files', async () => {
     const tenant = await tenantWith(service());
     const text = 'x'.repeat(1000);
     await run(
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
   });
 
-  it('by bytes of past directories too, in batches', { tags: 'long' }, async () => {
+  it('deletes past directories by size in batches', { tags: 'long' }, async () => {
     const tenant = await tenantWith(service());
     for (let i = 0; i < 3; i++) {
       const files = Array.from({ length: 150 }, (_, j) => cmd.create(`/memories/d/${j}/f`, 'x'));
@@ -173,7 +173,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
   });
 
-  it('while a past tree or a difference is read, which is then refused, not incomplete', async () => {
+  it('ends a running read of a past tree or a difference with an error instead of a partial result', async () => {
     for (const read of ['tree', 'difference']) {
       const tenant = await tenantWith(service());
       await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));
@@ -197,7 +197,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     }
   });
 
-  it('of the other tenants when one cannot be pruned', async () => {
+  it('continues with the other tenants after a failure', async () => {
     const [broken, other] = [await tenantWith(service()), await tenantWith(service())];
     for (const tenant of [broken, other]) await run(service(), tenant, cmd.create(f, 'x'), cmd.delete(f));
     const database = Object.create(service().database) as Service['database'];

@@ -35,7 +35,7 @@ describe('a restore', () => {
     await own.drop();
   });
 
-  it('is whole for readers and writers of either replica', async () => {
+  it('is atomic for readers and writers of both replicas', async () => {
     const tenant = freshTenant();
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
@@ -61,7 +61,7 @@ describe('a restore', () => {
     await assertInvariants(replica(0));
   });
 
-  it('or a revert that is tried does not wait for writers, nor they for it', async () => {
+  it('runs in a dry run without waiting for writers or delaying them, as does a revert', async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
     const past = await moment(replica(0), tenant);
@@ -80,7 +80,7 @@ describe('a restore', () => {
     expect(tried.map(lines)).toStrictEqual([['A /memories/a'], ['A /memories/a']]);
   });
 
-  it('and writers come one after the other', async () => {
+  it('is serialized with writers', async () => {
     const tenant = freshTenant();
     const paths = Array.from({ length: 8 }, (_, i) => `/memories/f${i}`);
     await run(replica(0), tenant, ...paths.map((path) => cmd.create(path, '0\n')));
@@ -108,7 +108,7 @@ describe('a restore', () => {
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
   });
 
-  it('of many files whose process is killed in the middle leaves nothing, and is whole when it is done again', {
+  it('has no effect on any file if its process is killed, and succeeds when repeated', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();

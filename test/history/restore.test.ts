@@ -25,8 +25,8 @@ async function versionsOf(service: Service, tenant: string): Promise<Version[]> 
 const a = '/memories/a';
 const b = '/memories/b';
 
-describeService('restore', (service) => {
-  it('brings back content, path, id and directories of each past moment, from any other one', async () => {
+describeService('a restore', (service) => {
+  it('returns contents, paths, IDs, and directories to each past time, from any other time', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create('/memories/d/f', '1'),
@@ -59,7 +59,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('is recorded as versions by the operator, and another restore undoes it', async () => {
+  it('is recorded as versions by the operator and can be undone by another restore', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
     const before = await moment(service(), tenant);
@@ -81,7 +81,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('shows the file that it put in the place of another, in the same change', async () => {
+  it('records the restored file after the file that it replaces in the same change', async () => {
     const tenant = freshTenant();
     // The ids of one change are in no order, so some of these come before those of the deletions, and some after.
     const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
@@ -96,7 +96,7 @@ describeService('restore', (service) => {
     }
   });
 
-  it('swaps paths, also of files and directories', async () => {
+  it('swaps the paths of files and directories', async () => {
     const tenant = freshTenant();
     await run(
       service(),
@@ -127,7 +127,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('of a directory takes back what left it and sends away what came, and touches nothing else', async () => {
+  it('returns the moved files of a directory, removes added files, and changes no other path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
     await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
@@ -157,7 +157,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('of a path that was not there removes it, of one that is gone makes it, with the directories above', async () => {
+  it('deletes an entry that did not exist and creates a deleted entry with its parents', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'a'));
     const before = await moment(service(), tenant);
@@ -188,7 +188,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('records nothing where the content is the same again', async () => {
+  it('records no version if the content is equal', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, 'one'), cmd.create(b, 'x'));
     const before = await moment(service(), tenant);
@@ -204,7 +204,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails whole when something else is in the way', async () => {
+  it('fails completely when another entry blocks a path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
     const before = await moment(service(), tenant);
@@ -229,7 +229,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails whole when the quota would be exceeded, and not when the memory does not grow', async () => {
+  it('fails completely when a growing memory would exceed the quota', async () => {
     const tenant = freshTenant();
     await run(
       service(),
@@ -258,7 +258,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails when a version that is needed was pruned or redacted, and not for others', async () => {
+  it('fails only if a required version was pruned or redacted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', 'secret'), cmd.create('/memories/e/g', '1'));
     const then = await moment(service(), tenant);
@@ -295,7 +295,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('of a version brings the file back, to its path or another', async () => {
+  it('returns the file of a version to its path or to another path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d/f', 'other'));
@@ -324,7 +324,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it.each(['1', '2'])('of version %s to another path puts a copy beside the live file', async (content) => {
+  it.each(['1', '2'])('copies version %s to another path, beside the current file', async (content) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
@@ -373,7 +373,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('keeps nothing where the tenant keeps no history', async () => {
+  it('records no version if the tenant keeps no history', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
     const then = await moment(service(), tenant);
@@ -394,7 +394,7 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('of an unknown tenant, or a time before there was one, is refused', async () => {
+  it('is rejected for an unknown tenant and for a time before the tenant existed', async () => {
     await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
       /^Tenant .* does not exist\.$/,
     );
@@ -405,7 +405,7 @@ describeService('restore', (service) => {
     });
   });
 
-  it('prints a line a file and a summary, and a dry run the same without a change', async () => {
+  it('prints one line per file and a summary, and a dry run prints the same without a change', async () => {
     const tenant = freshTenant();
     await run(
       service(),

@@ -44,9 +44,9 @@ async function undo(service: Service, tenant: string, since: string, by = 'mallo
 }
 
 describeService(
-  'revert',
+  'a revert',
   (service) => {
-    it('undoes all that an actor did, whatever it was, and nothing by others', async () => {
+    it('undoes all changes of an actor, of any kind, and no others', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/earlier', 'e'));
       await alice(cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '2'), cmd.create(a, 'a'));
@@ -81,7 +81,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('leaves the root where an actor made everything', async () => {
+    it('keeps the root directory if the actor created everything', async () => {
       const { tenant, mallory } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/d/a', 'a'));
       expect(await undo(service(), tenant, '2020-01-01T00:00:00Z')).toStrictEqual([
@@ -91,7 +91,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('undoes no more than what an actor did between two times', async () => {
+    it('undoes only the changes of an actor between two times', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/d/f', '1'), cmd.create(a, '1'));
       const before = await moment(service(), tenant);
@@ -118,7 +118,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('leaves alone what somebody else changed since, and says so', async () => {
+    it('skips and reports files that another actor changed since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
         cmd.create(a, '1\n'),
@@ -169,7 +169,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('leaves alone what has its place taken, and what counts on the place of such a file', async () => {
+    it('skips files whose path is occupied, and files that depend on such a path', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
         cmd.create('/memories/d/f', '1'),
@@ -206,7 +206,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('gives a path that two files had to the one that was there last', async () => {
+    it('returns a path to the last of two files that had it', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/p', 'file'), cmd.create('/memories/q', 'first'));
       const before = await moment(service(), tenant);
@@ -224,7 +224,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('keeps directories that others use, made again or removed since', async () => {
+    it('keeps directories that others use, recreated, or deleted since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/kept/f', '1'), cmd.create('/memories/gone/f', '1'));
       const before = await moment(service(), tenant);
@@ -252,7 +252,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('leaves an empty root, which is no directory that somebody made', async () => {
+    it('keeps an empty root directory and does not record it as a past directory', async () => {
       const { tenant, mallory } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/d/f', 'x'));
       expect(await undo(service(), tenant, '1970-01-01T00:00:00.000000Z')).toStrictEqual([
@@ -265,7 +265,7 @@ describeService(
       ).toStrictEqual([{ path: '/memories/d' }]);
     });
 
-    it('undoes what an actor did to a file that was restored since from its deletion', async () => {
+    it('undoes changes of a file that was deleted and restored since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, '1'));
       const before = await moment(service(), tenant);
@@ -289,7 +289,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('says when what was before was redacted or pruned', async () => {
+    it('reports files whose previous version was redacted or pruned', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, 'secret'), cmd.create(b, '1'), cmd.create('/memories/c', '1'));
       const before = await moment(service(), tenant);
@@ -318,7 +318,7 @@ describeService(
       await expect(undo(service(), tenant, before.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     });
 
-    it('fails whole when the quota would be exceeded', async () => {
+    it('fails completely when the quota would be exceeded', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, 'x'.repeat(50)));
       await mallory(cmd.delete(a));
@@ -328,8 +328,8 @@ describeService(
       );
     });
 
-    describe('the command', () => {
-      it('lists conflicts and exits with 3, and a dry run does the same without a change', async () => {
+    describe('on the command line', () => {
+      it('lists conflicts and exits with 3, also in a dry run, which makes no change', async () => {
         const { tenant, mallory, alice } = await tenantWithKeys(service());
         await alice(cmd.create(a, '1\n'), cmd.create(b, '1\n'));
         await mallory(

@@ -64,7 +64,7 @@ ANALYZE versions`;
 describe.each([
   ['in a new database', ''],
   ['among small tenants', SMALL_TENANTS],
-])('many rows %s', (_, statistics) => {
+])('a statement for many rows %s', (_, statistics) => {
   skipOnCitus('its plans are those of its shards');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -94,7 +94,7 @@ describe.each([
     },
   );
 
-  it('are not compared with a list by a function that changes them', async () => {
+  it('compares no list with all rows in a function that changes them', async () => {
     const query = async (sql: string, values?: unknown[]) => (await client.query(sql, values)).rows;
     await fill(query, 'many', 20);
     const paths = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i + 1}`);
@@ -128,7 +128,7 @@ describe.each([
   });
 });
 
-describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
+describeServiceOnOwnDatabase('a large history', (service, kind) => {
   const query: Service['query'] = (sql, values) => service().query(sql, values);
 
   it('restores 10,000 files that were deleted or swapped', { tags: 'long' }, async () => {
@@ -145,7 +145,7 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('reverts more changes and files than a page has', { tags: 'long' }, async () => {
+  it('reverts more changes and files than one page contains', { tags: 'long' }, async () => {
     const tenant = freshTenant();
     await fill(query, tenant, 1200);
     const past = await moment(service(), tenant);
@@ -222,14 +222,14 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     return sizes;
   }
 
-  it('keeps a history within its limit at any moment', async () => {
+  it('stays within its limit at any time', async () => {
     const sizes = await sizesWith(50_000, 5000);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(50_000);
     expect(Math.max(...sizes)).toBeGreaterThan(40_000);
     await assertInvariants(service());
   });
 
-  it('keeps a history of large files within 10 MB at any moment', { tags: 'long' }, async () => {
+  it('with large files stays within 10 MB at any time', { tags: 'long' }, async () => {
     const sizes = await sizesWith(10_000_000, 1_048_576);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000_000);
     expect(Math.max(...sizes)).toBeGreaterThan(8_000_000);
@@ -241,7 +241,7 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     { tenant: 36, path: 60, origin: 200 },
     { tenant: 36, path: 300, origin: 100 },
     { tenant: 128, path: 1000, origin: 800 },
-  ])('counts what rows of the history take: $tenant, $path, $origin', { tags: 'long' }, async (length) => {
+  ])('counts the size of its rows: $tenant, $path, $origin', { tags: 'long' }, async (length) => {
     await query('TRUNCATE versions; TRUNCATE past_directories');
     const hexadecimal = (of: string, characters: string) =>
       `left((SELECT string_agg(md5(${of} || '-' || k), '') FROM generate_series(1, 32) AS k), ${characters})`;

@@ -93,7 +93,7 @@ const WRITERS: Record<string, (fixture: Fixture) => Promise<unknown>> = {
 };
 
 describeService(
-  'with the history switched off',
+  'a tenant whose history is disabled',
   (service) => {
     const drafting = new Drafting(service);
     afterAll(() => assertInvariants(service()));
@@ -104,7 +104,7 @@ describeService(
       return versions.reverse();
     }
 
-    it.each(Object.entries(WRITERS))('%s leaves older versions as they were', async (_, write) => {
+    it.each(Object.entries(WRITERS))('%s keeps older versions unchanged', async (_, write) => {
       const tenant = freshTenant('off');
       await run(
         service(),
@@ -128,7 +128,7 @@ describeService(
       expect([...contents.values()]).toStrictEqual(['1\n', '2\n1\n']);
     });
 
-    it('and on again, each version has its content, also after a redaction', async () => {
+    it('has the content of each version after the history is enabled again, also after a redaction', async () => {
       const tenant = freshTenant('off');
       const set = (historyDays: number) => new Tenants(service().database).set(tenant, { historyDays });
       await run(

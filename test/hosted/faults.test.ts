@@ -54,7 +54,7 @@ const TROUBLE: Fault[] = [
   'drop',
 ];
 
-describeService('a hosted store that fails now and then', (service) => {
+describeService('with a hosted store that fails sometimes', (service) => {
   const make = async (tenant: string) => {
     await runOn(service(), ['tenants', 'create', tenant]);
     return tenant;
@@ -69,7 +69,7 @@ describeService('a hosted store that fails now and then', (service) => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  it('import goes on after refusals and broken connections, with ids that are not of this service', {
+  it('an import continues after rejections and broken connections, with foreign version IDs', {
     tags: 'long',
   }, async () => {
     const tenant = await make('import-faults');
@@ -138,7 +138,7 @@ describeService('a hosted store that fails now and then', (service) => {
     ]);
   });
 
-  it('import gives up after many attempts, and has imported nothing', { tags: 'long' }, async () => {
+  it('an import fails after many attempts and imports no file', { tags: 'long' }, async () => {
     const tenant = await make('import-gives-up');
     const a = versionsOf('a', '/a', ['1', '2', '3']);
     hosted.add('memstore_x', { versions: a.toReversed(), memories: [headOf(a[2] as FakeVersion)] });
@@ -152,7 +152,7 @@ describeService('a hosted store that fails now and then', (service) => {
     expect((await log(tenant)).length).toBe(3);
   });
 
-  it('import keeps what fits, and names what does not', async () => {
+  it('an import keeps the memories that fit and names the others', async () => {
     const tenant = await make('import-odd');
     const [first, second, third] = versionsOf('a', '/a', ['1', '2', '3']) as [
       FakeVersion,
@@ -212,7 +212,9 @@ describeService('a hosted store that fails now and then', (service) => {
     expect(refused.stderr).toContain('Nothing was imported.');
   });
 
-  it('push goes on after refusals and lost responses, and creates one store', { tags: 'long' }, async () => {
+  it('a push continues after rejections and lost responses and creates one store', {
+    tags: 'long',
+  }, async () => {
     const tenant = await make('push-faults');
     for (const name of ['a', 'b', 'c']) {
       await service().execute({ command: 'create', path: `/memories/${name}`, file_text: name }, { tenant });
@@ -252,7 +254,7 @@ describeService('a hosted store that fails now and then', (service) => {
     expect(memories.map(({ content }) => content)).toStrictEqual(['a', 'B', 'c']);
   });
 
-  it('push leaves alone what changes between its look and its write', async () => {
+  it('a push skips a memory that changes between its read and its write', async () => {
     const tenant = await make('push-race');
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'old' }, { tenant });
     const { memories } = hosted.add('memstore_x', {});

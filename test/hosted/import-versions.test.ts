@@ -51,7 +51,7 @@ describeService(
       return id;
     }
 
-    it('brings each version as it was, with its id, time and actor', async () => {
+    it('imports each version unchanged, with its ID, time, and actor', async () => {
       const from = await lived();
       const { id: to } = await stores.create({ name: 'to' });
       const tried = await run('import', to, '--from-store', from, '--dry-run');
@@ -84,7 +84,7 @@ describeService(
       expect(kept).toStrictEqual([{ splices: 24 }]);
     });
 
-    it('again, it doubles nothing, and leaves alone what changed', async () => {
+    it('creates no duplicates when repeated and keeps changed files', async () => {
       const from = await lived();
       const { id: to } = await stores.create({ name: 'to' });
       await run('import', to, '--from-store', from);
@@ -111,7 +111,7 @@ describeService(
       expect(contents).toStrictEqual(['mine', 'new', '', '', 'by an agent', 'b']);
     });
 
-    it('without versions where they are not wanted or not kept', { tags: 'long' }, async () => {
+    it('imports no versions on request or into a tenant that keeps none', { tags: 'long' }, async () => {
       const from = await lived();
       const { id: to } = await stores.create({ name: 'to' });
       const plain = await run('import', to, '--from-store', from, '--no-history');
@@ -132,7 +132,9 @@ describeService(
       expect(stripped.stderr).toContain('--strip works only with archives.');
     });
 
-    it('masks secrets in versions too, and knows masked memories again', { tags: 'long' }, async () => {
+    it('masks secrets in versions and recognizes masked memories when repeated', {
+      tags: 'long',
+    }, async () => {
       const token = `ghp_${'Aa1'.repeat(12)}`;
       const { id: from } = await stores.create({ name: 'from' });
       const { id } = await stores.memories.create(from, { path: '/a', content: `token ${token}` });

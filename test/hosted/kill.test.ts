@@ -8,7 +8,7 @@ import { freshTenant, type Service, startService } from '../support/service.ts';
 
 const VERSIONS = 200;
 
-describe('a command that is killed', { tags: 'long' }, () => {
+describe('a killed command', { tags: 'long' }, () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;
   let hosted: FakeHostedService;
@@ -71,7 +71,7 @@ describe('a command that is killed', { tags: 'long' }, () => {
     hosted.add('memstore_x', { versions: versions.reverse(), memories });
   }
 
-  it('an import, while it reads and while it writes', async () => {
+  it('resumes an import that was killed while reading or writing', async () => {
     fill();
     let reading: CliProcess | undefined;
     hosted.fault = (_, number) => {
@@ -102,7 +102,7 @@ describe('a command that is killed', { tags: 'long' }, () => {
     await assertInvariants(service);
   });
 
-  it('a push, after it has created the store and some memories', async () => {
+  it('resumes a push that was killed after creating the store and some memories', async () => {
     for (let i = 0; i < 20; i++) {
       await service.execute(
         { command: 'create', path: `/memories/${i}`, file_text: `file ${i}` },

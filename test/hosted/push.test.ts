@@ -50,7 +50,7 @@ describeService(
         ]),
       );
 
-    it('pushes and imports through the admin API as on the database', async () => {
+    it('gives the same results through the admin API as on the database, as does an import', async () => {
       const old = await create(from, '/old', 'one');
       await stores.memories.update(old.id, { memory_store_id: from, content: 'two' });
       await create(from, '/changed', 'here');
@@ -82,7 +82,7 @@ describeService(
       expect(body.events).toMatchObject([{ details: { store: from } }, { details: { store: to } }]);
     });
 
-    it('creates what is missing, updates what is older, and leaves alone what changed there', async () => {
+    it('creates missing memories, updates older ones, and keeps memories changed in the store', async () => {
       await create(from, '/same');
       await create(from, '/new');
       const edited = await create(from, '/edited', 'old');
@@ -124,7 +124,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
-    it('works through the admin API, with the key of the store on the client', async () => {
+    it('works through the admin API with the key of the store on the client', async () => {
       const remotePush = (...args: string[]) => remotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
@@ -152,7 +152,7 @@ describeService(
       expect(await remotePush('--to-store', to)).toStrictEqual(await push('--to-store', to));
     });
 
-    it('goes on after what the store refuses, and names it', async () => {
+    it('continues after memories that the store rejects and names them', async () => {
       // Before its first request, as its policy is cached.
       await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
       const edited = await create(from, '/a', 'old');
@@ -170,7 +170,7 @@ describeService(
       expect(await contents(to)).toStrictEqual({ '/a': 'old', '/c': '/c' });
     });
 
-    it('creates a store, and goes on with it when it runs again', async () => {
+    it('creates a store and reuses it when repeated', async () => {
       await create(from, '/a');
       const tried = await push('--create-store', 'Ada', '--dry-run');
       expect(tried.stdout).toBe('create the store Ada\ncreate /a\n');
@@ -197,7 +197,7 @@ describeService(
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
     });
 
-    it('needs one store', async () => {
+    it('requires exactly one store', async () => {
       for (const args of [[], ['--to-store', to, '--create-store', 'x']]) {
         const refused = await push(...args);
         expect([refused.code, refused.stderr]).toStrictEqual([

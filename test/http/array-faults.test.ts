@@ -72,7 +72,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
       '22012',
       'Error: This call was not run: The service failed to handle the request.',
     ],
-  ])('gives each call its outcome when %s, and runs the rest when sent again', async (_, code, failed) => {
+  ])("returns each call's outcome when %s and runs the rest when sent again", async (_, code, failed) => {
     const tenant = await newTenant();
     const calls = [create('a'), block('view', cmd.view('/memories/a')), create('b'), create('c')];
     const viewed = ['view', "Here's the content of /memories/a with line numbers:\n     1\ta", false];
@@ -96,7 +96,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
     expect(await files(tenant)).toStrictEqual(['/memories/a', '/memories/b', '/memories/c']);
   });
 
-  it('is refused as a whole when its first call fails, before anything was run', async () => {
+  it('is rejected as a whole if its first call fails before any write', async () => {
     const tenant = await newTenant();
     const failed = await send({ path: '/memories/a', code: '55P03' }, tenant, [create('a'), create('b')]);
     expect([failed.status, failed.body.code, failed.headers['retry-after']]).toStrictEqual([
@@ -107,7 +107,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
     expect(await files(tenant)).toStrictEqual([]);
   });
 
-  it('gives each call its outcome when the tenant is deleted meanwhile', async () => {
+  it("returns each call's outcome when the tenant is deleted meanwhile", async () => {
     const tenant = await newTenant();
     const calls = [create('a'), create('b'), create('c'), block('view', cmd.view('/memories/a'))];
     const { status, body } = await send({ path: '/memories/b', code: 'gone' }, tenant, calls);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-describeInBrowser('in a browser, under a name of the network over plain HTTP', (browser) => {
+describeInBrowser('in a browser, under a host name of the network over plain HTTP', (browser) => {
   /** Opens a page; `faults` is what the browser could not load, run or allow. */
   async function open(path: string): Promise<{ page: Page; faults: string[] }> {
     const page = await browser().newPage({ locale: 'en-US' });
@@ -27,7 +27,7 @@ describeInBrowser('in a browser, under a name of the network over plain HTTP', (
     return { page, faults };
   }
 
-  it('/docs shows the API as its own, and sends an example', async () => {
+  it('/docs shows the API of the same server and sends an example', async () => {
     const { page, faults } = await open('/docs');
     expect(await page.title()).toBe('Memory service API');
     await page.getByRole('heading', { name: /^Memory service/ }).waitFor();
@@ -48,7 +48,7 @@ describeInBrowser('in a browser, under a name of the network over plain HTTP', (
     expect(faults).toStrictEqual([]);
   });
 
-  it('/ leads to the documentation', async () => {
+  it('/ links to the documentation', async () => {
     const { page, faults } = await open('/');
     expect(await page.getByRole('heading').textContent()).toMatch(/^Memory service \d/);
     await page.getByRole('link', { name: 'API documentation' }).click();
@@ -59,7 +59,7 @@ describeInBrowser('in a browser, under a name of the network over plain HTTP', (
 
 describe('GET /', () => {
   it.each([undefined, '*/*', 'application/json', 'text/plain', 'text/html, application/json'])(
-    'is JSON for Accept: %s',
+    'returns JSON for Accept: %s',
     async (accept) => {
       const answer = await service.app.inject({ url: '/', headers: accept === undefined ? {} : { accept } });
       expect(answer.statusCode).toBe(200);
@@ -73,7 +73,7 @@ describe('GET /', () => {
     },
   );
 
-  it('is a page without scripts for browsers, with links that are there', async () => {
+  it('returns a page without scripts and with working links to browsers', async () => {
     const page = await service.app.inject({ url: '/', headers: { accept: 'text/html,*/*;q=0.8' } });
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toBe(
@@ -88,13 +88,13 @@ describe('GET /', () => {
     }
   });
 
-  it.each(['/', '/healthz'])('has no other method: %s', async (url) => {
+  it.each(['/', '/healthz'])('accepts only GET and HEAD: %s', async (url) => {
     const answer = await service.app.inject({ method: 'POST', url });
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('GET, HEAD');
   });
 
-  it('leaves other methods of /execute at 405', async () => {
+  it('keeps 405 for other methods of /execute', async () => {
     const answer = await service.app.inject('/execute');
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('POST');

@@ -33,7 +33,7 @@ async function check(query: Query, workload: Workload): Promise<void> {
   await assertInvariants({ query } as Pick<Service, 'query'> as Service);
 }
 
-describe('on Postgres', () => {
+describe('the service on Postgres', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   const query: Query = async (sql, parameters) => (await pool.query(sql, parameters)).rows;
@@ -46,7 +46,7 @@ describe('on Postgres', () => {
     await database.drop();
   });
 
-  it('loses and doubles no write when the service is killed', { tags: 'long' }, async () => {
+  it('neither loses nor doubles a write when it is killed', { tags: 'long' }, async () => {
     let server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
     for (let kill = 0; kill < 2; kill++) {
       const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -63,7 +63,7 @@ describe('on Postgres', () => {
     expect(await server.exit).toBe(0);
   });
 
-  it('answers 503 while the database refuses connections and recovers without a restart', async () => {
+  it('responds with 503 while the database rejects connections, and recovers without a restart', async () => {
     const { hostname, port } = new URL(database.url);
     const proxy = new TcpProxy({ host: hostname, port: Number(port) });
     await proxy.open();
@@ -104,7 +104,9 @@ describe('on Postgres', () => {
   });
 });
 
-it('loses and doubles no write on PGlite when the service is killed', { tags: 'long' }, async () => {
+it('the service on PGlite neither loses nor doubles a write when it is killed', {
+  tags: 'long',
+}, async () => {
   const folder = await copyPgliteTemplate();
   let server = await startServer({ DATA_DIR: folder, ...OFTEN });
   const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -179,7 +181,7 @@ describe('slow and broken clients', () => {
     while ((await bytesInFlight()) > 0);
   };
 
-  it('times out headers and bodies that never end and releases their bytes', async () => {
+  it('are timed out for headers and bodies that never end, and their bytes are released', async () => {
     const slowHeader = await open();
     slowHeader.write('POST /execute HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
     const slowBody = await open();
@@ -190,7 +192,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('writes nothing for aborted uploads and releases their bytes', async () => {
+  it('change no file by an aborted upload, and their bytes are released', async () => {
     const tenant = freshTenant();
     const text = http(cmd.create('/memories/aborted', 'x'.repeat(50_000)), { 'X-Tenant-Id': tenant });
     for (const length of [200, 30_000, text.length - 1]) {
@@ -203,7 +205,7 @@ describe('slow and broken clients', () => {
     expect((await service.execute(cmd.view('/memories/aborted'), { tenant })).is_error).toBe(true);
   });
 
-  it('answers a client that half-closes its connection after the request', async () => {
+  it('receive a response after they half-close their connection', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const input = block('toolu_half', cmd.create('/memories/half', 'whole'));
@@ -220,7 +222,7 @@ describe('slow and broken clients', () => {
     expect(content.split('\n')[1]).toBe('     1\twhole');
   });
 
-  it('writes nothing when a client half-closes its connection during the request', async () => {
+  it('change no file when they half-close their connection during the request', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const whole = http(cmd.create('/memories/half', 'whole'), { 'X-Tenant-Id': tenant });
@@ -232,7 +234,7 @@ describe('slow and broken clients', () => {
     );
   });
 
-  it('answers pipelined requests in order', async () => {
+  it('receive the responses to pipelined requests in order', async () => {
     const tenant = { 'X-Tenant-Id': freshTenant() };
     const socket = await open();
     const paths = ['one', 'two', 'three', 'four'].map((name) => `/memories/${name}`);
@@ -245,7 +247,7 @@ describe('slow and broken clients', () => {
     ]);
   });
 
-  it('completes a write whose client disconnects and replays its answer on a retry', async () => {
+  it('complete a write after they disconnect, and a retry replays its result', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/log', ''), { tenant });
     await service.query('BEGIN');
@@ -268,7 +270,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('answers requests while 2,000 idle connections are open', { tags: 'long' }, async () => {
+  it('do not delay other requests with 2,000 idle connections', { tags: 'long' }, async () => {
     const sockets: Socket[] = [];
     while (sockets.length < 2000)
       sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));

@@ -51,7 +51,7 @@ describe('rejected requests', () => {
     ],
     ['a foreign Origin', get('/healthz', 'Origin: http://evil.example\r\n'), 403, 'host_not_allowed'],
     ['an opaque Origin', get('/healthz', 'Origin: null\r\n'), 403, 'host_not_allowed'],
-  ])('get a problem with the common headers: %s', async (_title, text, status, code) => {
+  ])('receive a problem with the common headers: %s', async (_title, text, status, code) => {
     const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
@@ -68,7 +68,7 @@ it.each([
   ['an unknown expectation', get('/v1/memory_stores/x/memories', 'Expect: nonsense\r\n'), 417],
   ['more than 1,000 headers', get('/v1/memory_stores', 'a:\r\n'.repeat(1001)), 431],
   ['no HTTP after the URL', 'GET /v1/memory_stores HTTQ/1.1\r\n\r\n', 400],
-])('the Memory Stores API rejects requests in its own words: %s', async (_title, text, status) => {
+])('the Memory Stores API rejects requests in its own format: %s', async (_title, text, status) => {
   const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(head).toMatch(/\r\ncontent-type: application\/json/i);
@@ -77,7 +77,7 @@ it.each([
   expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
 });
 
-it('names the allowed methods in a 405, whatever the body', async () => {
+it('names the allowed methods in a 405 with any body', async () => {
   const response = await service.app.inject({
     method: 'PUT',
     url: '/execute',
@@ -92,7 +92,7 @@ it('names the allowed methods in a 405, whatever the body', async () => {
   expect((await service.app.inject({ method: 'DELETE', url: '/healthz' })).headers.allow).toBe('GET, HEAD');
 });
 
-it('rejects a request whose many headers would hide the tenant that a proxy adds', async () => {
+it('rejects a request whose many headers would hide the tenant header of a proxy', async () => {
   const body = JSON.stringify(cmd.create('/memories/hidden', 'x'));
   const answer = await send(
     `POST /execute HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${'a:\r\n'.repeat(1100)}X-Tenant-Id: proxied\r\n\r\n${body}`,
@@ -155,7 +155,7 @@ it('resets the connection of a client that pipelines without end', async () => {
   expect((await service.app.inject('/healthz')).statusCode).toBe(200);
 });
 
-it('answers a conditional request for /openapi.json with 304', async () => {
+it('responds to a conditional request for /openapi.json with 304', async () => {
   const first = await service.app.inject('/openapi.json');
   const etag = String(first.headers.etag);
   expect([first.statusCode, first.headers['content-type'], first.json().openapi]).toStrictEqual([
@@ -167,7 +167,7 @@ it('answers a conditional request for /openapi.json with 304', async () => {
   expect([again.statusCode, again.body, again.headers.etag]).toStrictEqual([304, '', etag]);
 });
 
-it('does not reveal the Node version in /metrics', async () => {
+it('hides the Node.js version in /metrics', async () => {
   const { body } = await service.app.inject('/metrics');
   expect(body).toContain('process_cpu_seconds_total');
   expect(body).not.toContain(process.version);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('start', () => {
+describe('the start of the service', () => {
   it('names every invalid variable and exits with 1', async () => {
     const cli = startCli(['serve'], {
       PORT: 'http',
@@ -45,7 +45,7 @@ describe('start', () => {
     );
   });
 
-  it('reports an unreachable database once while it tries again', { tags: 'long' }, async () => {
+  it('reports an unreachable database once while it retries', { tags: 'long' }, async () => {
     const cli = startCli(['serve'], {
       AUTH: 'none',
       DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
@@ -59,7 +59,7 @@ describe('start', () => {
     expect(lines).toContain(`memory-service: ${fault}`);
   });
 
-  it('reports a database that does not answer while it still waits', { tags: 'long' }, async () => {
+  it('reports a database that does not respond while it still waits', { tags: 'long' }, async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -77,7 +77,7 @@ describe('start', () => {
     silent.close();
   });
 
-  it('says in one line what to do about an unknown host, a missing database or an unavailable address', {
+  it('explains an unknown host, a missing database, or an unavailable address in one line', {
     tags: 'long',
   }, async () => {
     const missing = new URL(database.url);
@@ -105,7 +105,7 @@ describe('start', () => {
     );
   });
 
-  it('migrates a database, and does nothing the second time', { tags: 'long' }, async () => {
+  it('migrates a database, and makes no change the second time', { tags: 'long' }, async () => {
     const empty = await createTestDatabase({ migrated: false });
     const env = { AUTH: 'none', DATABASE_URL: empty.url };
     const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
@@ -127,7 +127,7 @@ describe('start', () => {
   });
 });
 
-describe('embedded database', () => {
+describe('the embedded database', () => {
   it('warns at startup, keeps data after kill -9 and admits one process at a time', {
     tags: 'long',
   }, async () => {
@@ -168,7 +168,7 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
   return JSON.parse(Buffer.concat(await response.toArray()).toString());
 }
 
-describe('stop', () => {
+describe('the stop of the service', () => {
   /** Locks the tenant's row, so that a write of the tenant stays in flight until the lock is released. */
   async function holdTenant() {
     const client = await connectTo(database.url);
@@ -221,8 +221,8 @@ describe('stop', () => {
   });
 });
 
-describe('log', () => {
-  it('has one line per request, without contents or paths', async () => {
+describe('the log of the service', () => {
+  it('contains one line per request, without contents or paths', async () => {
     const server = await startServer({ DATABASE_URL: database.url });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-tenant-id': 'log-tenant',
@@ -245,7 +245,7 @@ describe('log', () => {
     expect(server.output().match(/log-tenant/g)).toHaveLength(2);
   });
 
-  it('has a whole line for each of many requests, even if the service exits right after them', {
+  it('contains a complete line for each of many requests before an immediate exit', {
     tags: 'long',
   }, async () => {
     const server = await startServer({
@@ -264,7 +264,7 @@ describe('log', () => {
     expect(lines.map((line) => JSON.parse(line).reqId).sort()).toEqual(ids.sort());
   });
 
-  it('has neither contents nor paths at debug level', { tags: 'long' }, async () => {
+  it('contains neither contents nor paths at debug level', { tags: 'long' }, async () => {
     const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-request-id': 'log-2',

@@ -8,11 +8,11 @@ import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../s
 import { cmd } from '../support/table.ts';
 
 describeService(
-  'quotas',
+  'the quotas',
   (service) => {
     const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-    it('report a full memory and allow files while there is room', async () => {
+    it('report a full memory and accept files while there is room', async () => {
       const tenant = freshTenant();
       for (const n of [1, 2, 3]) {
         expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'))).toBe(
@@ -38,7 +38,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('allow as many directories as files, whichever command creates them', async () => {
+    it('allow as many directories as files, with every command that creates them', async () => {
       const tenant = freshTenant();
       const full = (used: number) =>
         `Error: This memory is full: it has ${used} directories, and 3 are allowed. Delete directories to make room.`;
@@ -123,7 +123,7 @@ describeService(
 describeService(
   'the rate limit of a tenant',
   (service) => {
-    it('answers 429 with Retry-After and RateLimit headers and does not affect other tenants', async () => {
+    it('responds with 429, Retry-After, and RateLimit headers, without effect on other tenants', async () => {
       const tenant = freshTenant();
       const answers = [];
       for (let i = 0; i < 4; i++) answers.push(await service().execute(cmd.view('/memories'), { tenant }));
@@ -179,7 +179,7 @@ describeService('the size limit of request bodies', (service) => {
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
   });
 
-  it('cannot be higher for a tenant, and the error names the limit that holds', async () => {
+  it('cannot be higher for a tenant than for the service, and the error names the effective limit', async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -193,7 +193,7 @@ describeService('the size limit of request bodies', (service) => {
   });
 });
 
-describeServiceOnOwnDatabase('expiration', (service) => {
+describeServiceOnOwnDatabase('the expiration', (service) => {
   const DAY = 86_400_000;
   const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();
   const age = (tenant: string, path: string, accessed: number, written: number) =>
@@ -251,7 +251,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     expect(await files(kept)).toHaveLength(3);
   });
 
-  it('removes more files than fit into one batch', async () => {
+  it('removes more files than one batch', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/first'), { tenant });
     await service().query(
@@ -273,7 +273,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     await assertInvariants(service());
   });
 
-  it('records reads, but not listings, in the background once a day and completes them at shutdown', async () => {
+  it('records reads, but not listings, once a day in the background and at shutdown', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/g', 'x'), { tenant });

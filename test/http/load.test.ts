@@ -85,14 +85,14 @@ describe('a burst', () => {
     return response.statusCode;
   };
 
-  it('of 400 requests of one tenant is answered completely', async () => {
+  it('delivers all responses to 400 requests of one tenant', async () => {
     const answers = await Promise.all(
       Array.from({ length: 400 }, (_, i) => post('one', cmd.create(`/memories/${i}`, 'x'))),
     );
     expect(answers).toStrictEqual(Array(400).fill(200));
   });
 
-  it('of 1,000 requests of 100 tenants is answered completely', { tags: 'long' }, async () => {
+  it('delivers all responses to 1,000 requests of 100 tenants', { tags: 'long' }, async () => {
     const answers = await Promise.all(
       Array.from({ length: 1000 }, (_, i) => post(`of-many-${i % 100}`, cmd.create(`/memories/${i}`, 'x'))),
     );
@@ -102,7 +102,7 @@ describe('a burst', () => {
   });
 });
 
-describe('overload', () => {
+describe('an overload', () => {
   let service: Service;
   beforeAll(async () => {
     service = await startService('postgres', {
@@ -118,7 +118,7 @@ describe('overload', () => {
 
   const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
 
-  it('is answered after MAX_QUEUE_MS with 503, or 429 for a single tenant, while accepted requests complete', async () => {
+  it('ends after MAX_QUEUE_MS with 503, or 429 for a single tenant, while accepted requests complete', async () => {
     const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
     await until(service, 'memory_requests_in_flight', (count) => count === 2);
@@ -150,7 +150,7 @@ describe('overload', () => {
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
-  it('is also detected by bytes, but a single body is accepted whatever its size', async () => {
+  it('is also detected by bytes, but a single body of any size is accepted', async () => {
     const big = cmd.create('/memories/big', 'x'.repeat(500_000));
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
       'File created successfully at: /memories/big',
@@ -169,7 +169,7 @@ describe('overload', () => {
     expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('does not result from requests that fail early, because they release their slots', async () => {
+  it('is not caused by requests that fail early, because they release their slots', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
@@ -189,7 +189,7 @@ describe('clients that disconnect', () => {
   afterAll(() => service.close());
   const view = JSON.stringify(cmd.view('/memories'));
 
-  it('while their tenant is looked up leave nothing behind', async () => {
+  it('during the lookup of their tenant release all resources', async () => {
     await service.query('BEGIN');
     await service.query('LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE');
     await Promise.all(
@@ -207,7 +207,7 @@ describe('clients that disconnect', () => {
     await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   });
 
-  it('while they wait for a slot are removed from the queue', async () => {
+  it('in the queue are removed from it', async () => {
     await new Tenants(service.database).create('held');
     const release = await hold(service, 'held');
     const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
@@ -223,7 +223,7 @@ describe('clients that disconnect', () => {
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
   });
 
-  it('while their pipelined requests wait for each other leave nothing behind', async () => {
+  it('during their pipelined requests release all resources', async () => {
     await new Tenants(service.database).create('pipelined');
     const release = await hold(service, 'pipelined');
     const socket = await open(port);
@@ -240,7 +240,7 @@ describe('clients that disconnect', () => {
   });
 });
 
-it('lets a client that sends far too much read why it was refused', async () => {
+it('the service delivers the rejection to a client that sends far too much', async () => {
   const service = await startService('postgres');
   const port = await listen(service);
   for (let i = 0; i < 10; i++) {
@@ -265,7 +265,7 @@ it('lets a client that sends far too much read why it was refused', async () => 
 });
 
 describe('slow bodies', () => {
-  it('hold no slot and no more than their tenant’s share of the bytes', async () => {
+  it("hold no slot and only their tenant's share of the bytes", async () => {
     const service = await startService('postgres', {
       MAX_IN_FLIGHT: '4',
       MAX_IN_FLIGHT_PER_TENANT: '2',
@@ -326,7 +326,7 @@ it('limits the concurrency of a tenant that sends large bodies', async () => {
   await service.close();
 });
 
-it('holds the bytes but not the slot of an unread answer until its connection times out', {
+it('an unread response holds its bytes but no slot until its connection times out', {
   tags: 'long',
 }, async () => {
   const service = await startService('postgres', {
@@ -350,7 +350,7 @@ it('holds the bytes but not the slot of an unread answer until its connection ti
   await service.close();
 });
 
-it('answers a slow request with 503 in time and replays its result on a retry', async () => {
+it('a slow request receives 503 in time, and a retry replays its result', async () => {
   const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
   // Use a socket, because an injected request does not go through the same body reading.

@@ -84,7 +84,7 @@ function pipe(name: string): number {
   return openSync(path, constants.O_RDWR);
 }
 
-it('handles requests and SIGTERM while nothing reads its log', async () => {
+it('the service handles requests and SIGTERM while its log is not read', async () => {
   const stdout = pipe('stalled');
   const service = await serveTo(stdout);
   // Far more lines than the pipe holds.
@@ -95,7 +95,7 @@ it('handles requests and SIGTERM while nothing reads its log', async () => {
   closeSync(stdout);
 });
 
-it('writes whole lines and the number of dropped ones when a reader resumes', async () => {
+it('the log contains complete lines and the number of dropped lines when its reader resumes', async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
   // More than 4 MiB of lines, the maximum that the service buffers.
@@ -119,7 +119,7 @@ it('writes whole lines and the number of dropped ones when a reader resumes', as
   closeSync(stdout);
 });
 
-it('keeps running when the disk is full', async () => {
+it('the service keeps running when the disk of its log is full', async () => {
   const stdout = openSync('/dev/full', 'w');
   const service = await serveTo(stdout);
   expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));

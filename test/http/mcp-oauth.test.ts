@@ -11,7 +11,7 @@ import { freshTenant, type Service, startSharedService } from '../support/servic
 
 const fixture = useAgentFixture();
 
-describe('OAuth', () => {
+describe('OAuth for MCP', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const JWT_PUBLIC_KEY = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   const settings = {
@@ -30,7 +30,7 @@ describe('OAuth', () => {
   });
   afterAll(() => service.close());
 
-  it('a host learns where to sign in, and arrives with the token', async () => {
+  it('tells a host where to sign in and accepts its token', async () => {
     const sent = (headers = {}) =>
       service.app.inject({
         method: 'POST',
@@ -61,7 +61,7 @@ describe('OAuth', () => {
     expect((await sent({ authorization: `Bearer ${token}` })).statusCode).toBe(200);
   });
 
-  it('the official client reads the metadata', async () => {
+  it('provides metadata that the official client reads', async () => {
     const { discoverOAuthProtectedResourceMetadata } = await import(
       '@modelcontextprotocol/sdk/client/auth.js'
     );
@@ -71,12 +71,12 @@ describe('OAuth', () => {
     expect(found.authorization_servers).toStrictEqual(['https://login.example']);
   });
 
-  it('without a path, the metadata is that of the whole service', async () => {
+  it('provides metadata for the whole service without a path', async () => {
     const metadata = await service.app.inject('/.well-known/oauth-protected-resource');
     expect(metadata.json()).toMatchObject({ resource: 'https://memory.example' });
   });
 
-  it('with keys, the metadata names no issuer, and the host of the request', async () => {
+  it('names the host of the request and no issuer with AUTH=keys', async () => {
     const response = await fetch(`${fixture.url}/.well-known/oauth-protected-resource/mcp`);
     expect(await response.json()).toStrictEqual({
       resource: `${fixture.url}/mcp`,
@@ -85,7 +85,7 @@ describe('OAuth', () => {
     });
   });
 
-  it('a host that is no name is not repeated', async () => {
+  it('does not repeat an invalid host', async () => {
     const { url } = fixture;
     const sent = request(`${url}/mcp`, { method: 'POST', headers: { ...headersOf(), host: 'a"b' } });
     sent.end('{}');

@@ -23,19 +23,19 @@ const fixture = useAgentFixture();
 
 const send = (body: string | object, headers: Record<string, string>) => sendMcp(fixture.url, body, headers);
 
-describe('a request', () => {
+describe('a request to /mcp', () => {
   it.each([
     ['without a key', undefined, {}, 401, 'unauthorized'],
     ['with a wrong key', 'msk_wrong', {}, 401, 'unauthorized'],
     ['with a service key without a tenant', 'service', {}, 400, 'tenant_required'],
     [
-      'for another tenant than that of its key',
+      'for a tenant other than that of its key',
       'tenant',
       { 'x-tenant-id': 'another' },
       403,
       'tenant_mismatch',
     ],
-  ] as const)('%s is refused, initialize too', async (_, key, more, status, code) => {
+  ] as const)('%s is rejected, including initialize', async (_, key, more, status, code) => {
     const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
     const headers = headersOf(key === undefined ? undefined : keys[key], more);
     for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
@@ -49,12 +49,12 @@ describe('a request', () => {
     }
   });
 
-  it('with another path than /mcp has no metadata in its 401', async () => {
+  it('receives a 401 with metadata, unlike a request to another path', async () => {
     const response = await fetch(`${fixture.url}/execute`, { method: 'POST' });
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('by %s gets a 405', async (method) => {
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('by %s receives a 405', async (method) => {
     const response = await fetch(`${fixture.url}/mcp`, { method });
     expect([response.status, response.headers.get('allow')]).toStrictEqual([405, 'POST']);
   });
@@ -64,7 +64,7 @@ describe('a request', () => {
     ['empty', '', 400, { code: 'invalid_json' }],
     ['too deep', '['.repeat(5000), 400, { code: 'json_too_complex' }],
     ['too many values', `[${'1,'.repeat(4096)}1]`, 400, { code: 'json_too_complex' }],
-    ['no JSON-RPC', { command: 'view' }, 400, { error: { code: -32700 } }],
+    ['not JSON-RPC', { command: 'view' }, 400, { error: { code: -32700 } }],
     ['a number', '1', 400, { error: { code: -32700 } }],
     [
       'a batch that is too long',
@@ -74,11 +74,11 @@ describe('a request', () => {
     ],
     ['an empty batch', [], 400, { error: { code: -32600 } }],
     ['too large', `{"a":"${'x'.repeat(6_356_992)}"}`, 413, { code: 'body_too_large' }],
-  ])('whose body is %s is refused', async (_, body, status, expected) => {
+  ])('with a body that is %s is rejected', async (_, body, status, expected) => {
     expect(await send(body, headersOf(await fixture.tenantKey()))).toMatchObject({ status, body: expected });
   });
 
-  it('with another type of body, or without a type that the server sends, is refused', async () => {
+  it('with another media type of the body or of the response is rejected', async () => {
     const key = await fixture.tenantKey();
     expect(await send('x', headersOf(key, { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
     expect(await send(initialize, headersOf(key, { accept: 'text/html' }))).toMatchObject({ status: 406 });
@@ -92,7 +92,7 @@ describe('a request', () => {
     }
   });
 
-  it('with a version of the protocol that nobody knows is refused', async () => {
+  it('with an unknown version of the protocol is rejected', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
     expect(await send(message('tools/list'), headers)).toMatchObject({
       status: 400,
@@ -100,14 +100,14 @@ describe('a request', () => {
     });
   });
 
-  it('with a method that does not exist gets an error of JSON-RPC', async () => {
+  it('with an unknown method receives an error of JSON-RPC', async () => {
     expect(await send(message('memory/forget'), headersOf(await fixture.tenantKey()))).toMatchObject({
       status: 200,
       body: { id: 1, error: { code: -32601 } },
     });
   });
 
-  it('without an answer, such as a notification, gets a 202 without a body', async () => {
+  it('without a response, such as a notification, receives a 202 without a body', async () => {
     const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
     const accepted = await send(notification, headersOf(await fixture.tenantKey()));
     expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
@@ -125,14 +125,14 @@ describe('a request', () => {
     ]);
   });
 
-  it('of a session that this replica does not know is served', async () => {
+  it('is accepted in a session that this replica does not know', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     for (const id of [7, 9]) {
       expect(await send(callOf(view, id), headers)).toMatchObject({ body: { result: text(MISSING, true) } });
     }
   });
 
-  it('that leaves before its body came does not keep the others of its session waiting', async () => {
+  it('does not delay its session if the client disconnects before its body', async () => {
     const key = await fixture.tenantKey();
     const { headers } = await send(initialize, headersOf(key));
     const session = headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
@@ -149,8 +149,8 @@ describe('a request', () => {
   });
 });
 
-describe('with a fault of the service', () => {
-  it('a call has the status that /execute has', async () => {
+describe('an MCP call during a failure of the service', () => {
+  it('receives the same status as on /execute', async () => {
     const service = await startSharedService('postgres', { RATE_LIMIT_PER_MINUTE: '2' });
     onTestFinished(() => service.close());
     const inject = () =>
@@ -169,8 +169,8 @@ describe('with a fault of the service', () => {
   });
 });
 
-describe('when the database fails', () => {
-  it('a call that takes too long keeps its slot until it is done', async () => {
+describe('an MCP call during a failure of the database', () => {
+  it('keeps its slot until it ends, even after its timeout', async () => {
     const service = await startSharedService('postgres', { HANDLER_TIMEOUT_MS: '50' });
     onTestFinished(() => service.close());
     const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
@@ -191,7 +191,7 @@ describe('when the database fails', () => {
     await expect.poll(slots).toBe('0');
   });
 
-  it('a call has the 503 of /execute, and the next one may succeed', async () => {
+  it('receives the 503 of /execute, and the next call can succeed', async () => {
     const service = await startSharedService('postgres');
     onTestFinished(() => service.close());
     const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
@@ -213,7 +213,7 @@ describe('when the database fails', () => {
 });
 
 describeService('/mcp', (service) => {
-  it('is for the tenant of the header without authentication', async () => {
+  it('serves the tenant of the header without authentication', async () => {
     const tenant = freshTenant();
     const send = (input: object) =>
       service().app.inject({
@@ -229,7 +229,7 @@ describeService('/mcp', (service) => {
     expect(content).toBe(VIEWED);
   });
 
-  it('refuses requests that a web page makes a browser send', async () => {
+  it('rejects requests that a web page makes a browser send', async () => {
     for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
       const refused = await service().app.inject({
         method: 'POST',
@@ -241,7 +241,7 @@ describeService('/mcp', (service) => {
     }
   });
 
-  it('counts its calls like those of /execute', async () => {
+  it('counts its calls like calls of /execute', async () => {
     const { app } = service();
     const count = async () =>
       Number(
@@ -258,8 +258,8 @@ describeService('/mcp', (service) => {
   });
 });
 
-describe('MCP=off', () => {
-  it('takes /mcp and its metadata away', async () => {
+describe('the setting MCP=off', () => {
+  it('disables /mcp and its metadata', async () => {
     const service = await startSharedService('postgres', { MCP: 'off' });
     onTestFinished(() => service.close());
     const sent = await service.app.inject({ method: 'POST', url: '/mcp', payload: initialize });
@@ -267,7 +267,7 @@ describe('MCP=off', () => {
     expect((await service.app.inject('/.well-known/oauth-protected-resource/mcp')).statusCode).toBe(404);
   });
 
-  it('is on by default, and nothing but on or off', () => {
+  it('is an alternative to on, the default, and other values are rejected', () => {
     expect(loadConfig({}).MCP).toBe('on');
     expect(() => loadConfig({ MCP: 'no' })).toThrow('MCP must be on or off');
   });

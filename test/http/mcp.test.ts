@@ -14,8 +14,8 @@ const connect = (headers: Record<string, string>, url = fixture.url) => connectM
 const connectWith = (key: string) => connect({ Authorization: `Bearer ${key}` });
 const call = (client: Client, input: object) => client.callTool({ name: 'memory', arguments: { ...input } });
 
-describe('the official client', () => {
-  it('gets the tools, the instructions, the prompt and the files', async () => {
+describe('the official MCP client', () => {
+  it('reads the tools, the instructions, the prompt, and the files', async () => {
     const client = await connectWith(await fixture.tenantKey());
     expect(client.getServerVersion()).toStrictEqual({
       name: 'memory-service',
@@ -52,7 +52,7 @@ describe('the official client', () => {
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('reaches the memory of its own credential', async () => {
+  it('reaches the memory of its credential', async () => {
     const [one, other] = await Promise.all([fixture.tenantKey(), fixture.tenantKey()]);
     expect(await call(await connectWith(one), create)).toMatchObject({ isError: false });
     expect(await call(await connectWith(other), view)).toStrictEqual(text(MISSING, true));
@@ -65,7 +65,7 @@ describe('the official client', () => {
     expect(await call(readOnly, create)).toMatchObject({ isError: true });
   });
 
-  it('has the calls of one turn run in their order', async () => {
+  it('runs the calls of one turn in order', async () => {
     const client = await connectWith(await fixture.tenantKey());
     for (let round = 0; round < 5; round++) {
       const file = `/memories/${round}.md`;
@@ -81,7 +81,7 @@ describe('the official client', () => {
     }
   });
 
-  it('connects 400 times at once, each to its own memory', { tags: 'long' }, async () => {
+  it('connects 400 times simultaneously, each time to its own memory', { tags: 'long' }, async () => {
     // The machine that runs the tests may be slow, and 400 tenants that the service does not know yet are looked up
     // in turns.
     const service = await startSharedService('postgres', { MAX_QUEUE_MS: '60000' });
@@ -103,11 +103,11 @@ describe('the official client', () => {
     );
   });
 
-  it('does not connect with a wrong key', async () => {
+  it('cannot connect with a wrong key', async () => {
     await expect(connectWith('msk_wrong')).rejects.toMatchObject({ code: 401 });
   });
 
-  it('applies a call once that a host sends twice under the id of its block', async () => {
+  it('applies a call once if a host sends it twice under the ID of its block', async () => {
     const client = await connectWith(await fixture.tenantKey());
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
     const again = () =>

@@ -29,13 +29,13 @@ function metricsOf(expression: string): string[] {
   return [...bare.matchAll(/\b[a-z_][a-z0-9_]*\b(?! *\()/g)].map(([name]) => name);
 }
 
-it('reads the metrics of an expression', () => {
+it('finds the metrics in an expression of Prometheus', () => {
   expect(
     metricsOf('sum by (le) (rate(a_bucket{job="x", le=~"y"}[5m])) / min_over_time(b[1h:5m]) > 0.5'),
   ).toStrictEqual(['a_bucket', 'b']);
 });
 
-it('the dashboard and the alerts use metrics that the service has, and all of its own', async () => {
+it('the dashboard and the alerts use only metrics of the service and cover all of them', async () => {
   const service = await startSharedService('postgres');
   const { body } = await service.app.inject({ url: '/metrics' });
   await service.close();

@@ -12,17 +12,17 @@ const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 
 const documents = Object.entries(DOCUMENTS);
 
-it.each(documents)('%s is what the routes say (update it with: npm run generate)', async (name, build) => {
+it.each(documents)('%s matches the routes (update it with: npm run generate)', async (name, build) => {
   expect(readFileSync(file(name), 'utf8')).toBe(await openApiYaml(build));
 });
 
-it('the console has the types of the admin API (update them with: npm run generate)', {
+it('the console matches the types of the admin API (update them with: npm run generate)', {
   tags: 'long',
 }, async () => {
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
 });
 
-it.each(documents)('%s has what operations share once', async (_, build) => {
+it.each(documents)('%s shares the parts that operations have in common', async (_, build) => {
   const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
   const operations = Object.values(paths).flatMap(
     (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
@@ -47,7 +47,7 @@ it.each(documents)('%s passes the OpenAPI linter', async (name) => {
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
 });
 
-it('requires a credential exactly where the service does', async () => {
+it('the OpenAPI documents require a credential exactly where the service does', async () => {
   const keys = await openApiDocument({ AUTH: 'keys' });
   expect(keys.paths?.['/execute']?.post?.security ?? keys.security).toStrictEqual([{ bearer: [] }]);
   for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -57,7 +57,7 @@ it('requires a credential exactly where the service does', async () => {
   expect(none.paths?.['/execute']?.post?.security ?? none.security).toStrictEqual([]);
 });
 
-it('the documents describe each error that an operation can answer', () => {
+it('the OpenAPI documents describe each error that an operation can return', () => {
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => codeOf(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
@@ -86,7 +86,7 @@ interface Document {
 }
 
 describeService('the OpenAPI document', (service) => {
-  it('has request examples that get the documented answers', async () => {
+  it('contains request examples that receive the documented responses', async () => {
     const { paths } = (await service().app.inject('/openapi.json')).json() as Document;
     const execute = paths['/execute']?.post;
     const requests = execute?.requestBody.content['application/json']?.examples ?? {};
@@ -123,7 +123,7 @@ describeService('the OpenAPI document', (service) => {
     }
   });
 
-  it('is shown by a Swagger UI that loads everything from this server', async () => {
+  it('is displayed by a Swagger UI that loads only from this server', async () => {
     const page = await service().app.inject('/docs/');
     expect(page.statusCode).toBe(200);
     const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);

@@ -65,7 +65,7 @@ const named = (spans: Span[], name: string) => spans.filter((span) => span.name 
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   const tags = kind === 'pglite' ? 'long' : [];
-  it('continues the trace of its caller, with a span for the tool, the memory operation and the statement', {
+  it('continues the trace of its caller with spans for the tool, the memory operation, and the statement', {
     tags,
   }, async () => {
     const backend = kind === 'postgres' ? {} : { DATABASE_URL: '', DATA_DIR: await copyPgliteTemplate() };
@@ -130,7 +130,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   });
 });
 
-it('a traced call over MCP has the same spans and the same line in the log', { tags: 'long' }, async () => {
+it('a traced call over MCP has the same spans and log line as on /execute', { tags: 'long' }, async () => {
   const server = await startTraced();
   await makeTenant(server.url, 'mcp');
   const input = cmd.create('/memories/private-path', 'private-content');
@@ -172,8 +172,8 @@ it('a traced call over MCP has the same spans and the same line in the log', { t
   expect(log + JSON.stringify(spans)).not.toMatch(/private/);
 });
 
-describe('what spans hold', { tags: 'long' }, () => {
-  it('is neither content nor a path, a query or a message, whatever fails', async () => {
+describe('the spans of a trace', { tags: 'long' }, () => {
+  it('contain no content, path, query, or message, even of a failure', async () => {
     const server = await startTraced();
     const send = (body: string, query = '') =>
       fetch(`${server.url}/execute${query}`, {
@@ -249,7 +249,7 @@ describe('what spans hold', { tags: 'long' }, () => {
     expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
   });
 
-  it('is an upsert for a create that may overwrite', async () => {
+  it('name a create that may overwrite an upsert', async () => {
     const server = await startTraced({ CREATE_EXISTING: 'overwrite' });
     const create = cmd.create('/memories/upserted', 'x');
     for (let i = 0; i < 2; i++) {
@@ -265,7 +265,7 @@ describe('what spans hold', { tags: 'long' }, () => {
     ]);
   });
 
-  it('names a fault by its code, on each span that it ended', async () => {
+  it('name an error by its code on each span that it ended', async () => {
     // On Citus the lock timeout does not reach the workers: the statement timeout ends the wait.
     const server = await startTraced(
       isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
@@ -308,7 +308,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
       (path: string) => cmd.create(path, 'x'),
       'memory_create_batch',
     ],
-  ])('is in the trace of each, linked to the others: %s', async (label, lock, input, statement) => {
+  ])('is in the trace of each request, linked to the others: %s', async (label, lock, input, statement) => {
     const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
     await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
     const client = await connectTo(database.url);
@@ -341,8 +341,8 @@ describe('a statement for several requests', { tags: 'long' }, () => {
   });
 });
 
-describe('what is traced', { tags: 'long' }, () => {
-  it('is calls, not probes, scrapes or documents', async () => {
+describe('tracing', { tags: 'long' }, () => {
+  it('records calls and skips probes, scrapes, and documents', async () => {
     const server = await startTraced();
     for (const path of ['/healthz', '/readyz', '/metrics', '/', '/openapi.json', '/missing']) {
       await fetch(server.url + path, { headers: traceparent() });
@@ -351,7 +351,7 @@ describe('what is traced', { tags: 'long' }, () => {
     expect(collector.received).toStrictEqual([]);
   });
 
-  it('is what the caller samples, unless OTEL_TRACES_SAMPLER says otherwise', async () => {
+  it('follows the sampling of the caller unless OTEL_TRACES_SAMPLER is set', async () => {
     const byCaller = await startTraced();
     const view = cmd.view('/memories');
     await post(byCaller.url, view, { ...traceparent(TRACE, '00'), 'x-request-id': 'unsampled' });
@@ -375,8 +375,8 @@ describe('what is traced', { tags: 'long' }, () => {
   });
 });
 
-describe('metrics', { tags: 'long' }, () => {
-  it('name a trace as an example, for those who ask for OpenMetrics', async () => {
+describe('the metrics', { tags: 'long' }, () => {
+  it('contain a trace as an exemplar in the OpenMetrics format', async () => {
     const server = await startTraced();
     await post(server.url, cmd.view('/memories'), traceparent());
     await post(server.url, cmd.delete('/memories/missing'), traceparent(TRACE, '00'));
@@ -407,8 +407,8 @@ describe('metrics', { tags: 'long' }, () => {
   });
 });
 
-describe('a collector', { tags: 'long' }, () => {
-  it('gets protobuf unless told otherwise', async () => {
+describe('a trace collector', { tags: 'long' }, () => {
+  it('receives protobuf by default', async () => {
     const server = await startTraced({ OTEL_EXPORTER_OTLP_PROTOCOL: '' });
     await post(server.url, cmd.view('/memories'));
     server.child.kill('SIGTERM');
@@ -417,7 +417,7 @@ describe('a collector', { tags: 'long' }, () => {
     expect(collector.received[0]?.body).toContain('execute_tool memory');
   });
 
-  it('that fails is logged once, and once when it works again', async () => {
+  it('is logged once when it fails and once when it recovers', async () => {
     const server = await startTraced({ OTEL_BSP_SCHEDULE_DELAY: '20' });
     collector.answer = 400;
     const failing = server.line(/the collector takes no traces/);
@@ -439,7 +439,7 @@ describe('a collector', { tags: 'long' }, () => {
   });
 
   it.each(['refuses connections', 'refuses spans', 'hangs'])(
-    'that %s neither fails requests nor a stop',
+    'that %s delays neither requests nor the shutdown',
     async (how) => {
       const server = await startTraced(
         how === 'refuses connections'
@@ -454,7 +454,7 @@ describe('a collector', { tags: 'long' }, () => {
     },
   );
 
-  it('has to be one for HTTP', async () => {
+  it('must be one for HTTP', async () => {
     const cli = startCli(['serve'], {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -470,7 +470,7 @@ describe('a collector', { tags: 'long' }, () => {
   });
 });
 
-describe('without a collector', { tags: 'long' }, () => {
+describe('a service without a trace collector', { tags: 'long' }, () => {
   /** Prints the modules of OpenTelemetry that a process has loaded when it exits. */
   const LIST = `data:text/javascript,${encodeURIComponent(`
     import { writeSync } from 'node:fs';
@@ -494,14 +494,14 @@ describe('without a collector', { tags: 'long' }, () => {
     return packages.split(' ');
   }
 
-  it('loads nothing of OpenTelemetry but the API that prom-client loads', async () => {
+  it('loads only the API of OpenTelemetry that prom-client loads', async () => {
     expect(await loadedBy({})).toStrictEqual(['@opentelemetry/api']);
     expect(
       await loadedBy({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
     ).toStrictEqual(['@opentelemetry/api']);
   });
 
-  it('finds the packages that tracing loads', async () => {
+  it('can find the packages that tracing loads', async () => {
     expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
       expect.arrayContaining([
         '@opentelemetry/api',

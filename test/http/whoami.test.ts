@@ -39,7 +39,7 @@ async function messageOf(check: Promise<unknown>): Promise<string> {
   return error.message.replace(/ \(request [\w-]+\)$/, '');
 }
 
-describe('with keys', () => {
+describe('whoami with keys', () => {
   let service: Service;
   let url: string;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('with keys', () => {
   }
   const check = (apiKey?: string, tenant?: string) => new MemoryClient({ url, apiKey, tenant }).check();
 
-  it('says who a tenant key is', async () => {
+  it('returns the identity of a tenant key', async () => {
     const tenant = await createTenant();
     const { key, id } = await createKey(tenant, { access: 'read_only' });
     expect(await check(key)).toStrictEqual({
@@ -76,7 +76,7 @@ describe('with keys', () => {
     });
   });
 
-  it('says who a service key is, with the limits of the tenant that it names', async () => {
+  it('returns the identity of a service key, with the limits of the given tenant', async () => {
     const tenant = await createTenant();
     await service.query('UPDATE tenants SET max_files = 7, secrets = $2 WHERE id = $1', [tenant, 'mask']);
     const { key, id } = await createKey(null);
@@ -90,7 +90,7 @@ describe('with keys', () => {
     });
   });
 
-  it('changes nothing', async () => {
+  it('has no side effects', async () => {
     const tenant = await createTenant();
     const rows = () => service.query('SELECT * FROM tenants WHERE id = $1', [tenant]);
     const before = await rows();
@@ -98,7 +98,7 @@ describe('with keys', () => {
     expect(await rows()).toStrictEqual(before);
   });
 
-  it('check says which option is wrong, and where', async () => {
+  it('names a wrong option and its place in a check', async () => {
     const [tenant, suspended] = [await createTenant(), await createTenant()];
     await service.query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [suspended]);
     const { key } = await createKey(tenant);
@@ -131,8 +131,8 @@ describe('with keys', () => {
   });
 });
 
-describe('with tokens', () => {
-  it('says whose token it is', async () => {
+describe('whoami with tokens', () => {
+  it('returns the subject of the token', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const { service, url } = await serve({
       AUTH: 'jwt',
@@ -157,8 +157,8 @@ describe('with tokens', () => {
   });
 });
 
-describe('without authentication', () => {
-  it('says for which tenant', async () => {
+describe('whoami without authentication', () => {
+  it('returns the tenant', async () => {
     const { service, url } = await serve({});
     onTestFinished(() => service.close());
     const tenant = freshTenant();
@@ -175,7 +175,7 @@ describe('without authentication', () => {
   });
 });
 
-describe('check, of something that is no memory service', () => {
+describe('the check of a server that is no memory service', () => {
   async function listen(answer: RequestListener): Promise<string> {
     const server = createServer(answer);
     server.listen(0, '127.0.0.1');
@@ -191,21 +191,21 @@ describe('check, of something that is no memory service', () => {
     ['a page for an error', 502, 'text/html', '<html>Bad gateway</html>'],
     ['other JSON', 200, 'application/json', '{"status":"ok"}'],
     ['JSON that is no object', 200, 'application/json', 'null'],
-  ])('that answers %s', async (_, status, type, body) => {
+  ])('rejects %s', async (_, status, type, body) => {
     const url = await listen((_request, response) =>
       response.writeHead(status, { 'Content-Type': type }).end(body),
     );
     expect(await check(url)).toBe(`${url}/whoami responded with ${status}, ${FOREIGN}`);
   });
 
-  it('that redirects', async () => {
+  it('rejects a redirect', async () => {
     const url = await listen((_, response) =>
       response.writeHead(302, { Location: 'https://a.example' }).end(),
     );
     expect(await check(url)).toBe(`${url}/whoami redirects. Set \`url\` to where it redirects to.`);
   });
 
-  it('where nobody listens', async () => {
+  it('names a closed port', async () => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -217,7 +217,7 @@ describe('check, of something that is no memory service', () => {
     );
   });
 
-  it('that does not speak TLS', async () => {
+  it('explains a server without TLS', async () => {
     const url = (await listen((_, response) => response.end())).replace('http:', 'https:');
     expect(await check(url)).toBe(
       `The memory service at ${url} cannot be reached: ERR_SSL_WRONG_VERSION_NUMBER. It does not speak TLS: if it has none, start \`url\` with http://.`,

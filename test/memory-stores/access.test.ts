@@ -5,7 +5,7 @@ import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
 describeService(
-  'who may do what with stores',
+  'access to memory stores',
   (service) => {
     const keys = { manager: '', service: '', reader: '', tenant: '', tenantReader: '' };
     let id = '';
@@ -23,7 +23,7 @@ describeService(
       });
     });
 
-    it('only a key that manages stores creates, changes, archives and deletes them, and redacts versions', async () => {
+    it('requires a key that manages stores to create, change, archive, and delete them, and to redact versions', async () => {
       for (const key of [keys.service, keys.tenant, keys.reader]) {
         const stores = as(key);
         const calls = [
@@ -43,7 +43,7 @@ describeService(
       expect(await as(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
     });
 
-    it('a service key writes memories of every store, and a read-only key only reads', async () => {
+    it('allows a service key to write memories of every store and a read-only key to read', async () => {
       const memory = await as(keys.service).memories.create(id, { path: '/a', content: 'x' });
       const of = { memory_store_id: id };
       for (const key of [keys.reader, keys.tenantReader]) {
@@ -57,7 +57,7 @@ describeService(
       await as(keys.tenant).memories.delete(memory.id, of);
     });
 
-    it("a tenant's key sees its own store only", async () => {
+    it('limits a tenant key to its own store', async () => {
       const other = await as(keys.manager).create({ name: 'other' });
       const { memories, ...stores } = as(keys.tenant);
       expect((await all(as(keys.tenant).list())).map((store) => store.id)).toStrictEqual([id]);
@@ -68,18 +68,18 @@ describeService(
       await failing(memories.list(other.id), 404, 'not_found_error');
     });
 
-    it('the store comes from the URL, whatever the header says', async () => {
+    it('is determined by the store of the URL, and the header is ignored', async () => {
       const client = sdk(service(), keys.service, { defaultHeaders: { 'x-tenant-id': 'another' } });
       expect(await client.beta.memoryStores.retrieve(id)).toMatchObject({ id });
     });
 
-    it('an admin key, and no key, are refused', async () => {
+    it('is denied to an admin key and without a key', async () => {
       const admin = await storeKey(service(), { isAdmin: true, managesStores: false });
       await failing(as(admin).list(), 403, 'permission_error');
       await failing(as('msk_wrong').list(), 401, 'authentication_error');
     });
 
-    it('the history names the key, and versions are found by it', async () => {
+    it('is recorded with the key in the history, which filters versions by key', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await as(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
       await as(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
@@ -94,7 +94,7 @@ describeService(
       expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
     });
 
-    it('the audit trail has what was done to stores', async () => {
+    it('is recorded in the audit trail for changes of stores', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await as(keys.manager).update(made.id, { name: 'y' });
       await failing(as(keys.manager).update(made.id, { name: '' }), 400, 'invalid_request_error');
@@ -115,7 +115,7 @@ describeService(
       expect(new Set(events.map(({ channel }) => channel))).toStrictEqual(new Set(['memory_stores_api']));
     });
 
-    it('a suspended store is refused, but can be deleted', async () => {
+    it('is denied for a suspended store, except its deletion', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await runOn(service(), ['tenants', 'suspend', made.id]);
       await failing(as(keys.manager).retrieve(made.id), 403, 'permission_error');
@@ -124,7 +124,7 @@ describeService(
       expect((await all(as(keys.manager).list())).map((store) => store.id)).not.toContain(made.id);
     });
 
-    it('keys create --manage-stores makes such a key, and keys list shows it', async () => {
+    it('is granted by keys create --manage-stores and displayed by keys list', async () => {
       const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
       const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
       expect(manages_stores).toBe(true);
@@ -141,9 +141,9 @@ describeService(
 );
 
 describeService(
-  'stores without authentication',
+  'memory stores without authentication',
   (service) => {
-    it('anyone does everything', async () => {
+    it('accept all operations of any caller', async () => {
       const { beta } = sdk(service(), 'none');
       const { id } = await beta.memoryStores.create({ name: 'x' });
       await beta.memoryStores.delete(id);
@@ -154,10 +154,10 @@ describeService(
 );
 
 describeService(
-  'limits of a store',
+  'the limits of a store',
   (service) => {
     const stores = () => sdk(service(), 'none').beta.memoryStores;
-    it('the quotas hold', async () => {
+    it('include the quotas', async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), [
         'tenants',
@@ -201,7 +201,7 @@ describeService(
       expect((await all(stores().memoryVersions.list(id))).length).toBe(1);
     });
 
-    it('the rate limit holds', async () => {
+    it('include the rate limit', async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', id, '--rate-per-minute', '1']);
       await stores().retrieve(id);
@@ -209,7 +209,7 @@ describeService(
       expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
     });
 
-    it('secrets are masked or refused, as for the memory tool', async () => {
+    it('include the masking and rejection of secrets, as for the memory tool', async () => {
       const { id } = await stores().create({ name: 'x' });
       const token = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
       await runOn(service(), ['tenants', 'set', id, '--secrets', 'mask']);

@@ -51,8 +51,8 @@ describeService(
       await assertInvariants(service());
     }
 
-    it('lose nothing', () => mix(10, 4));
-    it('lose nothing in a large number', { tags: 'long' }, () => mix(400, 6));
+    it('lose no change', () => mix(10, 4));
+    it('lose no change in a large number', { tags: 'long' }, () => mix(400, 6));
   },
   { RATE_LIMIT_PER_MINUTE: '0' },
 );

@@ -4,7 +4,7 @@ import { all, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';
 
 describeService(
-  'bad input to the Memory Stores API',
+  'the Memory Stores API with invalid input',
   (service) => {
     let store = '';
     let memory = { id: '', memory_version_id: '', content_sha256: '' };
@@ -38,10 +38,10 @@ describeService(
     const path = (value: unknown) => ({ path: value, content: '' });
     const INVALID: [name: string, method: 'GET' | 'POST' | 'DELETE', url: string, body?: unknown][] = [
       ['no body', 'POST', ''],
-      ['a name that is no text', 'POST', '', { name: 1 }],
+      ['a name that is not a string', 'POST', '', { name: 1 }],
       ['a name with a control character', 'POST', '', { name: 'a\u0007' }],
-      ['a field that is not known', 'POST', '', { name: 'x', color: 'red' }],
-      ['metadata that is no text', 'POST', '', { name: 'x', metadata: { a: 1 } }],
+      ['an unknown field', 'POST', '', { name: 'x', color: 'red' }],
+      ['metadata that is not a string', 'POST', '', { name: 'x', metadata: { a: 1 } }],
       ['metadata with an empty key', 'POST', '', { name: 'x', metadata: { '': 'x' } }],
       ['metadata with a long key', 'POST', '', { name: 'x', metadata: { ['k'.repeat(65)]: 'x' } }],
       ['metadata with a long value', 'POST', '', { name: 'x', metadata: { a: 'x'.repeat(513) } }],
@@ -53,7 +53,7 @@ describeService(
       ],
       ['metadata with a pair named __proto__', 'POST', '', '{"name":"x","metadata":{"__proto__":"x"}}'],
       ['a change of a pair named __proto__', 'POST', '/:store', '{"metadata":{"__proto__":"x"}}'],
-      ['an update of nothing', 'POST', '/:store/memories/:memory', {}],
+      ['an empty update', 'POST', '/:store/memories/:memory', {}],
       ['an update of null', 'POST', '/:store/memories/:memory', { path: null, content: null }],
       [
         'an update of a precondition alone',
@@ -65,7 +65,7 @@ describeService(
       ['half a character', 'POST', '', '{"name":"\\ud83d"}'],
       ['an array', 'POST', '', []],
       ['no JSON', 'POST', '', '{'],
-      ['no UTF-8', 'POST', '', Buffer.from([0x22, 0xff, 0x22])],
+      ['invalid UTF-8', 'POST', '', Buffer.from([0x22, 0xff, 0x22])],
       ['an empty limit', 'GET', '?limit='],
       ['an empty hash', 'DELETE', '/:store/memories/:memory?expected_content_sha256='],
       ['limit 0', 'GET', '?limit=0'],
@@ -116,7 +116,7 @@ describeService(
       ['a control character', 'POST', '/:store/memories', path('/a\tb')],
       ['a format character', 'POST', '/:store/memories', path('/a\u200bb')],
       ['a line separator', 'POST', '/:store/memories', path('/a\u2028b')],
-      ['a path that is not in Form C', 'POST', '/:store/memories', path('/a\u0301')],
+      ['a path that is not in Unicode Normalization Form C', 'POST', '/:store/memories', path('/a\u0301')],
       ['1,016 bytes', 'POST', '/:store/memories', path(`${`/${'x'.repeat(250)}`.repeat(4)}/12345678901`)],
       ['21 names', 'POST', '/:store/memories', path('/a'.repeat(21))],
       ['no content', 'POST', '/:store/memories', { path: '/b' }],
@@ -157,7 +157,7 @@ describeService(
       expect(message).not.toBe('');
     });
 
-    it('what is not there is 404', async () => {
+    it('returns 404 for a missing item', async () => {
       const urls = [
         '/none',
         '/a%2Fb',
@@ -182,7 +182,7 @@ describeService(
       });
     });
 
-    it('a body of another type, and one that is too large', async () => {
+    it('rejects a body of another media type or beyond the size limit', async () => {
       const text = await request('POST', '', 'name=x', 'application/x-www-form-urlencoded');
       expect(text).toMatchObject({ status: 415, type: 'invalid_request_error' });
       const large = await request('POST', '', `{"name":"${'x'.repeat(7_000_000)}"}`);
@@ -191,14 +191,14 @@ describeService(
       expect(deep).toMatchObject({ status: 400, type: 'invalid_request_error' });
     });
 
-    it('unknown query parameters, and an empty body where none is due, are ignored', async () => {
+    it('ignores unknown query parameters and a superfluous empty body', async () => {
       expect((await request('GET', '?beta=true&color=red&page=')).status).toBe(200);
       const { id } = await sdk(service(), 'any').beta.memoryStores.create({ name: 'x' });
       expect((await request('POST', `/${id}/archive`, '')).status).toBe(200);
       expect((await request('DELETE', `/${id}`, '')).status).toBe(200);
     });
 
-    it('says what is wrong with an empty update and with metadata', async () => {
+    it('explains an empty update and invalid metadata', async () => {
       expect(await request('POST', `/${store}/memories/${memory.id}`, {})).toMatchObject({
         message: 'The request is not valid: the body has neither `content` nor `path`.',
       });
@@ -207,7 +207,7 @@ describeService(
       });
     });
 
-    it('keeps pairs of metadata that have the names of members of objects', async () => {
+    it('keeps metadata keys that are names of object members', async () => {
       const metadata = { constructor: 'a', prototype: 'b', toString: 'c', hasOwnProperty: 'd', toJSON: 'e' };
       const { memoryStores } = sdk(service(), 'any').beta;
       const { id } = await memoryStores.create({ name: 'x', metadata });
@@ -218,7 +218,7 @@ describeService(
       await memoryStores.delete(id);
     });
 
-    it('nothing was changed by all that', async () => {
+    it('leaves the store unchanged after all rejected requests', async () => {
       const { memoryStores } = sdk(service(), 'any').beta;
       expect(await memoryStores.retrieve(store)).toMatchObject({ name: 'x', metadata: { a: 'b' } });
       expect(await all(memoryStores.memories.list(store))).toMatchObject([

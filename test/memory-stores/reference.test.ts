@@ -52,7 +52,7 @@ type Sent<Params> = Exclude<keyof Params, Elsewhere>;
 type Taken<Schema extends z.ZodType> = keyof z.input<Schema>;
 type Answered<Schema extends z.ZodType> = z.output<Schema>;
 
-it('takes the parameters that the SDK sends', () => {
+it('the Memory Stores API accepts the parameters that the SDK sends', () => {
   expectTypeOf<Taken<typeof storeCreate>>().toEqualTypeOf<Sent<MemoryStoreCreateParams>>();
   expectTypeOf<Taken<typeof storeUpdate>>().toEqualTypeOf<Sent<MemoryStoreUpdateParams>>();
   expectTypeOf<Taken<typeof storeList>>().toEqualTypeOf<Sent<MemoryStoreListParams>>();
@@ -71,7 +71,7 @@ it('takes the parameters that the SDK sends', () => {
   expectTypeOf<Omit<MemoryStoreUpdateParams, Elsewhere>>().toExtend<z.input<typeof storeUpdate>>();
 });
 
-it('answers with the objects that the SDK reads', () => {
+it('the Memory Stores API returns the objects that the SDK reads', () => {
   expectTypeOf<Answered<typeof storeSchema>>().toExtend<BetaManagedAgentsMemoryStore>();
   expectTypeOf<keyof Answered<typeof storeSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryStore>();
   expectTypeOf<Answered<typeof memorySchema>>().toExtend<BetaManagedAgentsMemory>();
@@ -90,7 +90,7 @@ it('answers with the objects that the SDK reads', () => {
   expectTypeOf<Deleted<'memory_store_deleted'>>().toEqualTypeOf<BetaManagedAgentsDeletedMemoryStore>();
 });
 
-it('has the types of errors that the SDK knows', () => {
+it('the Memory Stores API returns the error types that the SDK knows', () => {
   // There are no bills here; and a body that is too large is an error of the whole API.
   type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
   expectTypeOf<ErrorType>().toEqualTypeOf<Known>();

@@ -17,7 +17,7 @@ describeService(
       stores = sdk(service(), key).beta.memoryStores;
     });
 
-    it('all 14 operations, with every field', async () => {
+    it('runs all 14 operations with every field', async () => {
       const store = await stores.create({
         name: 'Notes',
         description: 'Of one user',
@@ -139,7 +139,7 @@ describeService(
       await failing(stores.retrieve(id), 404, 'not_found_error');
     });
 
-    it('an error has the class, the type and the id of the request that the SDK reads', async () => {
+    it('reads the class, the type, and the request ID of an error', async () => {
       const missing = await failing(stores.retrieve('memstore_none'), 404, 'not_found_error');
       const wrong = sdk(service(), 'wrong').beta.memoryStores;
       const refused = await failing(wrong.list(), 401, 'authentication_error');
@@ -151,7 +151,7 @@ describeService(
       expect(missing.apiMessage).toBe('There is no such memory store.');
     });
 
-    it('a conflict is not sent again', async () => {
+    it('does not retry a conflict', async () => {
       const { id } = await stores.create({ name: 'x' });
       await stores.memories.create(id, { path: '/a', content: '' });
       let requests = 0;
@@ -172,7 +172,7 @@ describeService(
       expect(requests).toBe(1);
     });
 
-    it('a key may come as x-api-key or as a bearer token', async () => {
+    it('authenticates with x-api-key or a bearer token', async () => {
       const bearer = sdk(service(), '', { apiKey: null, authToken: key }).beta.memoryStores;
       const { id } = await bearer.create({ name: 'x' });
       expect((await stores.retrieve(id)).id).toBe(id);

@@ -9,7 +9,7 @@ import { describeService } from '../support/service.ts';
 
 type Session = Parameters<SessionMemoryStores['download']>[0];
 
-describeService("the SDK's folders of stores", (service) => {
+describeService("the SDK's directories of stores", (service) => {
   let folder = '';
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'stores-'));
@@ -44,7 +44,7 @@ describeService("the SDK's folders of stores", (service) => {
     return Object.fromEntries(memories.map((memory) => [memory.path, 'content' in memory && memory.content]));
   }
 
-  it('download, sync both ways, take the newer side of a conflict, and delete', async () => {
+  it('are downloaded, synced both ways, resolved to the newer side, and deleted', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_write');
     expect(await readFile(at('notes.md'), 'utf8')).toBe('first\n');
     expect(await readFile(at('people/ada.md'), 'utf8')).toBe('Lives in Lyon.\n');
@@ -88,7 +88,7 @@ describeService("the SDK's folders of stores", (service) => {
     await expect(readFile(at('notes.md'))).rejects.toThrow('ENOENT');
   });
 
-  it('a file that the store refuses stays where it is, and the others are synced', async () => {
+  it('keep a file that the store rejects and sync the others', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_write');
     await writeFile(at('large.md'), 'x'.repeat(1_048_577));
     await writeFile(at('small.md'), 'x');
@@ -100,7 +100,7 @@ describeService("the SDK's folders of stores", (service) => {
     ]);
   });
 
-  it('what is mounted to be read is not written', async () => {
+  it('are not written to the store if they are mounted read-only', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_only');
     await writeFile(at('notes.md'), 'second\n');
     await stores.finish();

@@ -7,7 +7,7 @@ import { all, failing, sdk } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
-describeService('stores', (service) => {
+describeService('memory stores', (service) => {
   let stores: Anthropic['beta']['memoryStores'];
   beforeAll(() => {
     stores = sdk(service(), 'any').beta.memoryStores;
@@ -28,7 +28,7 @@ describeService('stores', (service) => {
     );
   });
 
-  it('an update merges metadata, and what stays the same is no change', async () => {
+  it('merge metadata in an update, and an unchanged field is no change', async () => {
     const store = await stores.create({ name: 'x', metadata: { a: '1', b: '2' } });
     const same = await stores.update(store.id, {
       name: null,
@@ -44,7 +44,7 @@ describeService('stores', (service) => {
     expect(await stores.retrieve(store.id)).toMatchObject({ metadata: { b: '2', c: '' } });
   });
 
-  it('a name and a description are counted in characters', async () => {
+  it('limit names and descriptions in characters', async () => {
     const name = '😀'.repeat(255);
     const description = '😀'.repeat(1024);
     expect(await stores.create({ name, description })).toMatchObject({ name, description });
@@ -58,7 +58,7 @@ describeService('stores', (service) => {
     }
   });
 
-  it('in an archived store, nothing is created or changed; reading, deleting and redacting go on', async () => {
+  it('accept no changes when archived, except deletions and redactions', async () => {
     const { id } = await stores.create({ name: 'x' });
     const of = { memory_store_id: id };
     const memory = await stores.memories.create(id, { path: '/a', content: 'first' });
@@ -100,7 +100,7 @@ describeService('stores', (service) => {
     await assertInvariants(service());
   });
 
-  it('the admin API and the CLI show a store, and refuse changes of an archived one', async () => {
+  it('are displayed by the admin API and the CLI, which reject changes of an archived store', async () => {
     const { id } = await stores.create({ name: 'Team', description: 'What we know', metadata: { a: 'b' } });
     const { memory_version_id: version } = await stores.memories.create(id, { path: '/a', content: 'x' });
     const { archived_at } = await stores.archive(id);
@@ -135,7 +135,7 @@ describeService('stores', (service) => {
     expect(restoring.stderr).toContain(`Tenant ${id} is archived: nothing in it can be created or changed.`);
   });
 
-  it('a store that is renamed or copied keeps what is said of it', async () => {
+  it('keep their description and metadata when they are renamed or copied', async () => {
     const store = await stores.create({ name: 'x', description: 'd', metadata: { a: 'b' } });
     const { stdout } = await runOn(service(), ['tenants', 'copy', store.id, `${store.id}-copy`]);
     expect(stdout).not.toBe('');

@@ -167,7 +167,7 @@ describe('migrate-data', () => {
     expect(await contentsOf(url)).toStrictEqual(filled);
   });
 
-  it('moves it back, and hashes the same rows on both sides', { tags: 'long' }, async () => {
+  it('moves all rows back and computes the same hashes on both sides', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const copy = await newFolder();
@@ -203,7 +203,7 @@ describe('migrate-data', () => {
     ]);
   });
 
-  it('refuses a target with other data before it changes anything', { tags: 'long' }, async () => {
+  it('rejects a target with other data before any change', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(url, (database) => run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"));
     const before = await contentsOf(url);
@@ -222,7 +222,7 @@ describe('migrate-data', () => {
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
   });
 
-  it('refuses a target where rows of a tenant differ in any table, or a key', { tags: 'long' }, async () => {
+  it('rejects a target with different rows of a tenant or a different key', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const stderr = async () => (await migrateDataCommand('--from', folder, '--to', url)).stderr;
@@ -239,7 +239,7 @@ describe('migrate-data', () => {
     );
   });
 
-  it('goes on after an interruption, with the first tenant that is missing', { tags: 'long' }, async () => {
+  it('resumes after an interruption with the first missing tenant', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(folder, (source) =>
       on(url, async (target) => {
@@ -262,7 +262,7 @@ describe('migrate-data', () => {
     expect(await contentsOf(url)).toStrictEqual(filled);
   });
 
-  it('commits nothing that differs from the source', { tags: 'long' }, async () => {
+  it('rolls back rows that differ from the source', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(folder, (source) =>
       on(url, async (target) => {
@@ -274,7 +274,7 @@ describe('migrate-data', () => {
     expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 0, entries: 0, versions: 0 });
   });
 
-  it('names what is wrong with the source and the target', { tags: 'long' }, async () => {
+  it('explains invalid sources and targets', { tags: 'long' }, async () => {
     const stderr = async (...args: string[]) => (await migrateDataCommand(...args)).stderr;
     const none = await newFolder();
     expect(await stderr('--from', none, '--to', folder)).toBe(

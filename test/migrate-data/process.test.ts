@@ -20,7 +20,7 @@ let target: { url: string; drop(): Promise<void> };
 afterEach(() => target.drop());
 
 describe('migrate-data', () => {
-  it('killed with SIGKILL leaves whole tenants, and goes on', { tags: 'long' }, async () => {
+  it('leaves complete tenants when it is killed with SIGKILL, and resumes', { tags: 'long' }, async () => {
     const folder = await folderWith(
       "INSERT INTO tenants (id, file_count, byte_count) SELECT 't' || n, 0, 0 FROM generate_series(1, 300) AS n",
       `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)

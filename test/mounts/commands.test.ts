@@ -57,7 +57,7 @@ describeService('a view of the root', (service) => {
     ]);
   });
 
-  it('shows an empty memory as an empty directory, and one that never wrote shows only mounts', async () => {
+  it('shows an empty mounted memory as an empty directory, and only mounts before the first write', async () => {
     const { own } = await tenantWithMounts(service(), { 'tëam 文': {} });
     expect(await on(own, cmd.view('/memories/'), cmd.view('/memories/tëam 文'))).toStrictEqual([
       listing('/memories', '4.0K\t/memories\n4.0K\t/memories/tëam 文/'),
@@ -65,7 +65,7 @@ describeService('a view of the root', (service) => {
     ]);
   });
 
-  it('follows no chain: the mounts of a mounted memory are not seen', async () => {
+  it('hides the mounts of a mounted memory', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const other = freshTenant('other');
     await new Tenants(service().database).create(other);
@@ -94,7 +94,7 @@ describeService(
   (service) => {
     const on = run(service);
 
-    it('is cut as without mounts, and counts all entries', async () => {
+    it('is truncated as without mounts, and counts all entries', async () => {
       const { own, m } = await tenantWithMounts(service(), { m: {} });
       for (const name of ['f1', 'f2', 'f3', 'f4', 'f5']) {
         await on(own, cmd.create(`/memories/${name}`, ''));
@@ -136,10 +136,10 @@ describeService(
   { MAX_VIEW_CHARS: '285' },
 );
 
-describeService('below a mount, a command', (service) => {
+describeService('a command below a mount', (service) => {
   const on = run(service);
 
-  it('works on the mounted memory, under the paths of the agent', async () => {
+  it('works on the mounted memory under the paths of the agent', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     expect(
       await on(
@@ -172,7 +172,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('has paths that are short enough as the agent sees them', async () => {
+  it('limits the length of paths as the agent sees them', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const deep = '/d'.repeat(18);
     expect(
@@ -189,7 +189,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('cannot create, rename or delete the mount itself', async () => {
+  it('cannot create, rename, or delete the mount itself', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
     await on(own, cmd.create('/memories/f', ''));
     expect(
@@ -220,7 +220,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('does not move anything to another memory', async () => {
+  it('cannot move a file to another memory', async () => {
     const { own, team } = await tenantWithMounts(service(), {
       team: {},
       other: {},
@@ -250,7 +250,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('only views a mount that is read-only', async () => {
+  it('can only view a read-only mount', async () => {
     const { own, handbook } = await tenantWithMounts(service(), { handbook: { access: 'read_only' } });
     await on(handbook, cmd.create('/memories/f', 'rules'));
     const refused =
@@ -282,7 +282,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('with wrong input gives the same error as elsewhere', async () => {
+  it('returns the same error for invalid input as elsewhere', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
     expect(
       await on(
@@ -306,7 +306,7 @@ describeService('below a mount, a command', (service) => {
     ]);
   });
 
-  it('runs in an array beside those on the own memory', async () => {
+  it("runs in an array beside commands on the agent's own memory", async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     const block = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
     const { body } = await service().execute(
@@ -345,7 +345,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     }
   };
 
-  it('says so, and leaves the rest as it is', async () => {
+  it('returns an error and does not affect the rest of the memory', async () => {
     const ids = await tenantWithMounts(service(), { team: {}, gone: {}, well: {} });
     const tenants = new Tenants(service().database);
     await on(ids.own, cmd.create('/memories/well/f', ''), cmd.create('/memories/team/f', ''));
@@ -382,7 +382,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('does not exist any more while its policy is cached', async () => {
+  it('is reported as missing while its policy is still cached', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await on(own, cmd.create('/memories/team/f', ''));
     await new Tenants(service().database).delete(team);
@@ -392,7 +392,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     expect(await service().query('SELECT 1 FROM entries WHERE tenant_id = $1', [team])).toStrictEqual([]);
   });
 
-  it('is read-only when it is archived, but for deleting', async () => {
+  it('is read-only if its memory is archived, except for deletions', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {}, other: {} });
     await on(own, cmd.create('/memories/team/f', 'x'));
     await service().query('UPDATE tenants SET archived_at = now() WHERE id = $1', [team]);
@@ -414,7 +414,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('hides an own entry of its name', async () => {
+  it('hides an entry of the same name', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { access: 'read_only' } });
     await on(team, cmd.create('/memories/theirs', ''));
     const [row] = await service().query('SELECT mounts FROM tenants WHERE id = $1', [own]);

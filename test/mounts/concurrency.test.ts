@@ -26,7 +26,7 @@ async function agentsOf({ database }: Service, count: number, shared: string): P
 }
 
 describeService('a shared file', (service, kind) => {
-  it('has all 400 edits of 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
+  it('contains all 400 edits of 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
     const shared = freshTenant('shared');
     await new Tenants(service().database).create(shared);
     const agents = await agentsOf(service(), AGENTS, shared);
@@ -87,7 +87,7 @@ const step = fc.record({
 });
 
 describeService('isolation with mounts', (service, kind) => {
-  it('gives agents that each have a mount what they would get alone', { tags: 'random' }, async () => {
+  it('gives agents with a mount each the same results as alone', { tags: 'random' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80, size: 'max' }), async (all) => {
         const { database } = service();

@@ -14,7 +14,7 @@ import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeService('the admin API of mounts', (service) => {
+describeService('mounts of the admin API', (service) => {
   const admin = useAdmin(service);
   const tenant = async (label?: string) => {
     const id = freshTenant(label);
@@ -24,7 +24,7 @@ describeService('the admin API of mounts', (service) => {
   const put = (own: string, name: string, body: object, key?: string) =>
     admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
 
-  it('adds, changes, lists and removes mounts', async () => {
+  it('are added, changed, listed, and removed', async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     const mount = { name: 'wïki', tenant: wiki, access: 'read_only', instructions: 'Read it.' };
     expect(await put(own, 'wïki', { tenant: wiki, instructions: 'Read it.' })).toMatchObject({
@@ -76,7 +76,7 @@ describeService('the admin API of mounts', (service) => {
     ]);
   });
 
-  it('refuses what is not possible', async () => {
+  it('are rejected if they are impossible', async () => {
     const [own, team] = [await tenant(), await tenant('team')];
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
@@ -125,7 +125,7 @@ describeService('the admin API of mounts', (service) => {
     expect(row).toStrictEqual({ n: 16 });
   });
 
-  it('lets a key for certain tenants mount only these', async () => {
+  it('are limited to the tenants of a scoped key', async () => {
     const [own, team, foreign] = [await tenant(), await tenant('team'), await tenant('foreign')];
     const purpose = { isAdmin: true, label: '' } as const;
     const { key } = await makeKey(service(), { ...purpose, onlyTenants: [own, team] });
@@ -139,7 +139,7 @@ describeService('the admin API of mounts', (service) => {
     expect(seen.body.mounted_by).toStrictEqual([{ tenant: own, name: 'team', access: 'read_only' }]);
   });
 
-  it('says who mounts a tenant before it is deleted, and keeps its mounts when it is renamed', async () => {
+  it('are listed before their tenant is deleted and kept when it is renamed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
@@ -173,7 +173,7 @@ describeService('the admin API of mounts', (service) => {
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
   });
 
-  it('tells of mounts that agents cannot use', async () => {
+  it('are reported if agents cannot use them', async () => {
     const { own, a, b } = await tenantWithMounts(service(), { a: {}, b: {} });
     await new Tenants(service().database).suspend(a, true);
     await admin().call('PUT', `/tenants/${own}/file?path=/memories/b/f`, {
@@ -193,7 +193,7 @@ describeService('the admin API of mounts', (service) => {
 describeService('the commands for mounts', (service) => {
   const run = (...args: string[]) => runOn(service(), args);
 
-  it('mount, list and unmount', async () => {
+  it('mount, list, and unmount', async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     for (const id of [own, team]) await run('tenants', 'create', id);
     expect(await run('tenants', 'mount', own, team, '--instructions', 'Shared.\nBy all.')).toStrictEqual({
@@ -237,7 +237,7 @@ describeService('the commands for mounts', (service) => {
     expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
   });
 
-  it('say who mounts a tenant that is renamed', async () => {
+  it('name the mounting tenants of a renamed tenant', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const [second, third] = [freshTenant('second'), freshTenant('third')];
     expect((await run('tenants', 'rename', team, second)).stdout).toBe(
@@ -247,7 +247,7 @@ describeService('the commands for mounts', (service) => {
     expect(JSON.parse(stdout).mounted_by).toStrictEqual([own]);
   });
 
-  it('show in the log through which memory a change came', async () => {
+  it('show the memory through which a change was made in the log', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect((await run('log', team)).stdout).toContain('  anonymous via agent…  /memories/f\n');
@@ -257,10 +257,10 @@ describeService('the commands for mounts', (service) => {
   });
 });
 
-describeService('BOOTSTRAP', (service) => {
+describeService('BOOTSTRAP with mounts', (service) => {
   const load = (bootstrap: object) => loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify(bootstrap) }));
 
-  it('creates mounts of new tenants, and leaves others alone', async () => {
+  it('creates mounts of new tenants and keeps other mounts', async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     const bootstrap = load({
       tenants: [
@@ -278,7 +278,7 @@ describeService('BOOTSTRAP', (service) => {
     expect(await new Tenants(database).find(team)).toMatchObject({ mounts: [], maxFiles: 5 });
   });
 
-  it('says what is wrong, and then creates nothing', async () => {
+  it('explains invalid mounts and then creates no tenant', async () => {
     const own = freshTenant('own');
     const mounts = (...names: string[]) => names.map((name) => ({ name, tenant: 'nobody' }));
     await expect(

@@ -13,14 +13,14 @@ import { cmd } from '../support/table.ts';
 
 const TOKEN = 'ghp_012345678901234567890123456789abcdef';
 
-describeService('the memory that is written', (service) => {
+describeService('writes through a mount', (service) => {
   const contents = async (tenant: string, ...inputs: object[]) => {
     const answers = [];
     for (const input of inputs) answers.push((await service().execute(input, { tenant })).content);
     return answers;
   };
 
-  it('has its own limits, quota, and way with files that exist', async () => {
+  it('follow the limits, the quota, and the overwrite setting of the mounted memory', async () => {
     const { own } = await tenantWithMounts(service(), {
       small: { settings: { maxFileBytes: 4, maxFiles: 1, createExisting: 'overwrite' } },
     });
@@ -46,7 +46,7 @@ describeService('the memory that is written', (service) => {
     ]);
   });
 
-  it('has its own policy on secrets', async () => {
+  it('follow the secrets setting of the mounted memory', async () => {
     const { own } = await tenantWithMounts(service(), {
       strict: { settings: { secrets: 'reject' } },
       masked: { settings: { secrets: 'mask' } },
@@ -65,7 +65,7 @@ describeService('the memory that is written', (service) => {
     ]);
   });
 
-  it('shows the agent as much as its own limit says', async () => {
+  it("do not change the agent's own view limit", async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { settings: { maxViewChars: 60 } } });
     const text = Array.from({ length: 8 }, (_, i) => `line ${i}`).join('\n');
     await contents(team, cmd.create('/memories/f', text));
@@ -73,7 +73,7 @@ describeService('the memory that is written', (service) => {
     expect(mine?.split('\n')).toHaveLength(9);
   });
 
-  it('has the history, which names the agent and the memory it came through', async () => {
+  it('are recorded in the history with the agent and its memory', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await contents(own, cmd.create('/memories/team/f', 'x'), cmd.create('/memories/f', 'x'));
     await contents(team, cmd.create('/memories/g', 'x'));
@@ -101,7 +101,7 @@ const keyed = (service: () => Service, tenant: string) => async (key: string, in
 };
 
 describeService('a write under an idempotency key', (service, kind) => {
-  it('applies once below a mount, and so does its failure', async () => {
+  it('applies once below a mount, as does its failure', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const send = keyed(service, own);
     const [create, insert] = [cmd.create('/memories/team/f', 'a'), cmd.insert('/memories/team/f', 0, 'x')];
@@ -114,7 +114,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     expect(await send('k3', create)).toStrictEqual(['Error: File /memories/team/f already exists', true]);
   });
 
-  it('is refused under a key that was used for another input, in whichever memory', async () => {
+  it('is rejected if the key was used for another input, in any memory', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, other: {} });
     const send = keyed(service, own);
     const reused = ['idempotency_key_reused', false];
@@ -133,7 +133,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('is one of the agent: another agent may use the same key, and so may the memory itself', async () => {
+  it('belongs to the agent, so that another agent or the memory itself can use the same key', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const { own: second } = await tenantWithMounts(service(), {});
     await setMount(service().database, second, {
@@ -157,7 +157,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('is not made again elsewhere when the mount has gone, or shows another memory', async () => {
+  it('is not repeated elsewhere after the mount was removed or changed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const input = cmd.create('/memories/team/f', '');
     await keyed(service, own)('k', input);
@@ -191,7 +191,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ).toStrictEqual([{ tenant_id: team }]);
   });
 
-  it('reports a reused id of a block in its own result', async () => {
+  it('reports a reused block ID in its own result', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     const block = (path: string) => ({
       type: 'tool_use',
@@ -221,7 +221,7 @@ describeService(
       return { id, headers: { authorization: `Bearer ${key}` } };
     };
 
-    it('that only reads writes nothing', async () => {
+    it('cannot write if it is read-only', async () => {
       const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
       const { headers } = await keyOf(own, 'read_only', '');
       const inputs = [
@@ -238,7 +238,7 @@ describeService(
       expect(content).toMatch(/4\.0K\t\/memories\/team$/);
     });
 
-    it('is whom the history of the mounted memory names, and opens nothing else of it', async () => {
+    it('is named in the history of the mounted memory and gives access only to the mount', async () => {
       const { own, team } = await tenantWithMounts(service(), { team: {} });
       const { id, headers } = await keyOf(own, 'read_write', 'builder');
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });

@@ -23,7 +23,7 @@ describeService('a search with mounts', (service) => {
     for (const path of paths) await service().execute(cmd.create(path, `needle in ${path}`), { tenant });
   };
 
-  it('covers own files and those of mounts, in the order of their paths', async () => {
+  it('covers own files and mounted files in the order of their paths', async () => {
     const { own, team, 'team-x': other } = await tenantWithMounts(service(), { team: {}, 'team-x': {} });
     await write(
       own,
@@ -76,7 +76,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('says what is wrong with its input, as without mounts', async () => {
+  it('explains invalid input as without mounts', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     for (const path of [5, ['/memories/team'], { toString: 1 }])
       expect(await search(own, { query: 'x', path })).toBe(
@@ -99,7 +99,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('says what it leaves out, and finds nothing that is not mounted', async () => {
+  it('names unavailable mounts and finds only mounted files', async () => {
     const { own, team, gone } = await tenantWithMounts(service(), { team: {}, gone: {} });
     await write(own, '/memories/f');
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [team]);
@@ -147,12 +147,12 @@ ASSUME INTERRUPTION: Your context window might be reset at any moment, so you ri
 describeService('GET /instructions', (service) => {
   const get = (headers: Record<string, string>) => service().app.inject({ url: '/instructions', headers });
 
-  it('is the memory protocol without mounts', async () => {
+  it('returns the memory protocol for a tenant without mounts', async () => {
     const response = await get({ 'x-tenant-id': freshTenant() });
     expect(response.json()).toStrictEqual({ content: PROTOCOL, mounts: [] });
   });
 
-  it('names the mounts with what they are for', async () => {
+  it('lists the mounts with their instructions', async () => {
     const { own, broken } = await tenantWithMounts(service(), {
       handbook: { access: 'read_only', instructions: 'The rules.\nRead them first.' },
       team: { instructions: 'What all have learned.' },
@@ -199,7 +199,7 @@ Read them first.
 describeService(
   'GET /instructions with a key',
   (service) => {
-    it('tells a key that only reads so, and needs a key', async () => {
+    it('mentions that the key is read-only, and is rejected without a key', async () => {
       const { own } = await tenantWithMounts(service(), { team: {} });
       const { key, hash, id } = newApiKey();
       const stored = { hash, id, tenant: own, access: 'read_only', label: '', expiresAt: null } as const;

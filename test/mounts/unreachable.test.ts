@@ -12,7 +12,7 @@ import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeService('a mounted memory that cannot be reached', (service) => {
+describeService('an unreachable mounted memory', (service) => {
   const tenants = { own: '', near: '', far: '' };
   let app: FastifyInstance;
 
@@ -46,7 +46,7 @@ describeService('a mounted memory that cannot be reached', (service) => {
 
   const NOTE = '[/memories/far is not available: the memory mounted there cannot be reached at the moment.]';
 
-  it.for([false, true])('is missing in what shows all of them, and nothing else is', async (cached) => {
+  it.for([false, true])('is the only part omitted from views and searches of the root', async (cached) => {
     isCached = cached;
     expect(await send('/execute', cmd.view('/memories'))).toStrictEqual([
       200,
@@ -69,7 +69,7 @@ ${NOTE}`,
     ]);
   });
 
-  it('has no results of its own, so that callers send their calls again', async () => {
+  it('returns errors instead of results, so that callers retry', async () => {
     const unavailable = [503, 'database_unavailable'];
     expect(await send('/execute', cmd.view('/memories/far'))).toStrictEqual(unavailable);
     expect(await send('/execute', cmd.replace('/memories/far/f', 'needle', 'x'))).toStrictEqual(unavailable);

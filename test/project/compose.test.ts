@@ -106,7 +106,7 @@ function describeFiles(read: Read): void {
   it.each([
     ['docker-compose.yml', 'postgres://memory@postgres:5432/memory'],
     ['examples/compose/citus.yml', 'postgres://memory@coordinator:5432/memory'],
-  ])('%s needs no .env', (file, url) => {
+  ])('%s works without .env', (file, url) => {
     const { environment, ports } = read([file], {});
     expect(environment).toMatchObject({
       DATABASE_URL: url,
@@ -129,7 +129,7 @@ function describeFiles(read: Read): void {
   });
 }
 
-describe('docker compose, as this test reads its files', () => describeFiles(readAsCompose));
+describe('docker compose as parsed by this test', () => describeFiles(readAsCompose));
 
 describe.skipIf(command === undefined)('docker compose', { tags: 'long' }, () =>
   describeFiles(readWithCompose),

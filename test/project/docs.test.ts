@@ -20,7 +20,7 @@ const DEFAULT = /^\| `([A-Z][A-Z0-9_]+)` +\| `([^`|]+)` +\|/gm;
 /** The default of `AUTH` depends on the address; the others belong to the SDK of OpenTelemetry. */
 const ELSEWHERE = /^(AUTH|OTEL_.*)$/;
 
-it('docs/configuration.md has the defaults of the code', () => {
+it('docs/configuration.md lists the defaults of the code', () => {
   const config: Record<string, unknown> = { ...loadConfig({}) };
   const documented = [...read('docs/configuration.md').matchAll(DEFAULT)]
     .map(([, name = '', value = '']) => [name, value] as const)
@@ -33,14 +33,14 @@ it('docs/configuration.md has the defaults of the code', () => {
   );
 });
 
-it('docs/security.md has the limits of a connection', () => {
+it('docs/security.md lists the limits of a connection', () => {
   const text = read('docs/security.md').replaceAll(/\s+/g, ' ');
   expect(text).toContain(
     `A request may have up to ${MAX_HEADERS.toLocaleString('en-US')} headers, and a connection up to ${MAX_PIPELINED} pending requests.`,
   );
 });
 
-it('no file but those of CI names what a clone does not have', () => {
+it('only files of CI name files that a clone does not contain', () => {
   const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
     .split('\n')
     .filter(Boolean);
@@ -60,7 +60,7 @@ const tables = ALL_TABLES.filter((table) => table.startsWith('public.')).map((ta
   table.replace('public.', ''),
 );
 
-it('docs/design.md has every table in its picture', () => {
+it('docs/design.md shows every table in its diagram', () => {
   const [, picture = ''] = /\[\("([^"]+)"\)\]/.exec(read('docs/design.md')) ?? [];
   expect(picture.split(/,(?: |<br>)/).sort()).toStrictEqual(tables.toSorted());
 });
@@ -72,7 +72,7 @@ it('docs/scaling.md restores every table, the tenants first', () => {
   expect(restored.toSorted()).toStrictEqual(tables.toSorted());
 });
 
-it('docs/history.md has the fields of a version', () => {
+it('docs/history.md lists the fields of a version', () => {
   const documented = [...read('docs/history.md').matchAll(/^\| ((?:`[a-z0-9_]+`(?:, )?)+) +\|/gm)].flatMap(
     ([, names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')),
   );
@@ -80,7 +80,7 @@ it('docs/history.md has the fields of a version', () => {
   expect(fields.filter((field) => !documented.includes(field))).toStrictEqual([]);
 });
 
-it('docs/observability.md has the metrics of the code, with their labels', () => {
+it('docs/observability.md lists the metrics of the code with their labels', () => {
   const code = [
     ...read('src/http/metrics.ts').matchAll(
       /name: '([a-z_]+)',\n\s+help: [^\n]+(?:\n\s+labelNames: \[([^\]]*)\])?/g,

@@ -16,14 +16,17 @@ function check(version: string) {
   return { status, stderr };
 }
 
-it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])('rejects Node %s in one line', (version) => {
-  expect(check(version)).toStrictEqual({
-    status: 1,
-    stderr: `memory-service: Node ${version} is too old. Install Node 22.13 or newer (https://nodejs.org), and make it the first in PATH.\n`,
-  });
-});
+it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])(
+  'the launcher rejects Node.js %s in one line',
+  (version) => {
+    expect(check(version)).toStrictEqual({
+      status: 1,
+      stderr: `memory-service: Node ${version} is too old. Install Node 22.13 or newer (https://nodejs.org), and make it the first in PATH.\n`,
+    });
+  },
+);
 
-it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts Node %s', (version) => {
+it.each(['22.13.0', '24.1.0', '26.0.0'])('the launcher accepts Node.js %s', (version) => {
   expect(check(version)).toStrictEqual({ status: 0, stderr: '' });
 });
 
@@ -37,7 +40,7 @@ function launch(folder: string, env: Record<string, string> = {}) {
   return { status, output: stdout + stderr };
 }
 
-it('says what to run in a clone without a build', () => {
+it('the launcher names the command to run in a clone without a build', () => {
   const folder = join(scratch, 'unbuilt');
   cpSync(bin, join(folder, 'bin'), { recursive: true });
   expect(launch(folder)).toStrictEqual({
@@ -46,7 +49,7 @@ it('says what to run in a clone without a build', () => {
   });
 });
 
-it('reads the file that npm start names, below the environment', () => {
+it('the launcher reads the file that npm start names, and the environment overrides it', () => {
   const folder = join(scratch, 'built');
   cpSync(bin, join(folder, 'bin'), { recursive: true });
   mkdirSync(join(folder, 'dist'));

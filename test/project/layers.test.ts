@@ -49,12 +49,12 @@ const layerOf = (path: string) => {
 };
 const isLocal = ({ from }: Import) => from.endsWith('.ts');
 
-it('lists every module of src', () => {
+it('the layers include every module of src', () => {
   expect(imports.length).toBeGreaterThan(200);
   expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
 });
 
-it('docs/design.md has every folder of src in its table, in this order', () => {
+it('docs/design.md lists every directory of src in this order', () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
   const rows = [...design.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) => names);
   const documented = rows.flatMap((names) =>
@@ -63,13 +63,13 @@ it('docs/design.md has every folder of src in its table, in this order', () => {
   expect(documented).toStrictEqual(LAYERS.filter((layer) => !layer.endsWith('.ts')));
 });
 
-it('allows imports in one direction only', () => {
+it('the layers import in one direction only', () => {
   expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
     [],
   );
 });
 
-it('has no import circle', () => {
+it('the modules have no import cycle', () => {
   const importsOf = new Map<string, string[]>();
   for (const { file, from } of imports.filter(isLocal)) {
     importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
@@ -86,9 +86,9 @@ it('has no import circle', () => {
   expect(circles).toStrictEqual([]);
 });
 
-describe('packages', () => {
+describe('the packages of a layer', () => {
   it.each([
-    ['the domain imports only zod, and a timer to yield', ['memory'], /^(?!zod$|node:timers\/promises$)/],
+    ['the domain imports only zod and a timer to yield', ['memory'], /^(?!zod$|node:timers\/promises$)/],
     ['only the HTTP layers import Fastify', LAYERS.slice(0, LAYERS.indexOf('http')), /^@?fastify/],
     [
       'only src/database imports a database driver',
@@ -102,7 +102,7 @@ describe('packages', () => {
   });
 });
 
-it('only what starts the process and the command line throw errors for the terminal', () => {
+it('only the process start and the command line throw errors for the terminal', () => {
   const throwers = new Set(
     imports
       .filter(({ file, from }) => {
@@ -114,7 +114,7 @@ it('only what starts the process and the command line throw errors for the termi
   expect([...throwers].sort()).toStrictEqual(['cli', 'database', 'server.ts']);
 });
 
-it('only http/opentelemetry.ts imports OpenTelemetry, but for a type', () => {
+it('only http/opentelemetry.ts imports OpenTelemetry, except for a type', () => {
   const opentelemetry = imports.filter(({ from }) => from.startsWith('@opentelemetry'));
   const [elsewhere, inside] = [false, true].map((isInside) =>
     opentelemetry.filter(({ file }) => (file === 'http/opentelemetry.ts') === isInside),
@@ -123,12 +123,12 @@ it('only http/opentelemetry.ts imports OpenTelemetry, but for a type', () => {
   expect(inside?.length).toBeGreaterThan(5);
 });
 
-it('the service does not use its clients', () => {
+it('the service does not import its clients', () => {
   const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
   expect(imports.filter(outside)).toStrictEqual([]);
 });
 
-it('a command loads no server: that takes longer than most commands', () => {
+it('a command loads no server code, so that it starts fast', () => {
   const loaded = new Set(['main.ts']);
   // A set's iteration includes what is added meanwhile.
   for (const file of loaded) {

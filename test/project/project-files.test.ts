@@ -5,7 +5,7 @@ import { findImages, imageReferences, isPinned } from '../../scripts/images.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-describe('versions of Node', () => {
+describe('the versions of Node.js', () => {
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
   const recommended = read('.nvmrc').trim();
   const { jobs } = parse(read('.github/workflows/ci.yml')) as {
@@ -13,19 +13,19 @@ describe('versions of Node', () => {
   };
   const tested = jobs.test.strategy.matrix.node;
 
-  it('CI tests the lowest one that engines allows, and the one that the image has', () => {
+  it('in CI include the lowest of engines and the version of the image', () => {
     expect(engines.node).toBe(`>=${tested[0]}`);
     expect(tested).toContain(recommended);
     const images = [...read('Dockerfile').matchAll(/^ARG NODE_IMAGE=node:(\d+)/gm)].map(([, major]) => major);
     expect(new Set(images)).toStrictEqual(new Set([recommended]));
   });
 
-  it('the README names the lowest one', () => {
+  it('in the README include the lowest version', () => {
     expect(read('README.md')).toContain(`Node ${tested[0]} or newer`);
   });
 });
 
-describe('images of others', () => {
+describe('images of other projects', () => {
   it('are pinned by digest in Dockerfile, Compose files, workflows, and tests', () => {
     // No registry was reachable when they were added. scripts/check-release.ts refuses a release with them.
     const withoutDigest = ['citusdata/citus:13.2.0', 'citusdata/citus:14.2.0'];
@@ -41,7 +41,7 @@ describe('images of others', () => {
     expect(references.filter(({ reference }) => !isPinned(reference))).toStrictEqual([]);
   });
 
-  it('are found without a tag, without a digest, and as the default of a variable', () => {
+  it('are detected without a tag, without a digest, and as the default of a variable', () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const text = `FROM debian
 FROM \${NODE_IMAGE} AS build
@@ -63,13 +63,13 @@ ARG NODE_IMAGE=node:24@${digest}
   });
 });
 
-it('the image leaves out the embedded database, and nothing else that is optional', () => {
+it('the image excludes only the embedded database of the optional packages', () => {
   const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object };
   expect(Object.keys(optionalDependencies)).toStrictEqual(['@electric-sql/pglite']);
   expect(read('Dockerfile')).toContain('RUN npm ci --omit=dev --omit=optional ');
 });
 
-it('examples/compose/observability.yml mounts files that exist', () => {
+it('examples/compose/observability.yml mounts existing files', () => {
   const { services } = parse(read('examples/compose/observability.yml')) as {
     services: Record<string, { volumes?: string[] }>;
   };
@@ -80,7 +80,7 @@ it('examples/compose/observability.yml mounts files that exist', () => {
   expect(mounted.filter((path) => read(path) === '')).toStrictEqual([]);
 });
 
-it('.env.example names variables that something reads', () => {
+it('.env.example names only variables that the code reads', () => {
   const names = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
   expect(names.length).toBeGreaterThan(3);
   const readers = [

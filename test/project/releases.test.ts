@@ -5,7 +5,7 @@ import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases
 
 const current = fixtureFiles();
 
-it('builds a fixture with migrations, functions and statements', () => {
+it('the fixture of a release contains migrations, functions, and statements', () => {
   expect(Object.keys(current)).toStrictEqual(
     expect.arrayContaining(['migrations/0000_init.sql', 'functions.sql', 'statements.json']),
   );
@@ -13,7 +13,7 @@ it('builds a fixture with migrations, functions and statements', () => {
   expect(statements.memory_create?.parameters[0]).toBe('tenant');
 });
 
-it('keeps the migrations of every release unchanged, since databases have applied them', () => {
+it('a release keeps its migrations unchanged, because databases have applied them', () => {
   for (const version of releasedVersions()) {
     const stored = Object.entries(storedFiles(version)).filter(([file]) => /^migrations\/\d/.test(file));
     expect(stored.length).toBeGreaterThan(0);
@@ -22,7 +22,7 @@ it('keeps the migrations of every release unchanged, since databases have applie
   }
 });
 
-it('raises FUNCTIONS_VERSION above that of a release when migrations or functions differ from it', () => {
+it('FUNCTIONS_VERSION rises when migrations or functions differ from a release', () => {
   for (const version of releasedVersions()) {
     const stored = storedFiles(version);
     const functionsVersion = Number(/IF applied < (\d+)/.exec(stored['functions.sql'] ?? '')?.[1]);

@@ -15,10 +15,10 @@ interface Item {
 const linksOf = (items: Item[]): string[] =>
   items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksOf(below)]);
 
-describe('the sidebar', () => {
+describe('the sidebar of the site', () => {
   const links = linksOf(sidebar());
 
-  it('lists every page of docs once, whether it has an entry or not', () => {
+  it('lists every page of docs once, with or without an entry', () => {
     const names = readdirSync(join(REPOSITORY, 'docs'), { recursive: true })
       .map(String)
       .filter((name) => name.endsWith('.md'));
@@ -32,7 +32,7 @@ describe('the sidebar', () => {
     }
   });
 
-  it('lists clients, changelog and API reference', () => {
+  it('lists clients, the changelog, and the API reference', () => {
     expect(links).toEqual(
       expect.arrayContaining([
         '/clients/typescript',
@@ -45,11 +45,11 @@ describe('the sidebar', () => {
   });
 });
 
-describe('the API reference', () => {
+describe('the API reference of the site', () => {
   it.each([
     ['openapi.yaml', 0],
     ['admin-openapi.yaml', 1],
-  ])('has every operation of %s', (file, i) => {
+  ])('contains every operation of %s', (file, i) => {
     const { paths } = parse(readFileSync(join(REPOSITORY, file), 'utf8'));
     const operations = Object.values<Record<string, { operationId?: string }>>(paths)
       .flatMap((methods) => Object.values(methods))
@@ -59,7 +59,7 @@ describe('the API reference', () => {
     for (const operation of operations) expect(text).toContain(`{#${operation}}\n`);
   });
 
-  it('shows a request with its fields, where they are described, and the errors', () => {
+  it('shows a request with its fields, their descriptions, and the errors', () => {
     const page = API[0]?.pages.find(({ link }) => link === '/api/memory')?.markdown;
     expect(page).toContain('## Execute a memory tool call {#execute}\n\n```http\nPOST /execute\n```\n');
     expect(page).toContain(

@@ -99,7 +99,7 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
   },
 };
 
-it('has examples for every rule', () => {
+it('the rules of the words check have examples', () => {
   expect(Object.keys(EXAMPLES).toSorted()).toStrictEqual(rules.map(({ name }) => name).toSorted());
 });
 
@@ -238,7 +238,7 @@ describe('the ratchet', () => {
   });
   const ratchet: Counts = { comments: { 'src/a': { clause: 2, what: 1 } } };
 
-  it('accepts the counts of a directory, and reports all its findings above them', () => {
+  it('accepts the counts of a directory and reports all its findings when they exceed the counts', () => {
     const two = [finding('src/a/x.ts'), finding('src/a/y.ts')];
     expect(excess(two, ratchet)).toStrictEqual([]);
     const three = [...two, finding('src/a/z.ts')];

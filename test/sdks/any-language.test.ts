@@ -166,7 +166,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     };
   }
 
-  it('gives the results of blocks, and of arrays of them', async (context) => {
+  it('returns the results of blocks and of arrays of blocks', async (context) => {
     const { url } = await proxy([]);
     const env = { MEMORY_SERVICE_URL: `${url}/`, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     const again = use('toolu_3', CREATE.input);
@@ -177,7 +177,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     });
   });
 
-  it('applies a write once whose answer is lost, or is one of a busy gateway', async (context) => {
+  it('applies a write once after a lost response or an error of a gateway', async (context) => {
     const { url, bodies } = await proxy([
       'lose',
       { status: 502 },
@@ -196,7 +196,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     expect(bodies).toHaveLength(7);
   });
 
-  it('names the tenant of a service key', async (context) => {
+  it('sends the tenant of a service key', async (context) => {
     const { url } = await proxy([]);
     const env = {
       MEMORY_SERVICE_API_KEY: fixture.serviceKey,
@@ -209,7 +209,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     ]);
   });
 
-  it('ends at once with a key that is refused, and does not show it', async (context) => {
+  it('ends immediately with a rejected key and does not print it', async (context) => {
     const { url, bodies } = await proxy([]);
     const env = { MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: 'msk_wrong' };
     const { status, err, results } = await execute(context, [CREATE, VIEW], env);

@@ -37,7 +37,7 @@ const CREATED = {
   isError: false,
 };
 
-it('serves the inspector over stdio', async () => {
+it('the MCP server serves the inspector over stdio', async () => {
   const variables = [
     `MEMORY_SERVICE_URL=${fixture.url}`,
     `MEMORY_SERVICE_API_KEY=${await fixture.tenantKey()}`,
@@ -52,7 +52,7 @@ it('serves the inspector over stdio', async () => {
   });
 });
 
-it('serves the inspector over HTTP', async () => {
+it('the MCP server serves the inspector over HTTP', async () => {
   const server = startProcess(bin('memory-service-mcp'), ['--http', '0'], {
     MEMORY_SERVICE_URL: fixture.url,
   });
@@ -63,7 +63,7 @@ it('serves the inspector over HTTP', async () => {
   await server.exit;
 });
 
-it('the service itself serves the inspector', async () => {
+it('the service serves the inspector', async () => {
   const header = `Authorization: Bearer ${await fixture.tenantKey()}`;
   const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);

@@ -26,9 +26,9 @@ gone true true
 `;
 
 describeService(
-  'memory stores',
+  'the memory stores snippets',
   (service) => {
-    it.each(['0.91.0', '1.12.0'])('with @anthropic-ai/sdk %s', async (version) => {
+    it.each(['0.91.0', '1.12.0'])('run with @anthropic-ai/sdk %s', async (version) => {
       const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
       await copyFile(new URL('./drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
       const { app } = service();

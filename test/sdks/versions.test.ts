@@ -69,7 +69,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     return (await run(process.execPath, ['out/agent.mjs'], { cwd: folder, env })).stdout;
   }
 
-  it('the model reads the texts of the service, to the byte', async () => {
+  it('returns the texts of the service to the model byte for byte', async () => {
     const tenant = freshTenant();
     const missing = '/memories/missing.md';
     const api = await fixture.messagesApi([
@@ -100,7 +100,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
   });
 
   // The AI SDK refuses this input by a schema of its own.
-  it.skipIf(snippet === AI_SDK)('an input without `new_str` deletes the text', async () => {
+  it.skipIf(snippet === AI_SDK)('deletes the text for an input without `new_str`', async () => {
     const api = await fixture.messagesApi([
       [
         use('toolu_1', CREATE),
@@ -118,7 +118,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     ]);
   });
 
-  it('a service that gives no result', async () => {
+  it('explains a service that returns no result', async () => {
     const api = await fixture.messagesApi([[use('toolu_1', CREATE)], [text(ANSWER)]]);
     const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'msk_wrong', MEMORY_SERVICE_TENANT: 'a' });
     const refused = REFUSED[snippet];
@@ -133,7 +133,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
   });
 });
 
-it('the README says which packages to install', () => {
+it('the README lists the packages to install for each snippet', () => {
   const commands = [...readme.matchAll(/^npm install ([a-z@].*)$/gm)]
     .map(([, names = '']) => names.split(' '))
     .filter((names) => names.length > 1 || names[0] !== 'memory-service-client');
@@ -143,7 +143,7 @@ it('the README says which packages to install', () => {
   }
 });
 
-it('the guide names these versions', async () => {
+it('the guide lists the tested versions of the SDKs', async () => {
   const guide = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
   const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## Java'));
   const versions = VERSIONS.flatMap(([, packages]) =>

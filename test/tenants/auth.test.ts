@@ -60,7 +60,7 @@ describeService(
     const EMPTY =
       "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
 
-    it('takes the tenant from a tenant key', async () => {
+    it('resolves the tenant from a tenant key', async () => {
       const tenant = await createTenant(service());
       const { key } = await createKey(service(), { tenant });
       expect(summary(await view(bearer(key)))).toStrictEqual([200, EMPTY]);
@@ -79,7 +79,7 @@ describeService(
       ).toHaveLength(1);
     });
 
-    it('requires a tenant id with a service key and creates the tenant on first use', async () => {
+    it('requires a tenant ID with a service key and creates the tenant on first use', async () => {
       const { key } = await createKey(service());
       const tenant = freshTenant('service');
       expect(summary(await view(bearer(key)))).toStrictEqual([400, 'tenant_required']);
@@ -93,7 +93,7 @@ describeService(
       expect(await new Tenants(service().database).find(tenant)).toMatchObject({ files: 1, bytes: 1 });
     });
 
-    it('knows a tenant as soon as another key has created it', async () => {
+    it('recognizes a tenant as soon as another key has created it', async () => {
       const service1 = await createKey(service());
       const tenant = freshTenant('new');
       const headers = { ...bearer(service1.key), 'x-tenant-id': tenant };
@@ -104,7 +104,7 @@ describeService(
       expect(summary(await view(bearer(own.key)))).toStrictEqual([200, EMPTY]);
     });
 
-    it('answers every invalid credential with the same 401', async () => {
+    it('returns the same 401 for every invalid credential', async () => {
       const tenant = await createTenant(service());
       const expired = await createKey(service(), { tenant, expiresAt: '2020-01-01T00:00:00Z' });
       const revoked = await createKey(service(), { tenant });
@@ -131,7 +131,7 @@ describeService(
       }
     });
 
-    it('answers writes with a read-only key with an error result and changes nothing', async () => {
+    it('returns an error result for a write with a read-only key and changes no file', async () => {
       const tenant = await createTenant(service());
       const { key } = await createKey(service(), { tenant, access: 'read_only' });
       const headers = bearer(key);
@@ -171,7 +171,7 @@ describeService(
       expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);
     });
 
-    it('fails no request while a key is rotated', async () => {
+    it('accepts every request while a key is rotated', async () => {
       const tenant = await createTenant(service());
       const old = await createKey(service(), { tenant });
       expect((await view(bearer(old.key))).status).toBe(200);
@@ -215,7 +215,7 @@ describeService(
 );
 
 describe('key guessing', () => {
-  it('is limited per address before it costs a lookup, while a known key keeps working', async () => {
+  it('is limited per address before a lookup, while a known key keeps working', async () => {
     const service = await startService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
     const tenant = await createTenant(service);
     const { key } = await createKey(service, { tenant });
@@ -285,7 +285,7 @@ describe('AUTH=jwt', () => {
     summary(await service.execute(cmd.view('/memories/x'), { headers: { ...bearer(given), ...headers } }));
   const MISSING = 'The path /memories/x does not exist. Please provide a valid path.';
 
-  it('takes the tenant from the claim', async () => {
+  it('resolves the tenant from the claim', async () => {
     expect(await view(await token())).toStrictEqual([200, MISSING]);
     expect(await view(await token(), { 'x-tenant-id': 'jwt-tenant' })).toStrictEqual([200, MISSING]);
     expect(await view(await token(), { 'x-tenant-id': 'other' })).toStrictEqual([403, 'tenant_mismatch']);
@@ -316,7 +316,7 @@ describe('AUTH=jwt', () => {
     for (const each of bad) expect(await view(each)).toStrictEqual([401, 'unauthorized']);
   });
 
-  it('rejects a token of another algorithm than that of the one key', async () => {
+  it('rejects a token whose algorithm does not fit the key', async () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const [p256, p384] = ['P-256', 'P-384'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }));
     for (const [own, alg] of [
@@ -346,7 +346,7 @@ describe('AUTH=jwt', () => {
     }
   });
 
-  it('fetches keys from JWKS_URL and answers 503 while it is unavailable', async () => {
+  it('fetches keys from JWKS_URL and responds with 503 while it is unavailable', async () => {
     const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' };
     let works = false;
     const issuer = createServer((_request, response) => {
@@ -434,7 +434,7 @@ describe('AUTH=jwt', () => {
       expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(16);
     });
 
-    it('that rotates its keys has the new one fetched immediately', async () => {
+    it('that rotates its keys fetches the new key immediately', async () => {
       expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       const keys = [await jwk(other.publicKey, 'k2')];
       answer = (response) => response.end(JSON.stringify({ keys }));
@@ -446,7 +446,7 @@ describe('AUTH=jwt', () => {
       ['no key set', '{}'],
       ['invalid JSON', '<html>'],
       ['an oversized body', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
-    ])('that answers with %s leaves the last valid keys in use', async (_title, body) => {
+    ])('that returns %s keeps the last valid keys in use', async (_title, body) => {
       answer = (response) => response.end(body);
       expect(await ask(await signed('k1'))).toStrictEqual([503, 'issuer_unavailable']);
       const keys = [await jwk(publicKey, 'k1')];
@@ -458,7 +458,7 @@ describe('AUTH=jwt', () => {
       expect(fetches).toBe(3);
     });
 
-    it('is queried only a limited number of times for unknown key ids', async () => {
+    it('that does not know a key ID limits the number of queries', async () => {
       for (let i = 0; i < 40; i++)
         expect(await ask(await signed(`unknown-${i}`, other.privateKey))).toStrictEqual([
           401,

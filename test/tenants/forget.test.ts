@@ -62,7 +62,7 @@ describeService(
       return other;
     };
 
-    it('replaces its ID by one hash in all events, with that of the deletion', async () => {
+    it('replaces its ID by one hash in all its events, including the deletion', async () => {
       const id = `${freshTenant('forget')}@example.com`;
       const other = await mention(id);
       const { body } = await admin().call('DELETE', `/tenants/${id}?forget=true`);
@@ -96,7 +96,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('forgets a tenant that was deleted before, and never one that no event names', async () => {
+    it('works for a tenant deleted earlier, and rejects an ID in no event', async () => {
       const id = freshTenant('forget');
       const run = (...args: string[]) => runOn(service(), args);
       await call('POST', '/tenants', { id });
@@ -116,7 +116,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('deletes and forgets with one command', async () => {
+    it('is an option of the deletion', async () => {
       const id = freshTenant('forget');
       await call('POST', '/tenants', { id });
       const { stdout } = await runOn(service(), ['tenants', 'delete', id, '--forget', '--yes']);
@@ -128,7 +128,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-it('gives no event of another tenant that has the same words another meaning', () => {
+it('forgetting a tenant keeps the same words in events of other tenants', () => {
   const details = {
     kind: 'tenant',
     tenants: ['tenant', 'tenant-2'],

@@ -17,7 +17,7 @@ describeService('a repeated write', (service) => {
   const text = async (tenant: string, path: string) =>
     (await service().execute(cmd.view(path), { tenant })).content.replace(/^.*\n/, '');
 
-  it('with the same tool_use id runs once and returns the first answer', async () => {
+  it('with the same tool_use ID runs once and returns the first result', async () => {
     const tenant = freshTenant();
     const steps: [object, string][] = [
       [cmd.create('/memories/f', 'one'), 'File created successfully at: /memories/f'],
@@ -47,7 +47,7 @@ describeService('a repeated write', (service) => {
     await assertInvariants(service());
   });
 
-  it('with the same Idempotency-Key runs once, whatever the order of its fields', async () => {
+  it('with the same Idempotency-Key runs once, with its fields in any order', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const headers = { 'idempotency-key': 'key-1' };
@@ -86,7 +86,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
   });
 
-  it('stores nothing for a failure when the tenant does not exist', async () => {
+  it('stores no failure if the tenant does not exist', async () => {
     const tenant = freshTenant();
     const body = block(cmd.delete('/memories/f'));
     const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
@@ -97,7 +97,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('with the same key and a different input is rejected with 422 and changes nothing', async () => {
+  it('with the same key and a different input is rejected with 422 and has no effect', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -134,7 +134,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('replays only the start of a long answer', async () => {
+  it('replays only the start of a long result', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));
@@ -147,7 +147,7 @@ describeService('a repeated write', (service) => {
     );
   });
 
-  it('runs once when it is sent many times at once', async () => {
+  it('runs once when it is sent many times simultaneously', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.insert('/memories/f', 0, 'y'));
@@ -210,7 +210,7 @@ it('keeps about the newest MAX_TENANT_STORED_RESULTS results of a tenant', async
   await service.close();
 });
 
-it('executes a write once when it is sent to two replicas at once', async () => {
+it('executes a write once when it is sent to two replicas simultaneously', async () => {
   const own = await createTestDatabase();
   const one = await startService('postgres', { DATABASE_URL: own.url });
   const two = await startService('postgres', { DATABASE_URL: own.url });
@@ -232,7 +232,7 @@ it('executes a write once when it is sent to two replicas at once', async () => 
 });
 
 describeService('several tool calls in one request', (service) => {
-  it('run in order, are each answered, and do not stop at an error', async () => {
+  it('run in order, return one result each, and continue after an error', async () => {
     const tenant = freshTenant();
     const blocks = [
       block(cmd.create('/memories/f', 'x')),
@@ -262,7 +262,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
-  it('report an id that is used for two different writes and run the rest', async () => {
+  it('report an ID that is used for two different writes and run the rest', async () => {
     const tenant = freshTenant();
     const first = block(cmd.create('/memories/f', 'x'));
     const blocks = [
@@ -288,7 +288,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
-  it('are run until their results are as long as four views may be; the rest say so and can be sent again', async () => {
+  it('run until their results are as long as four views, and the rest can be sent again', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
     const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
@@ -319,16 +319,16 @@ describeService('several tool calls in one request', (service) => {
     ['a bare input', [cmd.view('/memories')], 'item 0 of the array is not a tool_use block'],
     ['null', [null], 'item 0 of the array is not a tool_use block'],
     [
-      'a block without id',
+      'a block without an ID',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
       'item 1 of the array: the tool_use block has no `id`',
     ],
     [
-      'an id that is too long',
+      'an ID that is too long',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
       "item 1 of the array: the tool_use block's `id` is longer than 255 characters",
     ],
-  ])('are all rejected if one has no id for a result: %s', async (_title, blocks, why) => {
+  ])('are all rejected if one of them cannot have a result: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
     expect([status, body.code, body.detail]).toStrictEqual([
@@ -340,7 +340,7 @@ describeService('several tool calls in one request', (service) => {
   });
 });
 
-describeService('Accept-Language', (service) => {
+describeService('the Accept-Language header', (service) => {
   const DIRECTORIES = {
     en: "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:",
     es: 'Aquí están los archivos y directorios hasta 2 niveles de profundidad en /memories, excluyendo elementos ocultos y node_modules:',
@@ -364,15 +364,18 @@ describeService('Accept-Language', (service) => {
     ['de', 'en'],
     ['*', 'en'],
     ['', 'en'],
-  ] as const)('%s: the two headers in %s, all else in English', async (given, language) => {
-    const tenant = freshTenant();
-    const headers = { 'accept-language': given };
-    await service().execute(cmd.create('/memories/f', 'x'), { tenant });
-    const directory = await service().execute(cmd.view('/memories'), { tenant, headers });
-    const file = await service().execute(cmd.view('/memories/f'), { tenant, headers });
-    const missing = await service().execute(cmd.view('/memories/g'), { tenant, headers });
-    expect(directory.content).toBe(`${DIRECTORIES[language]}\n4.0K\t/memories\n1B\t/memories/f`);
-    expect(file.content).toBe(`${FILES[language]}\n     1\tx`);
-    expect(missing.content).toBe('The path /memories/g does not exist. Please provide a valid path.');
-  });
+  ] as const)(
+    '%s selects the headings of views in %s, and all other texts are English',
+    async (given, language) => {
+      const tenant = freshTenant();
+      const headers = { 'accept-language': given };
+      await service().execute(cmd.create('/memories/f', 'x'), { tenant });
+      const directory = await service().execute(cmd.view('/memories'), { tenant, headers });
+      const file = await service().execute(cmd.view('/memories/f'), { tenant, headers });
+      const missing = await service().execute(cmd.view('/memories/g'), { tenant, headers });
+      expect(directory.content).toBe(`${DIRECTORIES[language]}\n4.0K\t/memories\n1B\t/memories/f`);
+      expect(file.content).toBe(`${FILES[language]}\n     1\tx`);
+      expect(missing.content).toBe('The path /memories/g does not exist. Please provide a valid path.');
+    },
+  );
 });

@@ -13,8 +13,8 @@ import { cmd } from '../support/table.ts';
 const load = (bootstrap: unknown) =>
   loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });
 
-describeServiceOnOwnDatabase('bootstrap', (service) => {
-  it('makes what is missing, once, and leaves alone what was changed since', async () => {
+describeServiceOnOwnDatabase('the bootstrap', (service) => {
+  it('creates missing items once and keeps later changes', async () => {
     const { key } = newApiKey();
     const service2 = newApiKey();
     const admin = newApiKey();
@@ -58,7 +58,7 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
   });
 });
 
-describe('a bootstrap that is wrong', () => {
+describe('an invalid bootstrap', () => {
   const { key } = newApiKey();
   const NEEDS_ONE = 'keys.0: needs one of "tenant", "service": true, and "admin": true';
   it.each([
@@ -93,7 +93,7 @@ describe('a bootstrap that is wrong', () => {
       'keys.0.label: must be Unicode text without U+0000',
     ],
     [{ keys: [{ key, tenant: 'a', label: 'x'.repeat(256) }] }, 'keys.0.label: '],
-  ])('%j', (bootstrap, message) => {
+  ])('is rejected: %j', (bootstrap, message) => {
     expect(() => load(bootstrap)).toThrow(message);
     try {
       load(bootstrap);
@@ -102,7 +102,7 @@ describe('a bootstrap that is wrong', () => {
     }
   });
 
-  it('is not both, and not a file that cannot be read', () => {
+  it('is rejected as both a variable and a file, and as an unreadable file', () => {
     const both = { BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' };
     expect(() => loadBootstrap(both)).toThrow('BOOTSTRAP and BOOTSTRAP_FILE must not both be set');
     const missing = { BOOTSTRAP_FILE: '/nowhere/bootstrap.json' };
@@ -112,8 +112,8 @@ describe('a bootstrap that is wrong', () => {
   });
 });
 
-describe('serve', { tags: 'long' }, () => {
-  it('takes requests under the key of a file, which it does not log', async () => {
+describe('the service with a bootstrap', { tags: 'long' }, () => {
+  it('accepts requests with a key from a file and does not log the key', async () => {
     const own = await createTestDatabase({ migrated: false });
     const { key } = newApiKey();
     const file = join(await mkdtemp(join(inject('scratch'), 'bootstrap-')), 'bootstrap.json');
@@ -131,7 +131,7 @@ describe('serve', { tags: 'long' }, () => {
     await own.drop();
   });
 
-  it('does not start with one that is wrong', async () => {
+  it('does not start if the bootstrap is invalid', async () => {
     const cli = startCli(['serve'], { PORT: 'x', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(

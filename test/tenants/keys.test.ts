@@ -9,7 +9,7 @@ import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
 
-describe('keys', () => {
+describe('keys of a tenant', () => {
   skipOnCitus('its nodes lock in other orders');
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let database: Database;
@@ -58,7 +58,7 @@ describe('keys', () => {
     return { keys, changed: () => changed };
   }
 
-  it('have no secret left that was added while they were revoked', async () => {
+  it('keep no secret that was added while they were revoked', async () => {
     await new Tenants(database).create('acme');
     const { id } = await new Keys(database).issue(purpose);
     const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));
@@ -70,7 +70,7 @@ describe('keys', () => {
   it.each([
     ['deleted', () => new Tenants(database).delete('acme')],
     ['renamed', () => moveTenantData(database, 'acme', `globex-${Math.random()}`)],
-  ])('go with a tenant that is %s while they are created or rotated', async (_, change) => {
+  ])('leave no key behind when their tenant is %s during a creation or rotation', async (_, change) => {
     for (const [statement, work] of [
       ['create_key', (keys: Keys) => keys.issue(purpose)],
       ['create_key', (keys: Keys) => keys.issue(scoped)],

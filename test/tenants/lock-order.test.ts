@@ -38,7 +38,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     return { hash, id };
   }
 
-  it('notes the use of keys without waiting for one that is locked', async () => {
+  it('do not block the recording of key use when one key is locked', async () => {
     const tenant = await newTenant();
     const [first, second] = [await newKey({ tenant }), await newKey({ tenant })];
     await other.query('BEGIN');
@@ -68,7 +68,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     return working;
   }
 
-  it('deletes a tenant while a rotated key of it is revoked', async () => {
+  it('do not deadlock when a tenant is deleted while its rotated key is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant });
     await new Keys(service.database).rotate(id, 600);
@@ -77,7 +77,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     });
   });
 
-  it('renames a tenant while a rotated key of it is revoked', async () => {
+  it('do not deadlock when a tenant is renamed while its rotated key is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant });
     await new Keys(service.database).rotate(id, 600);
@@ -85,7 +85,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     expect(await renamed).toMatchObject({ keys: 2 });
   });
 
-  it('deletes a tenant while a rotated admin key that has it in its scope is revoked', async () => {
+  it('do not deadlock when a tenant is deleted while a rotated admin key scoped to it is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant: null, onlyTenants: [tenant] });
     await new Keys(service.database).rotate(id, 600);
@@ -94,7 +94,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     });
   });
 
-  it('renames two tenants that mount each other at once', async () => {
+  it('do not deadlock when two tenants that mount each other are renamed', async () => {
     for (let round = 0; round < 10; round++) {
       const [a, b] = [await newTenant(), await newTenant()];
       const mount = (tenant: string) => ({

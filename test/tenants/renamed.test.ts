@@ -62,7 +62,7 @@ const refused = (code: string): Outcome => ({ response: [403, code], renamed: ['
 
 const cases: [string, Record<string, string>, Caller, Outcome][] = [
   ['a key of the tenant', { AUTH: 'keys' }, tenantKey, followed],
-  ['a key of the tenant and its old id', { AUTH: 'keys' }, tenantKeyThatNames, refused('tenant_mismatch')],
+  ['a key of the tenant and its old ID', { AUTH: 'keys' }, tenantKeyThatNames, refused('tenant_mismatch')],
   ['a service key that creates tenants', { AUTH: 'keys' }, serviceKey, createdAgain],
   [
     'a service key that creates no tenants',

@@ -19,7 +19,7 @@ const secret = '/memories/secret.md';
 const UNAUTHORIZED = [401, 'unauthorized'];
 
 describeService(
-  'a tenant with the id of an earlier one',
+  'a new tenant with the ID of an earlier one',
   (service) => {
     const tenants = () => new Tenants(service().database);
     const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -85,7 +85,7 @@ describeService(
     };
 
     describe.each(Object.entries(calls))('%s', (_, attempt) => {
-      it('is unauthorized with a key of the deleted tenant', async () => {
+      it('rejects a key of the deleted tenant', async () => {
         const { tenant, key, proposing } = await used();
         await tenants().delete(tenant);
         const newKey = await createAgain(tenant);
@@ -99,7 +99,7 @@ describeService(
       });
     });
 
-    it('does not open to the key of a tenant that was renamed, which opens the renamed one', async () => {
+    it('rejects the key of a renamed tenant, which opens the renamed tenant', async () => {
       const { tenant, key } = await used();
       const renamed = freshTenant('renamed');
       await moveTenantData(service().database, tenant, renamed);
@@ -116,7 +116,7 @@ describeService(
       expect(await contents(tenant)).toHaveLength(1);
     });
 
-    it('has its own settings at once, and not the mounts of the earlier one', async () => {
+    it('has its own settings immediately, without the mounts of the earlier tenant', async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
       const shared = freshTenant('shared');
@@ -145,7 +145,7 @@ describeService(
         (await service().execute(input, { headers: { ...bearer(key), ...more }, tenant })).content;
     };
 
-    it('has its own settings at once when its absence was cached', async () => {
+    it('has its own settings immediately when its absence was cached', async () => {
       const send = await asService();
       const [written, read] = [freshTenant('absent'), freshTenant('absent')];
       for (const tenant of [written, read]) {
@@ -160,7 +160,7 @@ describeService(
       expect(await send(read, cmd.view('/memories'))).toContain('/memories/team');
     });
 
-    it('takes all writes that arrive together for a tenant that they create', async () => {
+    it('accepts all writes that arrive together and create it', async () => {
       const send = await asService();
       const tenant = freshTenant('absent');
       await send(tenant, cmd.view('/memories'));
@@ -170,7 +170,7 @@ describeService(
       );
     });
 
-    describe('that was mounted', () => {
+    describe('that replaces a mounted tenant', () => {
       const team = '/memories/team';
       /** A tenant with a mount that it has just used. */
       const mounting = async (send: Awaited<ReturnType<typeof asService>>) => {
@@ -185,7 +185,7 @@ describeService(
       const mountTeam = (own: string, tenant: string) =>
         setMount(service().database, own, { name: 'team', tenant, access: 'read_write', instructions: '' });
 
-      it('is not shown by the cached mount of the earlier one', async () => {
+      it('is not displayed by a cached mount of the earlier tenant', async () => {
         const send = await asService();
         const { own, mounted } = await mounting(send);
         await tenants().delete(mounted);
@@ -196,7 +196,7 @@ describeService(
         expect(await send(own, cmd.create(`${team}/more.md`, 'x'))).toContain(missing);
       });
 
-      it('gives a later tenant with the id of its user no stored result of the earlier one', async () => {
+      it('returns no stored results of the earlier mounting tenant', async () => {
         const send = await asService();
         const { own, mounted, create } = await mounting(send);
         await tenants().delete(own);
@@ -206,7 +206,7 @@ describeService(
       });
     });
 
-    it('is not counted the uses of the earlier one', async () => {
+    it('has no usage of the earlier tenant', async () => {
       const { tenant } = await used();
       await tenants().delete(tenant);
       await createAgain(tenant);
@@ -216,7 +216,7 @@ describeService(
       ).toStrictEqual([]);
     });
 
-    it('gets no draft with the memory of the earlier one', async () => {
+    it('has no draft with the memory of the earlier tenant', async () => {
       const { tenant } = await used();
       const row = await tenants().find(tenant);
       await tenants().delete(tenant);
@@ -229,7 +229,7 @@ describeService(
       await expect(draft).rejects.toThrow(`Tenant ${tenant} was deleted or renamed meanwhile. Try again.`);
     });
 
-    it('is not administered by a key for the earlier one', async () => {
+    it('cannot be managed by an admin key scoped to the earlier tenant', async () => {
       const { tenant } = await used();
       const other = freshTenant('other');
       await tenants().create(other);
@@ -247,7 +247,7 @@ describeService(
       }
     });
 
-    it('binds a key to the tenant that has it when the key is looked up', async () => {
+    it('is bound to a key when the key is looked up', async () => {
       const { tenant, key } = await used();
 
       const found = await new Keys(service().database).find(hashOf(key));

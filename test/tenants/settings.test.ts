@@ -35,14 +35,14 @@ const KINDS = {
 };
 const flag = (name: string) => `--${name.replaceAll('_', '-')}`;
 
-describeService('every setting of a tenant', (service) => {
+describeService('a setting of a tenant', (service) => {
   const admin = useAdmin(service);
   const stored = async (id: string) => {
     const columns = Object.keys(samples).map((name) => `to_jsonb(${name}) AS ${name}`);
     return (await service().query(`SELECT ${columns.join(', ')} FROM tenants WHERE id = '${id}'`))[0];
   };
 
-  it('is a column, and a field of the admin API', async () => {
+  it('is a column and a field of the admin API', async () => {
     const id = freshTenant();
     const created = await admin().call('POST', '/tenants', { body: { id, settings: samples } });
     expect(created.body).toMatchObject({ settings: samples, effective: samples });
@@ -75,7 +75,7 @@ describeService('every setting of a tenant', (service) => {
   });
 });
 
-describe('every setting of a tenant', () => {
+describe('a setting of a tenant in the configuration', () => {
   it('has a variable for the default of the service', () => {
     const env = Object.fromEntries(
       ALL_SETTINGS.map(([, setting]) => [setting.variable, String(sample(setting))]),
@@ -83,7 +83,7 @@ describe('every setting of a tenant', () => {
     expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renamed(samples, camelCase));
   });
 
-  it('is a field of BOOTSTRAP, in its range', () => {
+  it('is a field of BOOTSTRAP with its range', () => {
     const load = (settings: object) =>
       loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
     expect(load(samples).tenants).toStrictEqual([{ id: 'acme', ...(renamed(samples, camelCase) as object) }]);
@@ -93,7 +93,7 @@ describe('every setting of a tenant', () => {
     }
   });
 
-  it('is a size or a duration in the environment and in BOOTSTRAP, too', () => {
+  it('can be a size or a duration in the environment and in BOOTSTRAP', () => {
     const env = {
       MAX_TENANT_BYTES: '10MB',
       MAX_FILE_BYTES: '512 KiB',
@@ -112,7 +112,7 @@ describe('every setting of a tenant', () => {
     expect(() => load({ max_files: 'many' })).toThrow('tenants.0.max_files: must be a whole number');
   });
 
-  it.each(ALL_SETTINGS)('%s is in the OpenAPI document and in the documentation', (name, setting) => {
+  it.each(ALL_SETTINGS)('%s is documented in OpenAPI and in the documentation', (name, setting) => {
     const fields = file('admin-openapi.yaml').match(new RegExp(`^ {8}${snakeCase(name)}:$`, 'gm'));
     expect(fields).toHaveLength(3);
     const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${typed(setting)}\``;

@@ -30,7 +30,7 @@ const addDay = (service: Service, tenant: string, day: string, reads = 0, files 
   );
 
 describeService(
-  'the usage of a tenant by day',
+  'the daily usage of a tenant',
   (service) => {
     const admin = useAdmin(service);
     const days = async (tenant: string, query = '') => {
@@ -47,7 +47,7 @@ describeService(
       return { tenant, headers, send: (input: unknown) => service().execute(input, { headers }) };
     };
 
-    it('counts calls that read, calls that write, and what was refused, with the sizes', async () => {
+    it('counts reads, writes, and rejected calls, with the sizes', async () => {
       const { tenant, headers, send } = await create();
       await send(cmd.create('/memories/a.txt', 'four'));
       await send([
@@ -65,7 +65,7 @@ describeService(
       expect(await days(tenant)).toMatchObject([{ reads: 4, writes: 2 }]);
     });
 
-    it('counts refusals: a full memory, a read-only key, a suspended tenant', async () => {
+    it('counts rejections: a full memory, a read-only key, a suspended tenant', async () => {
       const { tenant, send } = await create();
       await new Tenants(service().database).set(tenant, { maxFiles: 1 });
       await send(cmd.create('/memories/a.txt', 'a'));
@@ -84,7 +84,7 @@ describeService(
       expect(await days(suspended.tenant)).toMatchObject([{ reads: 0, writes: 0, refused: 1 }]);
     });
 
-    it('counts the Memory Stores API', async () => {
+    it('counts calls of the Memory Stores API', async () => {
       const { tenant } = await create();
       const { key } = await makeKey(service(), { tenant: null });
       const url = `/v1/memory_stores/${tenant}/memories`;
@@ -99,7 +99,7 @@ describeService(
       expect(await days(tenant)).toMatchObject([{ files: 1, reads: 1, writes: 1, refused: 1 }]);
     });
 
-    it('lists the days of a time, the oldest first', async () => {
+    it('lists the days of a period, the oldest first', async () => {
       const { tenant } = await create();
       for (const day of ['2026-03-03', '2026-03-01', '2026-03-02']) await addDay(service(), tenant, day);
       const listed = async (query: string) => (await days(tenant, query)).map(({ day }) => day);
@@ -119,7 +119,7 @@ describeService(
       expect([unknown.status, unknown.body.code]).toStrictEqual([404, 'not_found']);
     });
 
-    it('moves with a renamed tenant, and ends with a deleted one', async () => {
+    it('is moved with a renamed tenant and deleted with a deleted one', async () => {
       const { tenant } = await create();
       await addDay(service(), tenant, '2026-03-01', 5);
       const renamed = freshTenant('usage');
@@ -138,7 +138,7 @@ describeService(
         vi.useRealTimers();
       });
 
-      it('a request counts for the day on which it was answered', async () => {
+      it('counts a request on the day of its response', async () => {
         const { tenant } = await create();
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
@@ -155,7 +155,7 @@ describeService(
       });
     });
 
-    it('keeps what it could not write for the next flush', async () => {
+    it('keeps counts for the next flush after a failed write', async () => {
       const { tenant } = await create();
       const { database } = service();
       let isAway = true;
@@ -179,7 +179,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
   const config = loadConfig({ USAGE_DAYS: '30' });
   const at = new Date('2026-03-31T12:00:00Z');
 
-  it('is recorded by a job, which forgets old days', async () => {
+  it('is recorded by a job, which deletes old days', async () => {
     for (const tenant of ['a', 'b']) {
       for (const file of ['f', 'g'])
         await service().execute(cmd.create(`/memories/${file}`, 'xyz'), { tenant });
@@ -206,7 +206,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     ]);
   });
 
-  it('is listed: now, by day, and the most active tenants', async () => {
+  it('lists current values, values by day, and the most active tenants', async () => {
     await new Tenants(service().database).set('a', { maxFiles: 2 });
     await addDay(service(), 'a', '2026-03-20', 5);
     await addDay(service(), 'b', '2026-03-20', 7);

@@ -14,8 +14,8 @@ async function messageOf(client: MemoryClient, signal?: AbortSignal): Promise<st
 const failing = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
 
-describe('check', () => {
-  it('asks with the headers of the client, and without a body', async () => {
+describe('the check of the client', () => {
+  it('sends the headers of the client and no body', async () => {
     const identity = {
       credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
       tenant: { id: 'acme', exists: true, archived: false },
@@ -44,8 +44,12 @@ describe('check', () => {
       busy(),
       'responded with 503 database_unavailable: The database is not available. Try again shortly.',
     ],
-    ['does not answer', network(), 'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.'],
-  ])('asks once when the service %s', async (_, step, words) => {
+    [
+      'does not respond',
+      network(),
+      'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.',
+    ],
+  ])('sends one request when the service %s', async (_, step, words) => {
     const { client, sent } = scripted([step]);
     expect(await messageOf(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
     expect(sent).toHaveLength(1);
@@ -58,7 +62,7 @@ describe('check', () => {
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
     'CERT_HAS_EXPIRED',
     'ERR_TLS_CERT_ALTNAME_INVALID',
-  ])('says what to do about a certificate: %s', async (code) => {
+  ])('explains how to fix the certificate error %s', async (code) => {
     const { client } = scripted([failing(code)], { url: 'https://memory.test' });
     expect(await messageOf(client)).toBe(
       `The memory service at https://memory.test cannot be reached: ${code}. Its TLS certificate is not trusted: check the host name in \`url\`, or make its authority known (NODE_EXTRA_CA_CERTS).`,
@@ -74,7 +78,7 @@ describe('check', () => {
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'It does not speak TLS: if it has none, start `url` with http://.',
     ],
-  ])('says when TLS may be on one side only: %s, %s', async (scheme, code, words) => {
+  ])('names a mismatch of HTTP and TLS where it is likely: %s, %s', async (scheme, code, words) => {
     const url = `${scheme}://memory.test`;
     const { client } = scripted([failing(code)], { url });
     expect(await messageOf(client)).toBe(`The memory service at ${url} cannot be reached: ${code}. ${words}`);
@@ -83,7 +87,7 @@ describe('check', () => {
   it.each([
     [{ timeoutMs: 3000 }, 3000],
     [{ attemptTimeoutMs: 2000 }, 2000],
-  ])('takes no longer than a call with %j', async (options, ms) => {
+  ])('times out like a call with %j', async (options, ms) => {
     const { client } = scripted(['hang'], options);
     const message = messageOf(client);
     await vi.runAllTimersAsync();
@@ -92,7 +96,7 @@ describe('check', () => {
     );
   });
 
-  it('ends with its signal', async () => {
+  it('aborts with its signal', async () => {
     const { client } = scripted(['hang']);
     const controller = new AbortController();
     const message = messageOf(client, controller.signal);

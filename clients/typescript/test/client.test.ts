@@ -16,8 +16,8 @@ import {
 
 useScriptedTime();
 
-describe('a call', () => {
-  it('of an input: sends it under a random key, and gives the content and the flag', async () => {
+describe('a call of the client', () => {
+  it('sends an input under a random key and returns its content and is_error', async () => {
     const { client, sent } = scripted([ok()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
     expect(sent).toStrictEqual([
@@ -37,7 +37,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('of a block: sends the block, whose id is the key, and gives the tool_result block', async () => {
+  it('sends a block under its ID as the key and returns a tool_result block', async () => {
     const { client, sent } = scripted([ok({ content: 'Error: no', is_error: true })]);
     // As an SDK gives it, with fields that the service does not know.
     const block = { ...BLOCK, caller: { type: 'direct' } };
@@ -56,13 +56,13 @@ describe('a call', () => {
     ['http://memory.test', 'http://memory.test/execute'],
     ['https://memory.test/', 'https://memory.test/execute'],
     ['https://memory.test/team/memory/?a=b#c', 'https://memory.test/team/memory/execute'],
-  ])('to the url %s goes to %s', async (url, expected) => {
+  ])('with the URL %s is sent to %s', async (url, expected) => {
     const { client, sent } = scripted([ok()], { url });
     await client.execute(VIEW);
     expect(sent[0]?.url).toBe(expected);
   });
 
-  it("uses the caller's key, and the global fetch as it is when called", async () => {
+  it("uses the caller's idempotency key and reads the global fetch at the time of the call", async () => {
     const { client, sent } = scripted([ok()]);
     await client.execute(VIEW, { idempotencyKey: 'job-7' });
     expect(sent[0]?.headers).toMatchObject({ 'idempotency-key': 'job-7' });
@@ -74,7 +74,7 @@ describe('a call', () => {
   });
 });
 
-describe('options that cannot be used', () => {
+describe('the constructor of the client', () => {
   it.each([
     [{ url: '' }, '`url` must be the URL of the memory service, like https://memory.example.com'],
     [
@@ -95,26 +95,26 @@ describe('options that cannot be used', () => {
       '`attemptTimeoutMs` must be a whole number, at least 1 and below 2 ** 31',
     ],
     [{ maxRetries: -1 }, '`maxRetries` must be a whole number, at least 0 and below 2 ** 31'],
-  ])('%o', (options, message) => {
+  ])('rejects %o', (options, message) => {
     expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
   });
 
-  it('a key that is no header', async () => {
+  it('rejects a key that cannot be sent in a header', async () => {
     const { client } = scripted([ok()]);
     await expect(client.execute(VIEW, { idempotencyKey: 'two words' })).rejects.toThrow(
       '`idempotencyKey` must be 1 to 255 printable ASCII characters without spaces',
     );
   });
 
-  it('a trailing newline in the key, as from a file, is dropped', async () => {
+  it('removes a trailing newline from the key, as read from a file', async () => {
     const { client, sent } = scripted([ok()], { apiKey: 'msk_secret\n' });
     await client.execute(VIEW);
     expect(sent[0]?.headers.authorization).toBe('Bearer msk_secret');
   });
 });
 
-describe('a signal', () => {
-  it('that has aborted already: nothing is sent', async () => {
+describe('the signal of a call', () => {
+  it('prevents the request if it has aborted already', async () => {
     const { client, sent } = scripted([ok()]);
     const error = await errorOf(client, { signal: AbortSignal.abort('stop') });
     expect(sent).toStrictEqual([]);
@@ -127,9 +127,9 @@ describe('a signal', () => {
   });
 
   it.each([
-    ['a try', 'hang'],
-    ['the wait between two', network()],
-  ] as const)('that aborts during %s ends the call there', async (_, step) => {
+    ['an attempt', 'hang'],
+    ['the wait between two attempts', network()],
+  ] as const)('aborts the call during %s', async (_, step) => {
     const { client, sent } = scripted([step]);
     const controller = new AbortController();
     const caught = client.execute(VIEW, { signal: controller.signal }).catch((error: unknown) => error);
@@ -141,7 +141,7 @@ describe('a signal', () => {
   });
 });
 
-it('no error holds the key, or anything of the input', async () => {
+it('keeps the key and the input out of every error', async () => {
   const input = { command: 'create', path: '/memories/secret-path', file_text: 'secret-text' } as const;
   for (const step of [network(), busy(), problem(401, 'unauthorized', 'No.'), 'hang'] as const) {
     const { client } = scripted([step], { apiKey: 'msk_secret', timeoutMs: 100, maxRetries: 0 });
@@ -154,8 +154,8 @@ it('no error holds the key, or anything of the input', async () => {
   }
 });
 
-describe('instructions', () => {
-  it('are asked for with GET, and tried again', async () => {
+describe('instructions of the client', () => {
+  it('sends a GET request and retries it', async () => {
     const { client, sent } = scripted([busy(), ok({ content: 'Read first.', mounts: [] })], {
       url: 'http://memory.test/base/',
       tenant: 'acme',
@@ -171,7 +171,7 @@ describe('instructions', () => {
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('that are no text, or refused, are an error', async () => {
+  it('throws if the response is an error or not a text', async () => {
     const refused = problem(401, 'unauthorized', 'No.');
     const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
@@ -184,7 +184,7 @@ describe('instructions', () => {
     });
   });
 
-  it('do not make the result of a tool out of one without a flag', async () => {
+  it('throws if a tool result has no is_error', async () => {
     const { client } = scripted([ok({ content: 'text' })]);
     await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
   });

@@ -14,11 +14,11 @@ const recorder = () => ({
   debug: vi.fn<(message: string) => void>(),
 });
 
-describe('the first call without a result is logged as a warning', () => {
+describe('a warning about the first failed call of the client', () => {
   beforeEach(() => void vi.spyOn(console, 'debug').mockReturnValue());
   afterEach(() => expect(console.debug).not.toHaveBeenCalled());
 
-  it('on the console, once until a call succeeds', async () => {
+  it('is logged on the console once until a call succeeds', async () => {
     const { client } = scripted([denied(), denied(), ok(), denied(), denied()]);
     const message = (await errorOf(client)).message;
     await errorOf(client);
@@ -32,7 +32,7 @@ describe('the first call without a result is logged as a warning', () => {
     expect(console.warn).toHaveBeenCalledTimes(2);
   });
 
-  it('by the logger, where one is given', async () => {
+  it('is logged by the given logger', async () => {
     const logger = recorder();
     const { client } = scripted([denied()], { logger });
     const { message } = await errorOf(client);
@@ -40,7 +40,7 @@ describe('the first call without a result is logged as a warning', () => {
     expect(console.warn).not.toHaveBeenCalled();
   });
 
-  it('not with onError, which is told of every call instead', async () => {
+  it('is replaced by onError, which is called for every failed call', async () => {
     const told: string[] = [];
     const { client } = scripted([denied()], { onError: ({ code }) => told.push(code) });
     await errorOf(client);
@@ -49,7 +49,7 @@ describe('the first call without a result is logged as a warning', () => {
     expect(console.warn).not.toHaveBeenCalled();
   });
 
-  it('not when the caller aborted it', async () => {
+  it('is not logged if the caller aborted the call', async () => {
     const { client } = scripted([denied()]);
     await errorOf(client, { signal: AbortSignal.abort() });
     expect(console.warn).not.toHaveBeenCalled();
@@ -58,7 +58,7 @@ describe('the first call without a result is logged as a warning', () => {
   });
 });
 
-it('a retry is logged for debugging', async () => {
+it('logs each retry of the client at debug level', async () => {
   const logger = recorder();
   const { client } = scripted([network(), ok()], { logger });
   const answer = client.execute(VIEW);
@@ -69,17 +69,17 @@ it('a retry is logged for debugging', async () => {
   expect(logger.warn).not.toHaveBeenCalled();
 });
 
-describe('while the service is down', () => {
+describe('the client while the service is down', () => {
   const quiet = { onError: () => {} };
 
-  it('one call waits through its retries, and those after it are tried once', async () => {
+  it('retries one call and sends the following calls once', async () => {
     const { client, sent } = scripted([busy()], quiet);
     for (let calls = 0; calls < 5; calls++) await errorOf(client);
     expect(sent).toHaveLength(9 + 4);
     expect(sent.at(-1)?.at).toBe(21_200);
   });
 
-  it('until one succeeds', async () => {
+  it('retries again after a call has succeeded', async () => {
     const { client, sent } = scripted([busy(), busy(), busy(), ok(), busy()], { ...quiet, maxRetries: 1 });
     await errorOf(client);
     await errorOf(client);
@@ -89,7 +89,7 @@ describe('while the service is down', () => {
     expect(sent).toHaveLength(6);
   });
 
-  it('or until timeoutMs has passed since the last failure', async () => {
+  it('retries again when timeoutMs has passed since the last failure', async () => {
     const { client, sent } = scripted([busy()], { ...quiet, maxRetries: 1, timeoutMs: 1000 });
     await errorOf(client);
     await vi.advanceTimersByTimeAsync(999);
@@ -100,7 +100,7 @@ describe('while the service is down', () => {
     expect(sent).toHaveLength(5);
   });
 
-  it('but not after an answer that says what is wrong with the call', async () => {
+  it('retries the next call after a response that blames the call', async () => {
     const { client, sent } = scripted([denied(), busy()], { ...quiet, maxRetries: 1 });
     await errorOf(client);
     await errorOf(client);

@@ -14,8 +14,8 @@ import {
 
 useScriptedTime();
 
-describe('tries again', () => {
-  it('after network errors, cut answers, 429, 502, 503 and 504, under one key', async () => {
+describe('retries of the client', () => {
+  it('follow network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
     const cut = ok();
     vi.spyOn(cut, 'clone').mockReturnValue(
       new Response(new ReadableStream({ start: (c) => c.error(new TypeError('terminated')) })),
@@ -38,7 +38,7 @@ describe('tries again', () => {
     expect(new Set(sent.map(({ headers }) => headers['x-request-id'])).size).toBe(7);
   });
 
-  it('with full jitter: anything from at once to the whole wait', async () => {
+  it('wait with full jitter, from no delay to the whole backoff', async () => {
     vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5).mockReturnValueOnce(0.25);
     const { client, sent } = scripted([busy(), busy(), busy(), ok()]);
     const answer = client.execute(VIEW);
@@ -50,7 +50,7 @@ describe('tries again', () => {
   it.each([
     ['seconds', '3'],
     ['an HTTP date', 'Thu, 01 Jan 2026 00:00:03 GMT'],
-  ])('not before what Retry-After says in %s', async (_, value) => {
+  ])('wait at least as long as Retry-After demands in %s', async (_, value) => {
     const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -58,15 +58,18 @@ describe('tries again', () => {
     expect(sent.map(({ at }) => at)).toStrictEqual([0, 3200]);
   });
 
-  it.each(['soon', '-1', '1.5', ''])('as without a Retry-After when it says %j', async (value) => {
-    const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
-    const answer = client.execute(VIEW);
-    await vi.runAllTimersAsync();
-    await answer;
-    expect(sent.map(({ at }) => at)).toStrictEqual([0, 200]);
-  });
+  it.each(['soon', '-1', '1.5', ''])(
+    'wait as without a Retry-After header if its value is %j',
+    async (value) => {
+      const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
+      const answer = client.execute(VIEW);
+      await vi.runAllTimersAsync();
+      await answer;
+      expect(sent.map(({ at }) => at)).toStrictEqual([0, 200]);
+    },
+  );
 
-  it('a block as well, with the same id', async () => {
+  it('send a block again with the same ID', async () => {
     const { client, sent } = scripted([network(), ok()]);
     const answer = client.execute(BLOCK);
     await vi.runAllTimersAsync();
@@ -74,7 +77,7 @@ describe('tries again', () => {
     expect(sent.map(({ body }) => body)).toStrictEqual([BLOCK, BLOCK]);
   });
 
-  it('after a try that takes too long', async () => {
+  it('follow an attempt that times out', async () => {
     const { client, sent } = scripted(['hang', ok()], { attemptTimeoutMs: 1000 });
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -83,7 +86,7 @@ describe('tries again', () => {
   });
 });
 
-describe('refuses the result of another block', () => {
+describe('the client rejects a result of another block', () => {
   it.each([
     [BLOCK, 'toolu_2'],
     [BLOCK, ''],
@@ -101,7 +104,7 @@ describe('refuses the result of another block', () => {
   });
 });
 
-describe('gives up', () => {
+describe('the client stops retrying', () => {
   it('after maxRetries', async () => {
     const { client, sent } = scripted([busy()], { maxRetries: 2 });
     const error = await errorOf(client);
@@ -119,7 +122,7 @@ describe('gives up', () => {
     });
   });
 
-  it('at the deadline, also in the middle of a try', async () => {
+  it('at the deadline, even during an attempt', async () => {
     const { client, sent } = scripted(['hang'], { timeoutMs: 2500, attemptTimeoutMs: 1000 });
     const error = await errorOf(client);
     expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
@@ -131,7 +134,7 @@ describe('gives up', () => {
     expect((await errorOf(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
   });
 
-  it('at once when Retry-After is past the deadline', async () => {
+  it('immediately if Retry-After ends after the deadline', async () => {
     const { client, sent } = scripted([problem(429, 'rate_limited', 'Too many.', { 'retry-after': '60' })]);
     const error = await errorOf(client);
     expect(sent).toHaveLength(1);
@@ -149,7 +152,7 @@ describe('gives up', () => {
     [413, 'body_too_large'],
     [422, 'idempotency_key_reused'],
     [500, 'internal_error'],
-  ])('at once on %i %s', async (status, code) => {
+  ])('immediately for a response with %i %s', async (status, code) => {
     const { client, sent } = scripted([problem(status, code, 'What to do.')]);
     const error = await errorOf(client);
     expect(sent).toHaveLength(1);
@@ -159,7 +162,7 @@ describe('gives up', () => {
     );
   });
 
-  it('on what is no answer of a memory service, without showing it', async () => {
+  it('if the response is not from a memory service, and does not quote it', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
       message:
@@ -187,7 +190,7 @@ describe('gives up', () => {
     );
   });
 
-  it('when nobody listens, and says where', async () => {
+  it('if the port is closed, and names the URL', async () => {
     const { client, sent } = scripted([network()], { maxRetries: 0 });
     const error = await errorOf(client);
     expect(error.message).toBe(

@@ -24,7 +24,7 @@ function setUpTracing(): void {
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 }
 
-it('names the active span in each try', async () => {
+it('sends the active span in each attempt of the client', async () => {
   setUpTracing();
   const { client, sent } = scripted([busy({ 'retry-after': '0' }), ok()]);
   const answer = context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
@@ -33,7 +33,7 @@ it('names the active span in each try', async () => {
   expect(sent.map(({ headers }) => headers.traceparent)).toStrictEqual([TRACEPARENT, TRACEPARENT]);
 });
 
-it('names none outside of a span, and none without an SDK', async () => {
+it('sends no trace context outside of a span or without an SDK', async () => {
   const { client, sent } = scripted([ok()]);
   await client.execute(VIEW);
   await context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));

@@ -22,8 +22,8 @@ function recorder(session: Session) {
   return { started, run };
 }
 
-describe('a session', () => {
-  it('starts a request when those before it have ended, however they ended', async () => {
+describe('an MCP session', () => {
+  it('starts a request after all earlier requests have ended, successful or not', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const failing = run(0, async () => Promise.reject(new Error('failed')));
@@ -34,7 +34,7 @@ describe('a session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('goes on when the body of a request cannot be read', async () => {
+  it('continues when the body of a request cannot be read', async () => {
     const session = new Session({ gapTimeoutMs });
     const { started, run } = recorder(session);
     const aborted = session.arrive();
@@ -48,7 +48,7 @@ describe('a session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('goes on when a request ends that waits for its turn', async () => {
+  it('continues when a queued request ends', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     let end = () => {};
@@ -72,7 +72,7 @@ describe('a session', () => {
     expect(started).toStrictEqual([0, 2]);
   });
 
-  it('stops waiting for ids that never come', async () => {
+  it('stops waiting for message IDs that never arrive', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     for (const id of [1, 3, 5]) {
@@ -86,7 +86,7 @@ describe('a session', () => {
     expect(started).toStrictEqual([1, 3, 5, 7]);
   });
 
-  it('runs a message without an id at once', async () => {
+  it('runs a message without an ID immediately', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const waiting = run(1);
@@ -104,19 +104,19 @@ it.each([
   [{ result: {}, id: 3 }, undefined],
   [[{ method: 'ping', id: 3 }], undefined],
   [null, undefined],
-])('the message %o has the place %s', (message, place) => {
+])('orders the message %o by the ID %s', (message, place) => {
   expect(orderOf(message)).toBe(place);
 });
 
-describe('sessions', () => {
-  it('are known by their keys', () => {
+describe('MCP sessions', () => {
+  it('are identified by their keys', () => {
     const sessions = new Sessions({ gapTimeoutMs });
     const first = sessions.open('a');
     expect(sessions.open('a')).toBe(first);
     expect(sessions.open('b')).not.toBe(first);
   });
 
-  it('that were seen longest ago are forgotten, but not while a request runs', () => {
+  it('are dropped when they were idle longest, but not during a request', () => {
     const sessions = new Sessions({ gapTimeoutMs });
     const busy = sessions.open('busy');
     const idle = sessions.open('idle');

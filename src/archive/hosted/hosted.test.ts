@@ -5,8 +5,8 @@ import { boundOf, microsecondsOf, storedTime, timeOf } from '../../lib/rfc3339.t
 import type { MemoryPath } from '../../memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
 
-describe('splices', () => {
-  it('make each content of the next newer one', () => {
+describe('splices of imported versions', () => {
+  it('produce each content from the next newer content', () => {
     const content = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '€', '😀', '\n'), maxLength: 12 });
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 8 }), (contents) => {
@@ -24,7 +24,7 @@ describe('splices', () => {
     );
   });
 
-  it('are as short as can be, and begin anew where there is nothing to make a content of', () => {
+  it('are as short as possible, and a content that shares no text is stored whole', () => {
     const splices = new Splices();
     expect(splices.add('m', 'one two three')).toStrictEqual({
       splice_start: null,
@@ -41,7 +41,7 @@ describe('splices', () => {
     expect(splices.add('m', 'one two three').splice_start).toBeNull();
   });
 
-  it('no content takes more than 255', () => {
+  it('form chains of at most 255 contents', () => {
     const splices = new Splices();
     const wholes = Array.from({ length: 600 }, (_, i) => splices.add('m', `${'x'.repeat(50)}${i}`)).flatMap(
       ({ splice_start }, i) => (splice_start === null ? [i] : []),
@@ -50,7 +50,7 @@ describe('splices', () => {
   });
 });
 
-it('a directory was there while something was below it', () => {
+it('a past directory exists as long as there are entries below it', () => {
   const times = new DirectoryTimes();
   const day = 86_400_000_000;
   const [a, b] = ['/memories/d/a', '/memories/d/e/b'] as MemoryPath[];
@@ -72,7 +72,7 @@ it('a directory was there while something was below it', () => {
   ]);
 });
 
-it('ids of this service stay, others are hashed behind their time', () => {
+it('keeps version IDs of this service and hashes other IDs behind their time', () => {
   const at = microsecondsOf('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');
@@ -87,7 +87,7 @@ it.each([
   ['2026-11-23T18:59:18Z', '2026-11-23T18:59:18.000000Z'],
   ['2026-11-23T20:59:18.5+02:00', '2026-11-23T18:59:18.500000Z'],
   ['2026-11-23T18:59:18.123456789Z', '2026-11-23T18:59:18.123456Z'],
-])('a time in RFC 3339 is kept to the microsecond: %s', (given, kept) => {
+])('keeps the microseconds of an RFC 3339 time: %s', (given, kept) => {
   expect(timeOf(microsecondsOf(given) ?? 0)).toBe(kept);
 });
 
@@ -96,17 +96,17 @@ it.each([
   '0001-01-01T00:00:00+01:00',
   '9999-12-31T23:59:59-01:00',
   '2026-02-30T00:00:00Z',
-])('a time that Postgres cannot read is none: %s', (given) => {
+])('rejects a time that Postgres cannot read: %s', (given) => {
   expect(boundOf(given, 'until')).toBeUndefined();
 });
 
-it('the first and the last time are those of the years 1 and 9999', () => {
+it('accepts times from the year 1 to the year 9999', () => {
   expect(boundOf('0001-01-01T00:00:00Z', 'since')).toBe('0001-01-01T00:00:00.000000Z');
   expect(boundOf('9999-12-31T23:59:59.999999999Z', 'until')).toBe('9999-12-31T23:59:59.999999Z');
   expect(boundOf('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
 });
 
-it('a stored time is in the form of the database', () => {
+it('formats a stored time like the database', () => {
   expect(storedTime.safeParse('2026-11-23T18:59:18.123456Z').success).toBe(true);
   for (const other of [
     '2026-11-23T18:59:18Z',

@@ -34,7 +34,7 @@ const file = (path: string, content: string): SearchedFile => ({
 });
 const numbered = (i: number) => String(i).padStart(5, '0');
 
-it('counts all files with the words, and keeps the best', async () => {
+it('counts all files with the words and returns the best ones', async () => {
   const pages = Array.from({ length: 12 }, (_, p) =>
     Array.from({ length: 250 }, (_, i) => file(numbered(p * 250 + i), `${'filler '.repeat(i % 7)}needle`)),
   );
@@ -48,7 +48,7 @@ it('counts all files with the words, and keeps the best', async () => {
   expect(found.files[0]?.best).toStrictEqual([1, 1]);
 });
 
-it('shows the first lines over several pages, and counts the others', async () => {
+it('returns the first lines across several pages and counts the others', async () => {
   const pages = [
     [file('a', 'x\ny\nx'), file('b', 'x')],
     [file('c', 'x\nx\nx'), file('d', 'none'), file('e', 'x')],
@@ -67,7 +67,7 @@ it('shows the first lines over several pages, and counts the others', async () =
   ]);
 });
 
-it('searches one at a time for a tenant, while others go on', async () => {
+it('runs one search of a tenant at a time, in parallel with other tenants', async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -101,7 +101,7 @@ function randomLetters(length: number): string {
   return text.toString('latin1');
 }
 
-it('gives up a search at its deadline, and serves other tenants meanwhile', async () => {
+it('aborts a search at its deadline and serves other tenants meanwhile', async () => {
   let deadline = new AbortController();
   const hurried = new MemorySearch(() => deadline.signal);
   const quick = (tenant: string) => hurried.find(tenant, source([[file('a', 'x')]]), request({ query: 'x' }));
@@ -124,7 +124,7 @@ it('gives up a search at its deadline, and serves other tenants meanwhile', asyn
   await hurried.close();
 });
 
-it('compiles an expression in the thread alone, also where there is nothing to search', async () => {
+it('compiles an expression only in the thread, even if there are no files', async () => {
   // Repetitions are expanded: this one takes more than a second.
   expect(readSearchInput({ query: 'x{0,1000}'.repeat(100), mode: 'regex' })).toMatchObject({ ok: true });
   const invalid = request({ query: '(a', mode: 'regex' });
@@ -134,7 +134,7 @@ it('compiles an expression in the thread alone, also where there is nothing to s
   });
 });
 
-it('matches expressions that backtracking would not finish', async () => {
+it('matches expressions that would never finish with backtracking', async () => {
   const pages = [[file('a', `${'a'.repeat(100_000)}b\nlast`)]];
   for (const query of ['^(a|aa)+$', '^(a+)+$', '(a*)*c']) {
     const found = await search.find('t', source(pages), request({ query, mode: 'regex' }));
@@ -142,7 +142,7 @@ it('matches expressions that backtracking would not finish', async () => {
   }
 });
 
-it('ends when nobody waits for the result any more, and lets the next search of the tenant begin', async () => {
+it("aborts a search whose client left and starts the tenant's next search", async () => {
   const leaving = new AbortController();
   const read: string[] = [];
   const files: FileSource = {
@@ -161,7 +161,7 @@ it('ends when nobody waits for the result any more, and lets the next search of 
   });
 });
 
-it('leaves a page that cannot be read to the caller', async () => {
+it('fails a search with the error of a page that cannot be read', async () => {
   const broken: FileSource = { page: () => Promise.reject(new Error('no page')), has: async () => true };
   await expect(search.find('t', broken, request({ query: 'x' }))).rejects.toThrow('no page');
 });

@@ -10,7 +10,7 @@ const one = (query: string) => {
   return word;
 };
 
-describe('folding', () => {
+describe('the folded text of', () => {
   it.each([
     ['Ünïcödé ÀÉÎ', 'unicode aei'],
     ['e\u0301cole', 'ecole'],
@@ -22,7 +22,7 @@ describe('folding', () => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('keeps the lines of every text', { tags: 'random' }, () => {
+  it('has the same lines as the text', { tags: 'random' }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
@@ -44,11 +44,11 @@ it.each([
   ['status', 'status'],
   ['bus', 'bus'],
   ['string', 'string'],
-])('the stem of %s is %s', (word, expected) => {
+])('stems %s to %s', (word, expected) => {
   expect(stem(word)).toBe(expected);
 });
 
-describe('words of a query', () => {
+describe('the words of a query', () => {
   it.each([
     ['What is the staging password?', ['staging', 'password']],
     ['the', ['the']],
@@ -58,11 +58,11 @@ describe('words of a query', () => {
     ['いつ', ['いつ']],
     ['AWSの設定', ['aws', 'の設', '設定']],
     ['?!', []],
-  ])('%s', (query, words) => {
+  ])('are extracted from %s', (query, words) => {
     expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
   });
 
-  it('are at most 32', () => {
+  it('are limited to 32', () => {
     const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
     expect(wordsOf(query)).toHaveLength(32);
   });
@@ -78,11 +78,11 @@ it.each([
   ['contract', 'control', 0],
   ['v2', 'v21', 0],
   ['it', 'item', 0],
-])('a query of %s finds %s: %d', (query, token, expected) => {
+])('a query of %s matches %s with the score %d', (query, token, expected) => {
   expect(similarity(token, one(query))).toBe(expected);
 });
 
-it('finds in a text what is similar, and scans for nothing else', () => {
+it('finds all similar words of a text and scans no others', () => {
   const words = fc.constantFrom(
     'deploy',
     'deploys',

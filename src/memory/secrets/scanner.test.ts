@@ -385,7 +385,7 @@ const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
   ['a URL in a manual', url('postgres', 'scott', 'tiger', 'localhost/test'), 'connection_string'],
 ];
 
-describe('samples', () => {
+describe('the samples of secrets', () => {
   it('include 40 secrets and 40 look-alikes', () => {
     expect([FOUND.length, MISSED.length, HARMLESS.length]).toStrictEqual([36, 4, 40]);
   });
@@ -399,7 +399,7 @@ describe('samples', () => {
     expect(await redact(inProse(secret))).toBe(inProse(`[REDACTED:${kind}]`));
   });
 
-  it('cover every kind', () => {
+  it('cover every kind of secret', () => {
     const sampled = new Set([...FOUND, ...BY_CONTEXT, ...OTHER_FORMATS].map(([kind]) => kind));
     expect([...sampled].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
@@ -408,11 +408,11 @@ describe('samples', () => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(ALSO_MISSED)('are missed beyond the 40: %s', async (_what, text) => {
+  it.each(ALSO_MISSED)('beyond the 40 are missed: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(HARMLESS)('are left alone when harmless: %s', async (_what, text) => {
+  it.each(HARMLESS)('are unchanged if they are harmless: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
@@ -441,12 +441,12 @@ describe('generated values', () => {
     `jdbc:postgresql://localhost/db?user=app&password=\${DB_PASSWORD}`,
     'Driver={ODBC Driver 18};Server=db;Uid=sa;Pwd={db_password};',
     'version 4111.1111.1111.1112, ratio 4.5395787636214860 and 1.4539578763621486',
-  ])('are not seen in words: %s', async (text) => {
+  ])('are not detected in words: %s', async (text) => {
     expect(await scanner.scan(text)).toStrictEqual([]);
   });
 });
 
-describe('masking', () => {
+describe('masking secrets', () => {
   it('covers the whole secret when two detectors match different parts of it', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await redact(`clone ${url('https', token, 'x-oauth-basic', 'github.com/a/b')} now`)).toBe(
@@ -473,7 +473,7 @@ describe('masking', () => {
     );
   });
 
-  it('leaves the text after a URL alone in JSON, Markdown and escaped JSON', async () => {
+  it('leaves the text after a URL unchanged in JSON, Markdown, and escaped JSON', async () => {
     const dsn = url('postgres', 'app', made(ALNUM, 10), 'db/x');
     for (const [before, after] of [
       ['{"a":"', '","b":[1,2]}'],
@@ -488,7 +488,7 @@ describe('masking', () => {
   });
 });
 
-describe('evasion', () => {
+describe('evading the masking', () => {
   const token = `ghp_${made(ALNUM, 36)}`;
 
   it('by secretlint comments has no effect', async () => {
@@ -507,7 +507,7 @@ describe('evasion', () => {
   });
 });
 
-describe('properties', () => {
+describe('properties of the scanner', () => {
   const secret = fc.constantFrom(
     ...[...FOUND, ...BY_CONTEXT].map(([, , value, context]) => ({ value, text: context(value) })),
   );
@@ -546,7 +546,7 @@ describe('properties', () => {
     );
   });
 
-  it('finds nothing in masked text', { tags: 'random' }, async () => {
+  it('finds no secret in masked text', { tags: 'random' }, async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
