@@ -41,7 +41,7 @@ def message_of(check: Check, url: str, **options: Any) -> str:
     return str(caught.value).partition(" (request ")[0]
 
 
-def test_without_authentication(check: Check, service_url: str, tenant: str) -> None:
+def test_check_reports_a_service_without_authentication(check: Check, service_url: str, tenant: str) -> None:
     identity = check(service_url, tenant=tenant)
     assert identity["credential"] == {"kind": "none", "id": None, "label": None, "subject": None}
     assert identity["tenant"] == {"id": tenant, "exists": False, "archived": False}
@@ -59,7 +59,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
         yield url, folder
 
 
-def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
+def test_check_explains_wrong_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
     url, folder = secured
     key, service_key = make_key(folder, "--tenant", "acme"), make_key(folder, "--service")
     identity = check(url, api_key=key)
@@ -124,13 +124,13 @@ def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
         ),
     ],
 )
-def test_other_answers(check: Check, fake: FakeService, answer: Answer, words: str) -> None:
+def test_check_rejects_other_servers(check: Check, fake: FakeService, answer: Answer, words: str) -> None:
     fake.script.append(answer)
     assert message_of(check, fake.url, tenant="acme") == words.format(url=fake.url)
     assert [received.path for received in fake.received] == ["/whoami"]
 
 
-def test_nobody_listens(check: Check) -> None:
+def test_check_names_a_closed_port(check: Check) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -140,14 +140,14 @@ def test_nobody_listens(check: Check) -> None:
     )
 
 
-def test_no_tls(check: Check, fake: FakeService) -> None:
+def test_check_explains_a_server_without_tls(check: Check, fake: FakeService) -> None:
     url = fake.url.replace("http://", "https://")
     message = message_of(check, url)
     assert message.startswith(f"The memory service at {url} cannot be reached: TLS failed (")
     assert message.endswith("). It does not speak TLS: if it has none, start url with http://.")
 
 
-def test_tls_on_the_other_side_only(check: Check) -> None:
+def test_check_explains_a_server_with_tls(check: Check) -> None:
     def answer_with_an_alert(server: socket.socket) -> None:
         connection, _ = server.accept()
         with connection:
@@ -163,7 +163,7 @@ def test_tls_on_the_other_side_only(check: Check) -> None:
 
 
 @pytest.mark.parametrize("limits", [(0.2, 600), (600, 0.2)], ids=["timeout", "attempt_timeout"])
-def test_takes_no_longer_than_a_call(check: Check, fake: FakeService, limits: tuple[float, float]) -> None:
+def test_check_times_out_like_a_call(check: Check, fake: FakeService, limits: tuple[float, float]) -> None:
     timeout, attempt_timeout = limits
     fake.script = [Hang()]
     assert (

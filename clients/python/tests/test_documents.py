@@ -65,7 +65,7 @@ def run(*arguments: str, api: MessagesApi, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(("code", "prints", "results"), SNIPPETS)
-def test_snippet(
+def test_snippet_runs(
     api: MessagesApi, service_url: str, tenant: str, code: str, prints: str, results: list[list[Block]]
 ) -> None:
     api.script = [[CREATE], [ANSWER]]
@@ -74,7 +74,7 @@ def test_snippet(
     assert api.tool_results() == results
 
 
-def test_example(api: MessagesApi, service_url: str, tenant: str) -> None:
+def test_example_runs(api: MessagesApi, service_url: str, tenant: str) -> None:
     api.script = [[text("I'll note that."), CREATE], [text("Noted.")]]
     printed = run(
         str(REPOSITORY / "examples" / "python_agent.py"),
@@ -93,7 +93,7 @@ def test_example(api: MessagesApi, service_url: str, tenant: str) -> None:
         assert client.execute(VIEW)["content"] == VIEWED
 
 
-def test_example_says_how_to_use_it() -> None:
+def test_example_prints_its_usage() -> None:
     example = REPOSITORY / "examples" / "python_agent.py"
     done = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
     assert done.returncode == 1

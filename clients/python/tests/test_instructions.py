@@ -26,7 +26,7 @@ def instructions(
 
 
 @pytest.mark.parametrize("flavor", ["sync", "async"])
-def test_comes_from_the_service(service_url: str, tenant: str, flavor: str) -> None:
+def test_instructions_are_read_from_the_service(service_url: str, tenant: str, flavor: str) -> None:
     assert instructions(service_url, flavor, tenant=tenant).startswith(
         "IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.\nMEMORY PROTOCOL:\n"
     )
@@ -34,7 +34,7 @@ def test_comes_from_the_service(service_url: str, tenant: str, flavor: str) -> N
 
 
 @pytest.mark.parametrize("flavor", ["sync", "async"])
-def test_asks_once_and_tells_what_went_wrong(fake: FakeService, flavor: str) -> None:
+def test_instructions_are_requested_once_and_explain_a_failure(fake: FakeService, flavor: str) -> None:
     text = json.dumps({"content": "text", "mounts": []}).encode()
     fake.script = [Answer(200, text, {}), problem(401, "unauthorized")]
     assert instructions(fake.url, flavor, api_key="msk_x") == "text"

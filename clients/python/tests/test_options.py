@@ -16,7 +16,7 @@ from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryInput, 
 VIEW: MemoryInput = {"command": "view", "path": "/memories"}
 
 
-def test_headers(execute: Execute, fake: FakeService) -> None:
+def test_options_set_the_headers(execute: Execute, fake: FakeService) -> None:
     fake.script = [Answer(), Answer()]
     execute(fake.url, VIEW, api_key=" msk_abc\n", tenant="team-a:1@x")
     execute(fake.url, VIEW)
@@ -40,7 +40,7 @@ def test_headers(execute: Execute, fake: FakeService) -> None:
         ("?", "/execute"),
     ],
 )
-def test_url(execute: Execute, fake: FakeService, suffix: str, path: str) -> None:
+def test_url_option_sets_the_path(execute: Execute, fake: FakeService, suffix: str, path: str) -> None:
     fake.script = [Answer()]
     execute(f"{fake.url}{suffix}", VIEW)
     assert fake.received[0].path == path
@@ -73,7 +73,7 @@ def test_url(execute: Execute, fake: FakeService, suffix: str, path: str) -> Non
         ({"url": "http://x", "max_retries": -1}, "max_retries"),
     ],
 )
-def test_unusable_options_are_refused(make: Any, options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_rejected(make: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         make(**options)
     assert "SECRET" not in f"{caught.value!r} {caught.value.__context__!r}"
@@ -87,7 +87,7 @@ def test_repr_shows_no_key(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [ToolUseBlock, BetaToolUseBlock])
-def test_blocks_of_the_sdk(execute: Execute, fake: FakeService, make: Any) -> None:
+def test_blocks_of_the_sdk_are_accepted(execute: Execute, fake: FakeService, make: Any) -> None:
     fake.script = [Answer()]
     block = make(type="tool_use", id="toolu_1", name="memory", input=VIEW, caller={"type": "direct"})
     assert execute(fake.url, block)["tool_use_id"] == "toolu_1"
@@ -95,12 +95,12 @@ def test_blocks_of_the_sdk(execute: Execute, fake: FakeService, make: Any) -> No
 
 
 @pytest.mark.parametrize("call", [None, "view", 1, [VIEW], object()])
-def test_what_is_no_call(execute: Execute, fake: FakeService, call: object) -> None:
+def test_other_values_than_calls_are_rejected(execute: Execute, fake: FakeService, call: object) -> None:
     with pytest.raises(TypeError, match="a memory tool input or a tool_use block is needed"):
         execute(fake.url, call)
 
 
-def test_an_http_client_of_ones_own_stays_open(fake: FakeService) -> None:
+def test_a_given_http_client_stays_open(fake: FakeService) -> None:
     fake.script = [Answer(), Answer()]
     with httpx2.Client(headers={"X-Mine": "1"}, follow_redirects=True) as http_client:
         for _ in range(2):
@@ -109,7 +109,7 @@ def test_an_http_client_of_ones_own_stays_open(fake: FakeService) -> None:
     assert [request.headers["X-Mine"] for request in fake.received] == ["1", "1"]
 
 
-def test_an_async_http_client_of_ones_own_stays_open(fake: FakeService) -> None:
+def test_a_given_async_http_client_stays_open(fake: FakeService) -> None:
     fake.script = [Answer(), Answer()]
 
     async def main() -> None:
@@ -122,7 +122,7 @@ def test_an_async_http_client_of_ones_own_stays_open(fake: FakeService) -> None:
     anyio.run(main)
 
 
-def test_cancelling_ends_a_call(fake: FakeService) -> None:
+def test_cancelling_aborts_a_call(fake: FakeService) -> None:
     fake.script = [Hang()]
 
     async def main() -> bool:

@@ -63,7 +63,7 @@ def test_the_first_failure_is_logged_as_a_warning(
     ]
 
 
-def test_a_retry_is_logged_for_debugging(calls: Calls, fake: FakeService, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_retry_is_logged_at_debug_level(calls: Calls, fake: FakeService, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "memory_service_client")
     fake.script = [BUSY, Answer()]
     calls(1)
@@ -73,7 +73,7 @@ def test_a_retry_is_logged_for_debugging(calls: Calls, fake: FakeService, caplog
     ]
 
 
-def test_one_call_waits_and_those_after_it_are_tried_once(calls: Calls, fake: FakeService, time: FakeTime) -> None:
+def test_outage_retries_one_call_and_sends_later_calls_once(calls: Calls, fake: FakeService, time: FakeTime) -> None:
     fake.script = [BUSY] * 13
     time.chance = 1.0
     calls(5)
@@ -81,13 +81,13 @@ def test_one_call_waits_and_those_after_it_are_tried_once(calls: Calls, fake: Fa
     assert sum(time.sleeps) == pytest.approx(21.2)
 
 
-def test_until_one_succeeds(calls: Calls, fake: FakeService) -> None:
+def test_outage_ends_when_a_call_succeeds(calls: Calls, fake: FakeService) -> None:
     fake.script = [BUSY, BUSY, BUSY, Answer(), BUSY, BUSY]
     calls(4, max_retries=1)
     assert len(fake.received) == 6
 
 
-def test_or_until_timeout_has_passed(calls: Calls, fake: FakeService, time: FakeTime) -> None:
+def test_outage_ends_after_the_timeout(calls: Calls, fake: FakeService, time: FakeTime) -> None:
     fake.script = [BUSY] * 6
     time.chance = 0.0
     pauses = [0.9, 1.0, 0.0]
@@ -95,7 +95,7 @@ def test_or_until_timeout_has_passed(calls: Calls, fake: FakeService, time: Fake
     assert len(fake.received) == 2 + 1 + 2
 
 
-def test_but_not_after_an_answer_that_says_what_is_wrong(calls: Calls, fake: FakeService) -> None:
+def test_outage_does_not_start_with_a_rejected_call(calls: Calls, fake: FakeService) -> None:
     fake.script = [DENIED, BUSY, BUSY]
     calls(2, max_retries=1)
     assert len(fake.received) == 3

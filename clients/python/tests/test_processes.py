@@ -119,7 +119,7 @@ def contents(results: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 @needs_fork
-def test_forks_of_a_sync_client_have_connections_of_their_own(connections: Connections) -> None:
+def test_forks_of_a_sync_client_open_separate_connections(connections: Connections) -> None:
     client = MemoryClient(connections.url)
 
     def calls(first: int) -> list[str]:
@@ -135,7 +135,7 @@ def test_forks_of_a_sync_client_have_connections_of_their_own(connections: Conne
 
 
 @needs_fork
-def test_forks_of_an_async_client_have_connections_of_their_own(connections: Connections) -> None:
+def test_forks_of_an_async_client_open_separate_connections(connections: Connections) -> None:
     client = AsyncMemoryClient(connections.url)
 
     async def calls(first: int) -> list[str]:
@@ -148,7 +148,7 @@ def test_forks_of_an_async_client_have_connections_of_their_own(connections: Con
 
 
 @needs_fork
-def test_a_fork_that_closes_the_client_leaves_the_parent_its_connections(connections: Connections) -> None:
+def test_a_fork_that_closes_the_client_keeps_the_connections_of_its_parent(connections: Connections) -> None:
     client = MemoryClient(connections.url)
     assert client.execute(block(1))["content"] == "1"
     with forked(client.close) as closed:
@@ -158,7 +158,7 @@ def test_a_fork_that_closes_the_client_leaves_the_parent_its_connections(connect
 
 
 @needs_fork
-def test_a_fork_refuses_an_http_client_that_its_parent_has_used(connections: Connections) -> None:
+def test_a_fork_rejects_an_http_client_that_its_parent_has_used(connections: Connections) -> None:
     with httpx2.Client() as http_client:
         client = MemoryClient(connections.url, http_client=http_client)
 
@@ -218,7 +218,7 @@ def test_an_async_client_works_in_event_loops_of_several_threads(connections: Co
     assert sorted(found) == ["1"] * 20 + ["2"] * 20 + ["3"] * 20
 
 
-def test_an_http_client_with_connections_of_a_closed_loop_is_tried_again(connections: Connections) -> None:
+def test_a_call_is_retried_after_connections_of_a_closed_loop(connections: Connections) -> None:
     http_client = httpx2.AsyncClient()
     client = AsyncMemoryClient(connections.url, http_client=http_client)
 

@@ -34,7 +34,7 @@ BLOCK = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": VIEW}
     ],
     ids=["connection reset", "429", "503", "502 of a gateway", "504 of a gateway"],
 )
-def test_passing_failures_are_tried_again(
+def test_temporary_failures_are_retried(
     execute: Execute, fake: FakeService, time: FakeTime, timing: Timing, failure: Step
 ) -> None:
     fake.script = [failure, failure, Answer()]
@@ -42,7 +42,7 @@ def test_passing_failures_are_tried_again(
     assert len(time.sleeps) == 2
 
 
-def test_all_tries_of_an_input_are_the_same_request(execute: Execute, fake: FakeService, timing: Timing) -> None:
+def test_all_attempts_of_an_input_send_the_same_request(execute: Execute, fake: FakeService, timing: Timing) -> None:
     fake.script = [Drop(), problem(503, "overloaded"), Answer()]
     execute(fake.url, VIEW, _timing=timing)
     assert {request.body for request in fake.received} == {b'{"command":"view","path":"/memories"}'}
@@ -53,7 +53,7 @@ def test_all_tries_of_an_input_are_the_same_request(execute: Execute, fake: Fake
     assert len({request.headers["X-Request-Id"] for request in fake.received}) == 3
 
 
-def test_calls_have_keys_of_their_own(execute: Execute, fake: FakeService) -> None:
+def test_each_call_has_a_new_key(execute: Execute, fake: FakeService) -> None:
     fake.script = [Answer(), Answer(), Answer()]
     execute(fake.url, VIEW)
     execute(fake.url, VIEW)
@@ -75,7 +75,7 @@ def test_a_block_is_sent_under_its_id(execute: Execute, fake: FakeService, timin
     ("call", "given_id"),
     [(BLOCK, "toolu_2"), (BLOCK, ""), (BLOCK, None), (BLOCK, ["toolu_1"]), (VIEW, "toolu_1")],
 )
-def test_the_result_of_another_block_is_refused(
+def test_the_result_of_another_block_is_rejected(
     execute: Execute, fake: FakeService, call: dict[str, object], given_id: object
 ) -> None:
     result = {"type": "tool_result", "tool_use_id": given_id, "content": "SECRET-TEXT", "is_error": False}
@@ -86,13 +86,13 @@ def test_the_result_of_another_block_is_refused(
     assert "SECRET-TEXT" not in str(caught.value)
 
 
-def test_a_block_takes_no_other_key(execute: Execute, fake: FakeService) -> None:
+def test_a_block_with_another_key_is_rejected(execute: Execute, fake: FakeService) -> None:
     with pytest.raises(TypeError, match="id is its idempotency key"):
         execute(fake.url, BLOCK, idempotency_key="other")
 
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 256, "é"])
-def test_unusable_keys_are_refused(execute: Execute, fake: FakeService, key: str) -> None:
+def test_invalid_keys_are_rejected(execute: Execute, fake: FakeService, key: str) -> None:
     with pytest.raises(ValueError, match="idempotency_key must be"):
         execute(fake.url, VIEW, idempotency_key=key)
 
@@ -121,7 +121,7 @@ def test_backoff_has_full_jitter(execute: Execute, fake: FakeService, time: Fake
         ("Wed, 99 Foo 9999 99:99:99 GMT", 0),
     ],
 )
-def test_retry_after_is_waited_for(
+def test_retries_wait_for_retry_after(
     execute: Execute, fake: FakeService, time: FakeTime, timing: Timing, header: str, seconds: float
 ) -> None:
     fake.script = [problem(503, "database_unavailable", Retry_After=header), Answer()]
@@ -130,7 +130,7 @@ def test_retry_after_is_waited_for(
     assert time.sleeps == pytest.approx([seconds + 0.1])
 
 
-def test_a_retry_after_past_the_deadline_is_not_waited_for(
+def test_retry_after_past_the_deadline_ends_the_call(
     execute: Execute, fake: FakeService, time: FakeTime, timing: Timing
 ) -> None:
     fake.script = [problem(429, "rate_limited", Retry_After="60")]
@@ -140,7 +140,7 @@ def test_a_retry_after_past_the_deadline_is_not_waited_for(
     assert time.sleeps == []
 
 
-def test_the_deadline_is_for_all_tries(execute: Execute, fake: FakeService, time: FakeTime, timing: Timing) -> None:
+def test_the_deadline_covers_all_attempts(execute: Execute, fake: FakeService, time: FakeTime, timing: Timing) -> None:
     fake.script = [problem(503, "database_unavailable", Retry_After="10")] * 10
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, timeout=35, _timing=timing)
@@ -159,7 +159,7 @@ def test_retries_have_a_limit(execute: Execute, fake: FakeService, timing: Timin
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415, 422, 500, 501])
-def test_other_failures_are_final(
+def test_other_failures_are_not_retried(
     execute: Execute, fake: FakeService, time: FakeTime, timing: Timing, status: int
 ) -> None:
     fake.script = [problem(status, "some_code", "What is wrong.")]
@@ -190,7 +190,7 @@ def test_other_failures_are_final(
         ("route_not_found", {}, "{url}/execute does not exist. Check url."),
     ],
 )
-def test_what_is_wrong_with_an_option_is_said_by_its_name(
+def test_errors_name_the_wrong_option(
     execute: Execute, fake: FakeService, code: str, options: dict[str, str], advice: str
 ) -> None:
     fake.script = [problem(400, code, "A header.")]
@@ -201,7 +201,7 @@ def test_what_is_wrong_with_an_option_is_said_by_its_name(
     )
 
 
-def test_nobody_there(execute: Execute, time: FakeTime, timing: Timing) -> None:
+def test_a_closed_port_is_retried(execute: Execute, time: FakeTime, timing: Timing) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -216,7 +216,7 @@ def test_nobody_there(execute: Execute, time: FakeTime, timing: Timing) -> None:
     assert len(time.sleeps) == 1
 
 
-def test_a_host_that_does_not_exist(execute: Execute) -> None:
+def test_an_unknown_host_is_reported(execute: Execute) -> None:
     with pytest.raises(MemoryServiceError) as caught:
         execute("http://memory.invalid", VIEW, max_retries=0)
     assert str(caught.value) == (
@@ -225,7 +225,7 @@ def test_a_host_that_does_not_exist(execute: Execute) -> None:
     )
 
 
-def test_tls_with_a_service_without_tls(execute: Execute, fake: FakeService) -> None:
+def test_a_service_without_tls_is_reported(execute: Execute, fake: FakeService) -> None:
     url = fake.url.replace("http:", "https:")
     with pytest.raises(MemoryServiceError) as caught:
         execute(url, VIEW, max_retries=0)
@@ -233,13 +233,13 @@ def test_tls_with_a_service_without_tls(execute: Execute, fake: FakeService) -> 
     assert caught.value.code == "network_error"
 
 
-def test_a_broken_connection(execute: Execute, fake: FakeService) -> None:
+def test_a_broken_connection_is_reported(execute: Execute, fake: FakeService) -> None:
     fake.script = [Drop()]
     with pytest.raises(MemoryServiceError, match=r"cannot be reached: the connection failed \(ReadError\)\."):
         execute(fake.url, VIEW, max_retries=0)
 
 
-def test_a_try_without_an_answer_is_made_again(execute: Execute, fake: FakeService, time: FakeTime) -> None:
+def test_an_attempt_without_a_response_is_retried(execute: Execute, fake: FakeService, time: FakeTime) -> None:
     fake.script = [Hang(), Answer()]
     timing = Timing(sleep=time.sleep, async_sleep=time.async_sleep)
     assert execute(fake.url, VIEW, attempt_timeout=0.2, _timing=timing)["content"] == "done"
@@ -248,7 +248,7 @@ def test_a_try_without_an_answer_is_made_again(execute: Execute, fake: FakeServi
 
 
 @pytest.mark.parametrize("step", [Hang(), Drip(0.02)], ids=["no answer", "an answer in bits"])
-def test_the_deadline_ends_a_try(execute: Execute, fake: FakeService, step: Step) -> None:
+def test_the_deadline_aborts_an_attempt(execute: Execute, fake: FakeService, step: Step) -> None:
     fake.script = [step]
     started = real_time.monotonic()
     with pytest.raises(MemoryServiceError) as caught:
@@ -272,7 +272,7 @@ def test_the_deadline_ends_a_try(execute: Execute, fake: FakeService, step: Step
         b"[" * 100_000,
     ],
 )
-def test_what_is_no_answer_of_the_service(
+def test_responses_of_other_servers_are_rejected(
     execute: Execute, fake: FakeService, time: FakeTime, timing: Timing, body: bytes
 ) -> None:
     fake.script = [Answer(200, body)]
@@ -286,14 +286,14 @@ def test_what_is_no_answer_of_the_service(
     assert time.sleeps == []
 
 
-def test_an_answer_that_cannot_be_decoded(execute: Execute, fake: FakeService, timing: Timing) -> None:
+def test_a_response_that_cannot_be_decoded_is_rejected(execute: Execute, fake: FakeService, timing: Timing) -> None:
     fake.script = [Answer(200, b"not gzip", {"Content-Encoding": "gzip"})]
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
     assert caught.value.code == "invalid_response"
 
 
-def test_a_page_of_something_in_front_is_not_shown(execute: Execute, fake: FakeService, timing: Timing) -> None:
+def test_errors_do_not_quote_a_page_of_a_proxy(execute: Execute, fake: FakeService, timing: Timing) -> None:
     fake.script = [Answer(403, b"<h1>Forbidden by the proxy</h1>", {"X-Request-Id": "proxy-1"})]
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
@@ -315,7 +315,7 @@ def test_redirects_are_not_followed(execute: Execute, fake: FakeService, timing:
 @pytest.mark.parametrize(
     "failure", [Drop(), Hang(), problem(401, "unauthorized"), problem(503, "overloaded"), Answer(200, b"?")]
 )
-def test_neither_key_nor_contents_show(
+def test_errors_exclude_the_key_and_contents(
     execute: Execute, fake: FakeService, caplog: pytest.LogCaptureFixture, failure: Step, time: FakeTime
 ) -> None:
     caplog.set_level(logging.DEBUG)

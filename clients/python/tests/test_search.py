@@ -113,7 +113,7 @@ def test_finds_a_fact_among_a_thousand_files(api: MessagesApi, service_url: str,
     ]
 
 
-def test_a_fault_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
+def test_a_failure_of_the_service_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
     fake.script = [problem(401, "unauthorized")]
     with MemoryClient(fake.url) as client, pytest.raises(ToolError) as caught:
         MemorySearchTool(client).call({"query": "x"})
@@ -121,7 +121,7 @@ def test_a_fault_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
     assert caught.value.content == f"Error: {caught.value.__cause__}"
 
 
-def test_the_definition_takes_cache_control_and_is_that_of_the_typescript_client(fake: FakeService) -> None:
+def test_the_definition_accepts_cache_control_and_equals_the_typescript_client(fake: FakeService) -> None:
     with MemoryClient(fake.url) as client:
         tool = MemorySearchTool(client, cache_control={"type": "ephemeral"})
         assert tool.to_dict() == {**MEMORY_SEARCH_TOOL, "cache_control": {"type": "ephemeral"}}

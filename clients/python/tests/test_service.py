@@ -16,7 +16,7 @@ from real_service import make_key, running_service
 ROOT = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:"
 
 
-def test_all_commands(execute: Execute, service_url: str, tenant: str) -> None:
+def test_all_commands_return_their_results(execute: Execute, service_url: str, tenant: str) -> None:
     def run(**tool_input: object) -> tuple[str, bool]:
         result = execute(service_url, tool_input, tenant=tenant)
         assert set(result) == {"content", "is_error"}
@@ -52,7 +52,7 @@ def test_all_commands(execute: Execute, service_url: str, tenant: str) -> None:
     assert run(command="view", path=b) == (f"The path {b} does not exist. Please provide a valid path.", True)
 
 
-def test_a_block_gives_its_tool_result(execute: Execute, service_url: str, tenant: str) -> None:
+def test_a_block_returns_its_tool_result(execute: Execute, service_url: str, tenant: str) -> None:
     block = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {"command": "delete", "path": "/memories"}}
     assert execute(service_url, block, tenant=tenant) == {
         "type": "tool_result",
@@ -62,21 +62,21 @@ def test_a_block_gives_its_tool_result(execute: Execute, service_url: str, tenan
     }
 
 
-def test_tenants_are_apart(execute: Execute, service_url: str, tenant: str) -> None:
+def test_tenants_are_separate(execute: Execute, service_url: str, tenant: str) -> None:
     execute(service_url, {"command": "create", "path": "/memories/a", "file_text": "x"}, tenant=tenant)
     view = {"command": "view", "path": "/memories/a"}
     assert execute(service_url, view, tenant=tenant)["is_error"] is False
     assert execute(service_url, view, tenant=f"{tenant}-other")["is_error"] is True
 
 
-def test_a_lone_surrogate_is_refused_in_words(execute: Execute, service_url: str, tenant: str) -> None:
+def test_a_lone_surrogate_is_rejected_with_an_explanation(execute: Execute, service_url: str, tenant: str) -> None:
     call = {"command": "view", "path": "/memories/\ud800é"}
     result = execute(service_url, call, tenant=tenant)
     assert result["is_error"] is True
     assert result["content"].endswith("contains a character that is not allowed: U+D800")
 
 
-def test_a_large_file_arrives_whole(execute: Execute, service_url: str, tenant: str) -> None:
+def test_a_large_file_arrives_completely(execute: Execute, service_url: str, tenant: str) -> None:
     text = "\x01é👋\n" * 90_000
     created = execute(service_url, {"command": "create", "path": "/memories/large", "file_text": text}, tenant=tenant)
     assert created["is_error"] is False
@@ -99,7 +99,7 @@ def test_a_large_file_arrives_whole(execute: Execute, service_url: str, tenant: 
     ],
     ids=["input", "block"],
 )
-def test_a_write_whose_answer_is_lost_happens_once(
+def test_a_write_is_applied_once_after_a_lost_response(
     execute: Execute,
     service_url: str,
     tenant: str,
@@ -138,7 +138,7 @@ def locked_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[s
         yield url, make_key(data, "--service")
 
 
-def test_keys(execute: Execute, locked_service: tuple[str, str], tenant: str) -> None:
+def test_wrong_keys_and_tenants_are_rejected(execute: Execute, locked_service: tuple[str, str], tenant: str) -> None:
     url, key = locked_service
     view = {"command": "view", "path": "/memories"}
     assert execute(url, view, api_key=key, tenant=tenant)["is_error"] is False

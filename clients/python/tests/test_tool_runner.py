@@ -90,7 +90,7 @@ def assert_results(api: MessagesApi, *turns: list[Block]) -> None:
             assert found, block
 
 
-def test_the_documentations_customer_service_ticket(
+def test_the_customer_service_ticket_of_the_documentation_is_handled(
     converse: Converse, api: MessagesApi, service_url: str, tenant: str
 ) -> None:
     path = "/memories/customer_service_guidelines.xml"
@@ -214,7 +214,7 @@ def test_failures_arrive_verbatim_as_errors(
     assert_results(api, [failed(f"t{i}", content) for i, (_, content) in enumerate(cases)])
 
 
-def test_an_omitted_new_str_deletes(converse: Converse, api: MessagesApi, service_url: str, tenant: str) -> None:
+def test_an_omitted_new_str_deletes_text(converse: Converse, api: MessagesApi, service_url: str, tenant: str) -> None:
     path = "/memories/a.txt"
     api.script = [
         [
@@ -230,7 +230,7 @@ def test_an_omitted_new_str_deletes(converse: Converse, api: MessagesApi, servic
     )
 
 
-def test_definition_and_request(converse: Converse, api: MessagesApi, service_url: str, tenant: str) -> None:
+def test_requests_contain_the_definition(converse: Converse, api: MessagesApi, service_url: str, tenant: str) -> None:
     api.script = [[text("Nothing to do.")]]
     edits = {"edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["memory"]}]}
     converse(service_url, tenant, cache_control={"type": "ephemeral"}, context_management=edits)
@@ -240,7 +240,7 @@ def test_definition_and_request(converse: Converse, api: MessagesApi, service_ur
     assert api.requests[0]["context_management"] == edits
 
 
-def test_without_the_service_the_conversation_goes_on(
+def test_the_conversation_continues_without_the_service(
     converse: Converse, api: MessagesApi, fake: FakeService, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -294,7 +294,7 @@ RESULTS = [
 ]
 
 
-def test_the_methods_of_the_abstract_class(service_url: str, tenant: str) -> None:
+def test_the_methods_of_the_abstract_class_return_results(service_url: str, tenant: str) -> None:
     with MemoryClient(service_url, tenant=tenant) as client:
         tool = MemoryServiceTool(client)
         assert isinstance(tool, BetaAbstractMemoryTool)
@@ -306,7 +306,7 @@ def test_the_methods_of_the_abstract_class(service_url: str, tenant: str) -> Non
         assert caught.value.content == "Error: The path /memories/b does not exist"
 
 
-def test_the_methods_of_the_async_abstract_class(service_url: str, tenant: str) -> None:
+def test_the_methods_of_the_async_abstract_class_return_results(service_url: str, tenant: str) -> None:
     async def main() -> None:
         async with AsyncMemoryClient(service_url, tenant=tenant) as client:
             tool = AsyncMemoryServiceTool(client)
@@ -321,7 +321,7 @@ def test_the_methods_of_the_async_abstract_class(service_url: str, tenant: str) 
     anyio.run(main)
 
 
-def test_a_fault_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
+def test_a_failure_of_the_service_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
     fake.script = [problem(401, "unauthorized")]
     with MemoryClient(fake.url) as client, pytest.raises(ToolError) as caught:
         MemoryServiceTool(client).call({"command": "view", "path": "/memories"})
@@ -330,6 +330,6 @@ def test_a_fault_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "view", [1]])
-def test_what_is_no_input(fake: FakeService, value: object) -> None:
+def test_other_values_than_inputs_are_rejected(fake: FakeService, value: object) -> None:
     with MemoryClient(fake.url) as client, pytest.raises(TypeError, match="a memory tool input is a dict"):
         MemoryServiceTool(client).call(value)

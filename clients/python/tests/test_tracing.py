@@ -20,7 +20,7 @@ SPAN = NonRecordingSpan(
 )
 
 
-def test_a_call_names_the_active_span(execute: Execute, fake: FakeService) -> None:
+def test_a_call_sends_the_active_span(execute: Execute, fake: FakeService) -> None:
     fake.script = [Answer(), Answer()]
     with trace.use_span(SPAN):
         execute(fake.url, VIEW)
@@ -30,7 +30,7 @@ def test_a_call_names_the_active_span(execute: Execute, fake: FakeService) -> No
     assert "traceparent" not in outside
 
 
-def test_a_call_without_opentelemetry(fake: FakeService) -> None:
+def test_a_call_without_opentelemetry_sends_no_span(fake: FakeService) -> None:
     fake.script = [Answer()]
     program = f"""
 import sys

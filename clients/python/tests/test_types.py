@@ -40,7 +40,7 @@ def check(checker: list[str], folder: Path, files: dict[str, str]) -> tuple[int,
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=["mypy", "pyright"])
-def test_the_snippets_of_the_documents(checker: list[str], tmp_path: Path) -> None:
+def test_the_snippets_of_the_documents_type_check(checker: list[str], tmp_path: Path) -> None:
     files = {
         f"snippet_{document.replace('/', '_').removesuffix('.md')}_{number}.py": code
         for document in DOCUMENTS
@@ -51,7 +51,7 @@ def test_the_snippets_of_the_documents(checker: list[str], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=["mypy", "pyright"])
-def test_wrong_inputs(checker: list[str], tmp_path: Path) -> None:
+def test_wrong_inputs_fail_the_type_check(checker: list[str], tmp_path: Path) -> None:
     code, output = check(checker, tmp_path, {"wrong.py": WRONG_CALLS})
     assert code == 1
     errors = re.findall(r"wrong\.py:(\d+).* error: ", output)
