@@ -1,18 +1,21 @@
-/** Media ranges of an `Accept` header. Commas may be in quotes; quotes that are not closed end with the header. */
+/**
+ * Matches a media range of an `Accept` header. A quoted string may contain commas. An unclosed quote ends with the
+ * header.
+ */
 const RANGE = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^,"])+/g;
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:\\.|[^"\\])*(?:"|\\?$)|[^;]*)/g;
 
 /**
- * Whether an `Accept` header gives a media type a higher quality than another one. HTTP libraries list several types
- * at equal quality by default, or any type, and then have no preference: neither the order nor a wildcard is one.
+ * Whether an `Accept` header prefers one media type to another. By default, HTTP libraries send several types at equal
+ * quality, or a wildcard, so neither the order nor a wildcard counts as a preference.
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
   return accept !== undefined && quality(accept, type) > quality(accept, other);
 }
 
 /**
- * Returns the quality of a media type in an `Accept` header, 0 to 1: the quality of the most specific range that
- * includes the type (RFC 9110, section 12.5.1). Parameters of ranges are ignored, such as `charset`.
+ * Returns the quality (0 to 1) of a media type: the quality of the most specific range that includes the type (RFC
+ * 9110, section 12.5.1). Parameters of ranges, such as `charset`, are ignored.
  */
 export function quality(accept: string, type: string): number {
   const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];
@@ -20,7 +23,7 @@ export function quality(accept: string, type: string): number {
   let found = 0;
   for (const [text] of accept.matchAll(RANGE)) {
     const range = text.replace(/;.*/s, '').trim().toLowerCase();
-    // `HttpURLConnection` of Java writes `*` for any type.
+    // Java's `HttpURLConnection` writes `*` instead of `*/*`.
     const index = ranges.indexOf(range === '*' ? '*/*' : range);
     if (index === -1 || index > specificity) continue;
     found = index < specificity ? qualityOf(text) : Math.max(found, qualityOf(text));

@@ -3,18 +3,17 @@ import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 import { connectionSignal } from './client-connection.ts';
 
-/** What is known of a request, for its log line and the metrics. */
+/** Details of a request for its log line and the metrics. */
 export interface AccessLogEntry {
   tenant?: string;
   command?: string;
-  /** Who administers: the id of the key, or what else is known. */
+  /** The ID of the admin key or token subject, or only the type of another actor. */
   actor?: string;
-  /** The id of the key that an administrator made or changed. */
+  /** The ID of the API key that the request created or changed. */
   key?: string;
-  /** `ok`, `error` (a result that reports a failure) or a problem's code. */
+  /** `ok`, `error` (a result that reports a failure), or the code of a problem. */
   outcome?: string;
   traceId?: string;
-  /** Whether the log line is written. */
   isLogged?: boolean;
 }
 
@@ -24,7 +23,6 @@ declare module 'fastify' {
   }
 }
 
-/** Headers of every response. */
 export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
@@ -33,16 +31,16 @@ const MAX_LISTENERS = 20;
 
 const { status: DISCONNECTED, code: CLIENT_GONE } = new ServiceError('client_gone');
 
-/** Gives each request a `logEntry` and writes one log line for it, without contents and paths. */
+/** Adds a `logEntry` to each request and writes one log line for the request, without contents and paths. */
 export const accessLog = fp(
   async (app) => {
     app.decorateRequest('logEntry');
     app.addHook('onRequest', (request, reply, done) => {
       request.logEntry = {};
       reply.headers(commonHeaders(request.id));
-      // More plugins wait for the end of a response than Node expects of code without leaks.
+      // Node warns about a leak above 10 listeners. More plugins than that listen for the end of a response.
       reply.raw.setMaxListeners(MAX_LISTENERS);
-      // Only completed responses reach `onResponse`.
+      // Fastify calls `onResponse` only for completed responses.
       reply.raw.once('close', () => {
         if (!request.logEntry.isLogged) logDisconnect(request, reply);
       });
@@ -56,13 +54,13 @@ export const accessLog = fp(
   { name: 'access-log' },
 );
 
-/** Logs a request whose client has left before the end of its response. Work for the request may go on. */
+/** Logs a request whose client disconnected before the end of the response. Work for the request may continue. */
 function logDisconnect(request: FastifyRequest, reply: FastifyReply): void {
   const { status, outcome } = disconnectOutcome(reply);
   log(request, reply, status, outcome);
 }
 
-/** Returns what the log and traces say of a response whose client has left before its end. */
+/** Returns the status and outcome to record for a response whose client disconnected before its end. */
 export function disconnectOutcome({ raw, statusCode }: FastifyReply): { status: number; outcome: string } {
   return { status: raw.headersSent ? statusCode : DISCONNECTED, outcome: CLIENT_GONE };
 }
@@ -88,12 +86,14 @@ function log(
     trace_id: traceId,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
   };
-  // Probes come every few seconds. Successful ones are not worth a line.
+  // Probes arrive every few seconds, and a successful probe is not worth a log line.
   if (tenant === undefined && actor === undefined && status < 400) request.log.debug(line, 'request');
   else request.log.info(line, 'request');
 }
 
-/** Returns a signal that aborts, with the error to throw, once the client of a request has left. */
+/**
+ * Returns a signal that aborts when the client of a request disconnects. The reason of the abort is the error to throw.
+ */
 export function disconnectSignal({ raw: { socket } }: FastifyRequest, { raw }: FastifyReply): AbortSignal {
   return connectionSignal(socket, raw, () => new ServiceError('client_gone'));
 }

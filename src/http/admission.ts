@@ -8,8 +8,8 @@ import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './cap
 import { bytesInMemory } from './slow-clients.ts';
 
 /**
- * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The
- * routes take a slot once the body is read, for their work (`InFlightRequest.work`).
+ * Counts requests to the routes registered after this plugin, with the bytes of their bodies and responses. The handler
+ * acquires a slot with `InFlightRequest.work`, after the body has been read.
  */
 export const concurrencyLimit = fp<{ capacity: Capacity }>(
   async (app, { capacity }) => {
@@ -30,12 +30,12 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
 );
 
 /**
- * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body
- * that is too large with 413. Call it last before the body is read, because the parser collects the same chunks.
+ * Counts the bytes of a body as they arrive, and pauses the body while the service lacks capacity. Rejects a body that
+ * is too large with 413. Call this function last before the body is read, because the parser collects the same chunks.
  *
- * @param maxBytes 0: only the limit of the service holds
- * @returns a promise when the request has to wait for capacity
- * @throws ServiceError 413 when `Content-Length` exceeds the limit
+ * @param maxBytes the tenant's limit; 0 applies only the limit of the service
+ * @returns a promise if the request has to wait for capacity
+ * @throws ServiceError 413 if `Content-Length` exceeds the limit
  */
 function countBody(
   request: FastifyRequest,
@@ -45,7 +45,7 @@ function countBody(
   const declared = Number(request.headers['content-length']);
   if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
   const waiting = inFlightOf(request).bytes.acquire(REQUEST_BYTES);
-  // A small body is counted with its request.
+  // `REQUEST_BYTES` covers a small body.
   if (declared <= REQUEST_BYTES) return waiting;
   if (waiting) return waiting.then(() => countChunks(request, reply, maxBytes));
   countChunks(request, reply, maxBytes);
@@ -61,14 +61,14 @@ function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: num
 
   const refuse = (error: unknown) => {
     hasEnded = true;
-    // Makes the parser fail with this error.
+    // An error event on the body makes the parser fail with the error.
     if (!reply.sent) body.emit('error', error);
   };
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
-    // After the response, the rest is discarded.
+    // The rest of a body is discarded once the response is sent.
     if (hasEnded || reply.sent) return;
-    // A chunked body does not declare its length.
+    // A chunked body does not declare its length, so each chunk is checked.
     if (isOver(received, maxBytes)) return refuse(new ServiceError('body_too_large', maxBytes, 'tenant'));
     if (received <= counted) return;
     let waiting: Promise<void> | undefined;
@@ -88,12 +88,12 @@ function isOver(bytes: number, maxBytes: number): boolean {
   return maxBytes > 0 && bytes > maxBytes;
 }
 
-/** Rates are per minute. */
+/** The window of a rate limit, which is a number of requests per minute. */
 const WINDOW_MS = 60_000;
-/** Maximum number of tenants that are counted at the same time in this process. */
+/** Maximum number of tenants counted at the same time. The least recently used tenant is dropped first. */
 const COUNTED_TENANTS = 100_000;
 
-/** Limits how many requests per minute a tenant may send to the routes that are registered after it. */
+/** Applies the tenant's limit of requests per minute to the routes registered after this plugin. */
 export const rateLimit = fp(
   async (app) => {
     await app.register(rateLimiter, {
@@ -120,8 +120,8 @@ export const rateLimit = fp(
 );
 
 /**
- * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: when that is set
- * back by an hour, a tenant at its limit stays there for an hour.
+ * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: if the clock is set
+ * back by an hour, a tenant at its limit is rejected for an hour.
  */
 export class RateStore implements FastifyRateLimitStore {
   readonly #windows = new LRUCache<string, { current: number; startedAt: number }>({ max: COUNTED_TENANTS });
@@ -140,7 +140,7 @@ export class RateStore implements FastifyRateLimitStore {
     callback(null, { current: window.current, ttl: window.startedAt + WINDOW_MS - now });
   }
 
-  /** Every route shares the counts. */
+  /** All routes share the counts. */
   child(): RateStore {
     return this;
   }

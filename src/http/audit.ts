@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../memory/origin.ts';
 import type { AuditChannel, AuditIntent } from '../tenants/audit.ts';
 
-/** What the audit trail says of a request that changes something. */
+/** Returns the audit record to write before a request makes a change. */
 export function auditIntent(
   request: FastifyRequest,
   { actor, channel, dryRun = false }: { actor: Actor; channel: AuditChannel; dryRun?: boolean },
@@ -11,7 +11,6 @@ export function auditIntent(
   return { actor, action, channel, address: request.ip, requestId: request.id, dryRun };
 }
 
-/** Logs that the audit trail lacks the outcome of a request. */
 export function logUnrecorded(request: FastifyRequest): (error: Error) => void {
   return ({ name }) =>
     request.log.error({ reqId: request.id, fault: name }, 'the outcome of a change is not recorded');

@@ -6,13 +6,13 @@ import { NEW_TENANT_ID } from '../tenants/ids.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import type { Authenticator, Principal } from '../tenants/principal.ts';
 
-/** The caller of a request and the policy of its tenant. */
+/** The caller of a request and the policy of the caller's tenant. */
 export interface RequestContext {
   principal: Principal;
   policy: TenantPolicy;
 }
 
-/** What identifies callers, and looks up the policies of tenants. */
+/** Services that identify callers and look up the policies of tenants. */
 export interface Authentication {
   authenticator: Authenticator;
   policies: TenantPolicyCache;
@@ -22,22 +22,22 @@ type Identify = (request: FastifyRequest, by: Authentication) => RequestContext 
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** How the route identifies the caller; by default `X-Tenant-Id` or the credential names the tenant. */
+    /** Identifies the caller of the route. By default, the credential or `X-Tenant-Id` names the tenant. */
     identify?: Identify;
   }
   interface FastifyInstance {
-    /** Identifies the caller of a request without the cache. */
+    /** Identifies the caller of a request without using cached keys and policies. */
     identifyAgain(request: FastifyRequest): Promise<void>;
   }
   interface FastifyRequest {
-    /** Set for routes that need a credential. */
+    /** The identified caller. Set only on routes that require a credential. */
     context: RequestContext | undefined;
   }
 }
 
 /**
- * Identifies the caller of the routes that are registered after it, and looks up the policy of the tenant. It runs
- * before the body is read, so the body of an unauthenticated request is never read.
+ * Identifies the callers of the routes registered after this plugin, and looks up the policies of their tenants.
+ * Authentication precedes the reading of the body, so the body of an unauthenticated request is never read.
  */
 export const authentication = fp<Authentication>(
   async (app, by) => {
@@ -54,7 +54,9 @@ export const authentication = fp<Authentication>(
   { name: 'authentication', dependencies: ['access-log'] },
 );
 
-/** The key of a caller is for the tenant that was created when the key was, not for a later one with the same id. */
+/**
+ * Whether the tenant is the one for which the key was created. A later tenant with the same ID does not accept the key.
+ */
 function isForTenant({ principal: { tenantCreatedAt }, policy }: RequestContext): boolean {
   return tenantCreatedAt === undefined || tenantCreatedAt === policy.createdAt;
 }
@@ -66,7 +68,11 @@ function identify(request: FastifyRequest, by: Authentication): RequestContext |
   );
 }
 
-/** @throws ServiceError when the credential is not for the tenant that has the id now */
+/**
+ * Identifies the caller again, without cached keys and policies.
+ *
+ * @throws ServiceError if the credential belongs to an earlier tenant with the same ID
+ */
 async function lookUpAgain(
   request: FastifyRequest,
   by: Authentication,
@@ -80,7 +86,7 @@ async function lookUpAgain(
   return context;
 }
 
-/** Identifies the caller of a request without the cache, since its tenant was deleted or renamed meanwhile. */
+/** Replaces the context of a request whose tenant was deleted or renamed since the caller was identified. */
 async function identifyAgain(request: FastifyRequest, by: Authentication): Promise<void> {
   const { tenant, draftOf } = contextOf(request).principal;
   by.policies.forget(tenant);
@@ -96,12 +102,12 @@ const identifyByHeader: Identify = (request, { authenticator, policies }) =>
     return mapMaybePromise(policy, (found) => ({ principal: { ...principal, autoCreate }, policy: found }));
   });
 
-/** Returns the tenant whose share of the service a request uses. */
+/** Returns the tenant whose share of the service's capacity a request uses. The original is counted for a draft. */
 export function countedTenant({ principal, policy }: RequestContext): string {
   return countedAs(principal.tenant, policy);
 }
 
-/** @throws Error for a route without authentication. */
+/** @throws Error if the route has no authentication */
 export function contextOf({ context }: FastifyRequest): RequestContext {
   if (context === undefined) throw new Error('The route is not behind the authentication plugin.');
   return context;

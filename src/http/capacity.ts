@@ -6,36 +6,41 @@ import { Deadlines } from '../lib/deadlines.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { disconnectSignal } from './access-log.ts';
 
-/** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
+/**
+ * Maximum number of requests that wait for a slot, or for memory for their bodies. The bytes of waiting requests are
+ * limited too.
+ */
 const MAX_WAITING = 1000;
 /**
- * Bytes that every request counts at least, for its headers, objects, and a small body. This bounds how many bodies
- * are read at once.
+ * Minimum number of bytes counted for a request: its headers, objects, and a small body. The minimum limits the number
+ * of bodies read at once.
  */
 export const REQUEST_BYTES = 16 * 1024;
-/** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
+/** Maximum share of `MAX_IN_FLIGHT_BYTES` that one tenant may use. */
 const TENANT_SHARE_OF_BYTES = 1 / 4;
 
-/** A request counts one unit for each such part of its body, and one for itself. */
+/** A request counts one unit, plus one unit for each part of its body with this size. */
 const UNIT_BYTES = 8 * 1024;
-/** The most that a request counts: two such requests of a tenant are worked on at once, with the default limits. */
+/**
+ * Maximum number of units of one request. With the default limits, two requests of this size run at once for a tenant.
+ */
 const MAX_UNITS = 16;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request holds of the service's capacity; set for routes behind the concurrency-limit plugin. */
+    /** The capacity that the request uses. Set only on routes behind the concurrency-limit plugin. */
     inFlight: InFlightRequest | undefined;
   }
 }
 
-/** The service's capacity: requests in flight, and bytes of bodies and responses. */
+/** The limits on requests in flight, and on the bytes of their bodies and responses. */
 export class Capacity {
   readonly requests: RequestLimiter;
   readonly bytes: RequestLimiter;
-  /** The part of the bytes that one tenant may have; 0: no limit. */
+  /** Maximum number of bytes that one tenant may use. 0 means no limit. */
   readonly bytesOfTenant: number;
   readonly deadlines = new Deadlines();
-  /** How long a request may be worked on. */
+  /** Maximum time to work on a request. */
   readonly timeoutMs: number;
 
   constructor(
@@ -65,24 +70,24 @@ export class Capacity {
 }
 
 /**
- * What one request holds. Its slot is released once the response is sent and the work for it is done: work goes on
- * when the client has gone or the handler has timed out. Its bytes are released when the connection has taken the
- * response too, or is closed. So whoever reads slowly holds memory, which is counted, but no slot.
+ * The slot and bytes that one request uses. The slot is released when the response has been sent and the work is done,
+ * because work continues after a disconnect or a timeout. The bytes are released when the connection has also sent the
+ * response or is closed. A slow reader therefore uses counted memory but no slot.
  */
 export class InFlightRequest {
   readonly #capacity: Capacity;
-  /** Work that waits for a limit of its own runs without the slot. */
+  /** The right to execute the request. Work that waits for another limit releases the slot in the meantime. */
   readonly slot: Slot;
   readonly bytes: Slot;
   #hasResponse = false;
-  /** Bytes of the response, reserved before it is made. */
+  /** Bytes reserved for the response before it exists, and then its actual bytes. */
   #responseBytes = 0;
   #isClosed = false;
   #isWorking = false;
   readonly #reply: FastifyReply;
   #gone: AbortSignal | undefined;
 
-  /** @throws ServiceError 499 when the client has gone. */
+  /** @throws ServiceError 499 if the client has disconnected */
   constructor(capacity: Capacity, tenant: string, reply: FastifyReply) {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
     this.#capacity = capacity;
@@ -95,13 +100,13 @@ export class InFlightRequest {
     });
   }
 
-  /** Is aborted when the client leaves. */
+  /** Aborts when the client disconnects. */
   get gone(): AbortSignal {
     this.#gone ??= disconnectSignal(this.#reply.request, this.#reply);
     return this.#gone;
   }
 
-  /** Counts the response, which is in memory and about to be sent, instead of what was reserved for it. */
+  /** Replaces the bytes reserved for the response by the bytes of the response that is about to be sent. */
   countResponse(bytes: number): void {
     this.bytes.replace(this.#responseBytes, bytes);
     this.#responseBytes = bytes;
@@ -110,10 +115,11 @@ export class InFlightRequest {
   }
 
   /**
-   * Takes the slot once the body is read, so that nobody holds a slot while a body trickles in; see `Slot.acquire`.
+   * Acquires the slot. Call this method after the body has been read, so that a slow upload uses no slot. See
+   * `Slot.acquire`.
    *
-   * @param responseBytes the most that the response is expected to have: reserved first, since a request that waits
-   *   for room holds no slot
+   * @param responseBytes the maximum expected size of the response, which is reserved before the slot because a request
+   *   must not use a slot while it waits for memory
    */
   async takeSlot(responseBytes: number): Promise<void> {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
@@ -122,15 +128,16 @@ export class InFlightRequest {
   }
 
   /**
-   * Waits for room for a response before it is made. The slot, if the request has it, is free for others meanwhile.
+   * Waits until memory for a response is available. If the request has a slot, other requests can use the slot in the
+   * meantime.
    *
-   * @throws ServiceError 429 or 503 when there is no room in time
+   * @throws ServiceError 429 or 503 if no memory becomes available in time
    */
   async reserveResponse(bytes: number): Promise<void> {
     const { bytesOfTenant } = this.#capacity;
     const wanted = bytesOfTenant === 0 ? bytes : Math.min(bytes, bytesOfTenant);
     if (wanted <= this.#responseBytes) return;
-    // Requests that keep a part while they wait for the rest could block one another.
+    // A deadlock is possible if requests keep a part while they wait for the rest.
     this.bytes.giveBack(this.#responseBytes);
     this.#responseBytes = 0;
     const waiting = this.bytes.acquire(wanted);
@@ -139,13 +146,13 @@ export class InFlightRequest {
   }
 
   /**
-   * Works for the request, in a slot and until its deadline. Until the work is done, neither a response nor closing
-   * the connection releases anything. Fastify's own `handlerTimeout` ends when the body has been read (Node closes
-   * the request then), so it bounds nothing here.
+   * Runs work for the request in a slot and until its deadline. A response or a closed connection releases capacity
+   * only after the work is done. Fastify's `handlerTimeout` cannot limit the work, because it ends when the body has
+   * been read (Node then closes the request).
    *
-   * @param responseBytes the most that the response is expected to have
-   * @throws ServiceError 429 or 503 when there is no slot, and 503 when the work is not done in time; it goes on, and
-   *   its outcome is dropped.
+   * @param responseBytes the maximum expected size of the response
+   * @throws ServiceError 429 or 503 if no slot becomes available, and 503 if the work exceeds its deadline; the work
+   *   then continues, and its outcome is dropped
    */
   async work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
     await this.takeSlot(responseBytes);
@@ -170,7 +177,7 @@ export class InFlightRequest {
   }
 }
 
-/** @throws Error for a route without a concurrency limit. */
+/** @throws Error if the route has no concurrency limit */
 export function inFlightOf({ inFlight }: FastifyRequest): InFlightRequest {
   if (inFlight === undefined) throw new Error('The route is not behind the concurrency-limit plugin.');
   return inFlight;

@@ -1,19 +1,24 @@
 /*
- * The connection to a client, as far as a response depends on it. Without Fastify, since `memory-service-mcp` uses it
- * too.
+ * Detects clients that disconnect or read a response too slowly. This module does not use Fastify, because
+ * `memory-service-mcp` also imports it.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 
-/** Bytes of a body or response that a client moves in each transfer timeout, unless fewer are left. */
+/**
+ * Minimum number of bytes of a body or response that a client must transfer in each transfer timeout, unless fewer
+ * bytes are left.
+ */
 export const MIN_TRANSFER_BYTES = 64 * 1024;
-/** The time that a client has for any response, in transfer timeouts. */
+/** Maximum number of transfer timeouts in which a client must read a response. */
 const MAX_RESPONSE_PERIODS = 12;
-/** A longer response has another transfer timeout for each such part. */
+/** The maximum grows by one transfer timeout for each part of the response with this size. */
 const BYTES_OF_PERIOD = 1024 * 1024;
 
-/** Sends a buffer in parts: Node does not tell how much of a single buffer a client has taken. */
+/**
+ * A stream that sends a buffer in parts. With a single buffer, Node does not report how many bytes a client has read.
+ */
 export class PartsOfBuffer extends Readable {
   readonly bytes: number;
   #rest: Buffer;
@@ -31,13 +36,13 @@ export class PartsOfBuffer extends Readable {
   }
 }
 
-/** Watches how fast a client takes a response. */
+/** Measures how fast a client reads a response. */
 export class ResponsePace {
   readonly #response: ServerResponse;
   readonly #socket: Socket;
   readonly #timeoutMs: number;
   #bytesWritten = 0;
-  /** When the client began to take the response. */
+  /** The time at which the client began to read the response. */
   #takingSince: number | undefined;
 
   constructor(response: ServerResponse, socket: Socket, timeoutMs: number) {
@@ -47,14 +52,14 @@ export class ResponsePace {
     this.startPeriod();
   }
 
-  /** Begins the time in which the client has to take something. */
+  /** Starts the period in which the client must read at least one byte. */
   startPeriod(): void {
     this.#bytesWritten = this.#socket.bytesWritten;
   }
 
   /**
-   * Whether the client took nothing since `startPeriod` while there is something to take, or takes the whole response
-   * too slowly. Call it after each `timeoutMs`.
+   * Whether the client has read no bytes since `startPeriod` although some are waiting, or reads the whole response too
+   * slowly. Call this method after each `timeoutMs`.
    */
   isTooSlow(responseBytes: number): boolean {
     if (!this.#isTaking()) return false;
@@ -64,24 +69,28 @@ export class ResponsePace {
     return isStalled || performance.now() - this.#takingSince >= maxMs;
   }
 
-  /** Behind an earlier response of the connection there is no socket yet, and the client takes that one. */
+  /**
+   * Whether bytes of this response are waiting for the client. A response has no socket while the client reads an
+   * earlier response on the same connection.
+   */
   #isTaking(): boolean {
     return this.#response.socket !== null && this.#response.writableLength > 0;
   }
 }
 
 /**
- * Returns a signal that aborts once the client has left: what is done for it from then on is in vain. A client that
- * closes its sending half counts as well, as nothing else is seen of one that has closed its socket until it is sent
- * something.
+ * Returns a signal that aborts when the client disconnects, because further work for the client is useless. A
+ * half-closed connection counts as a disconnect. The service cannot distinguish it from a closed socket until it sends
+ * data.
  *
- * @param reason makes the error that the signal throws
+ * @param reason creates the error that the signal throws
  */
 export function connectionSignal(socket: Socket, response: ServerResponse, reason: () => Error): AbortSignal {
   const disconnect = new AbortController();
   const abort = () => disconnect.abort(reason());
   if (response.destroyed || socket.readableEnded) abort();
-  // A response that is closed emits no `close` to remove the listener on the connection, which may carry more requests.
+  // A closed response emits no `close` event, so the listener would remain on a connection that may carry more
+  // requests.
   if (response.closed) return disconnect.signal;
   socket.once('end', abort);
   response.once('close', () => {

@@ -11,19 +11,19 @@ import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
 
 const SANE = /^[A-Za-z0-9._:@/+=-]{1,128}$/;
 
-/** Returns the caller's `X-Request-Id` if it is safe for a log line and a header, otherwise a new ID. */
+/** Returns the `X-Request-Id` of the caller if it is safe for a log line and a header, and otherwise a new ID. */
 export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && SANE.test(given) ? given : randomUUID();
 }
 
-/** How many requests of one connection may wait for their responses (HTTP pipelining). */
+/** Maximum number of requests on one connection that may wait for their responses (HTTP pipelining). */
 export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
 /**
- * An error of the API to which a URL belongs, for a response that Fastify does not send. The URL is empty where it is
- * not known.
+ * Creates the error response of the API to which a URL belongs, for errors that Fastify does not handle. The URL is
+ * empty if it is unknown.
  */
 export type RawError = (
   url: string,
@@ -31,14 +31,14 @@ export type RawError = (
   id: string,
 ) => { headers: Record<string, string>; body: string };
 
-/** Handles what comes before Fastify's routes: limits of a connection, and requests that Node rejects. */
+/** Enforces limits of a connection and handles requests that Node rejects before Fastify routes them. */
 export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
   async (app, { rawError = rawProblem, isUnixSocket = false }) => {
     const { server } = app;
-    // A client may close its sending half after the request and still get the response. By default, Node closes the
-    // other half as well, while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
+    // A client may half-close its connection after the request and still receive the response. By default, Node then
+    // closes the other half while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
-    // Node would silently drop headers beyond its limit, such as `X-Tenant-Id`. The total size of the headers is
+    // Above its default limit, Node silently drops headers such as `X-Tenant-Id`. The total size of the headers is
     // limited anyway.
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -49,8 +49,8 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
 
     const pending = new WeakMap<Socket, Set<ServerResponse>>();
     app.addHook('onRequest', (request, reply, done) => {
-      // A connection that its client has reset has no address, and nothing is done without one. Reading it keeps it
-      // for later.
+      // The address is undefined if the client has reset the connection, and requests without an address are rejected.
+      // This read also caches the address for later.
       if (request.ip === undefined && !isUnixSocket) return done(new ServiceError('client_gone'));
       const { raw } = request;
       const { socket } = raw;
@@ -64,7 +64,8 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
       const all = responses.add(response);
       response.once('close', () => all.delete(response));
       const count = all.size;
-      // Those behind the refused one get no response: the connection is closed after the refusal, or now if they go on.
+      // The connection is closed after the rejected request, so the requests behind it receive no response. If the
+      // client sends still more, the connection is closed at once.
       if (count > MAX_PIPELINED + 1) {
         if (count > 2 * MAX_PIPELINED) socket.destroy();
         return void reply.hijack();
@@ -82,9 +83,8 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
 );
 
 /**
- * Closes the responses that were waiting for their turn when their connection was closed. Node closes only the one
- * whose turn it is (`lib/_http_server.js`, `onServerResponseClose`), and what the others hold is released by their
- * `close`.
+ * Closes the responses that wait in the pipeline of a closed connection. Node closes only the first response
+ * (`lib/_http_server.js`, `onServerResponseClose`), and the `close` event of the others releases their resources.
  */
 function closeQueued(responses: ReadonlySet<ServerResponse>): void {
   for (const response of responses) {
@@ -96,7 +96,10 @@ function closeQueued(responses: ReadonlySet<ServerResponse>): void {
 
 const overdue = new TurnQueue();
 
-/** Returns a handler of what Node cannot parse as a request: it responds with an error and closes the connection. */
+/**
+ * Returns a handler for input that Node cannot parse as a request. The handler sends an error and closes the
+ * connection.
+ */
 export function clientErrorHandler(rawError: RawError = rawProblem) {
   return (error: ConnectionError, socket: Socket) => respondToClientError(error, socket, rawError);
 }
@@ -107,7 +110,8 @@ export function respondToClientError(
   rawError: RawError = rawProblem,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    // Node names all overdue requests of a second at once, which can be thousands. What still comes of one is not read.
+    // Node reports all overdue requests of a second at once, possibly thousands, so the queue spreads the work. The
+    // rest of an overdue request is not read.
     socket.pause();
     overdue.add(() => refuse(error, socket, rawError));
   } else {
@@ -141,15 +145,15 @@ function clientProblem(code: string | undefined): ServiceError {
   }
 }
 
-/** The URL of a request that Node could not parse, where it begins the packet that Node read last. */
+/** Returns the URL of a request that Node could not parse, if the last packet starts with the request line. */
 function urlOf({ rawPacket }: { rawPacket?: unknown }): string {
-  // Fastify's type describes it as JSON shows it.
+  // At run time, the packet is a buffer. Fastify's type describes its JSON form.
   if (!Buffer.isBuffer(rawPacket)) return '';
   const [, url = ''] = /^[A-Z]+ (\S+)/.exec(rawPacket.toString('latin1', 0, URL_BYTES)) ?? [];
   return url;
 }
 
-/** As many bytes of a request as tell to which API it belongs. */
+/** Maximum number of bytes to read from a request to determine its API. */
 const URL_BYTES = 200;
 
 export const rawProblem: RawError = (_url, problem, id) => ({
@@ -163,14 +167,14 @@ function complete(rawError: RawError, url: string, error: ServiceError, id: stri
   return { headers: { ...commonHeaders(id), ...headers, 'Content-Length': length }, body };
 }
 
-/** What nearly every client of a local service sends; any other host is parsed. */
+/** Matches the hosts that nearly every client of a local service sends. Other hosts are parsed. */
 const USUAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-5]?\d{1,4})?$/;
 
 /**
- * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the
- * loopback address protects the memory, and a page can point a host name of its own to that address.
+ * Rejects requests that a web page sends through the user's browser (DNS rebinding). Without authentication, only the
+ * loopback address protects the memory, and a web page can point its host name to the loopback address.
  *
- * @param options.onlyOwnPages rejects the pages of other servers on this machine too
+ * @param options.onlyOwnPages whether pages of other servers on the same machine are rejected too
  */
 export const hostCheck = fp<{
   config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>;
@@ -179,7 +183,7 @@ export const hostCheck = fp<{
   async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED }, onlyOwnPages = false }) => {
     if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
     app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
-      // Browsers always send Host.
+      // Browsers always send Host, so a request without the header cannot come from a web page.
       if (host !== undefined && !USUAL_HOST.test(host) && !isLoopbackUrl(`http://${host}`))
         return done(new ServiceError('host_not_allowed', 'Host'));
       if (origin !== undefined && !isLoopbackUrl(origin))

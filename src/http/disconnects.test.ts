@@ -1,4 +1,3 @@
-/** Clients that leave before they have a response. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';

@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 
-/** Without `upgrade-insecure-requests`: over plain HTTP a browser would look for the page's own scripts at https://. */
+/**
+ * The policy omits `upgrade-insecure-requests`, because over plain HTTP it makes a browser load the page's scripts from
+ * https://.
+ */
 const CONTENT_SECURITY_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -17,7 +20,7 @@ const CONTENT_SECURITY_POLICY = {
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#333"/><path d="M4 5h8M4 8h8M4 11h5" stroke="#fff" stroke-width="1.5"/></svg>';
 
-/** Serves the document at `/openapi.json`, and Swagger UI, which needs nothing from elsewhere, at `/docs`. */
+/** Serves the OpenAPI document at `/openapi.json`, and Swagger UI, which loads no external resources, at `/docs`. */
 export async function docsRoutes(app: FastifyInstance, { title }: { title: string }): Promise<void> {
   let prepared: { body: Buffer; etag: string } | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
@@ -33,12 +36,12 @@ export async function docsRoutes(app: FastifyInstance, { title }: { title: strin
       title,
       favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: ICON }],
     },
-    // The base layout has no top bar, which is for a logo and other documents.
+    // `BaseLayout` omits the top bar with the logo and the field for other documents.
     uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, displayRequestDuration: true },
   });
 }
 
-/** The document as it is sent, which takes milliseconds to write. */
+/** Serializes the document. The result is cached because serialization takes milliseconds. */
 function prepare(document: object): { body: Buffer; etag: string } {
   const body = Buffer.from(JSON.stringify(document));
   return { body, etag: `"${hash('sha256', body, 'base64url')}"` };

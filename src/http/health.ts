@@ -5,7 +5,7 @@ import { isStandby, type SchemaState, schemaState } from '../database/migrate.ts
 import { ServiceError } from '../errors/errors.ts';
 import { problemResponses } from './problem-responses.ts';
 
-/** How long `GET /readyz` waits for the database. */
+/** Maximum time that `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
 
 const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
@@ -18,14 +18,15 @@ interface HealthOptions {
   database: Database;
 }
 
-/** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
+/** Serves `GET /healthz` (the process is running) and `GET /readyz` (the service can execute requests). */
 export const healthRoutes = fp<HealthOptions>(
   async (app, { database }) => {
     let draining = false;
     app.addHook('preClose', async () => {
       draining = true;
     });
-    // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
+    // A client that keeps its connection open would delay the shutdown. The header makes the client reconnect to
+    // another replica.
     app.addHook('onSend', (_request, reply, _payload, done) => {
       if (draining) reply.header('Connection', 'close');
       done();
@@ -48,7 +49,7 @@ export const healthRoutes = fp<HealthOptions>(
       async () => ({ status: 'ok' }),
     );
 
-    // Probes that come while one is under way share its result, so a database that hangs does not gather them.
+    // Concurrent probes share one check, so that probes do not accumulate while the database hangs.
     let check: Promise<void> | undefined;
     app.get(
       '/readyz',
@@ -86,7 +87,7 @@ export const healthRoutes = fp<HealthOptions>(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes `GET /readyz` return 503 from now on, so that no new requests are sent here. */
+    /** Makes `GET /readyz` return 503, so that load balancers stop sending requests to this replica. */
     drain(): void;
   }
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { TurnQueue } from '../lib/queues.ts';
 import { exceededJsonLimit, parseBlocks, tooComplex } from './json-limits.ts';
 
-/** Why a body is not text in UTF-8 as it is; undefined when it is. */
+/** Returns the error of a body that is compressed or not UTF-8, or undefined for a valid body. */
 export function utf8Problem(headers: IncomingHttpHeaders, body: Buffer): ServiceError | undefined {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
@@ -18,34 +18,32 @@ export function utf8Problem(headers: IncomingHttpHeaders, body: Buffer): Service
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route takes no body: an empty one is then none. */
+    /** Whether the route has no request body. An empty body is then accepted, whatever its `Content-Type`. */
     hasNoBody?: boolean;
     /**
-     * Whether the body may be `tool_use` blocks: the limits of JSON then fail the block that exceeds them, and not
-     * the request.
+     * Whether the body may contain `tool_use` blocks. A block that exceeds a limit of JSON then fails alone, and the
+     * request does not.
      */
     takesBlocks?: boolean;
   }
 }
 
-/**
- * In bytes. Larger bodies are parsed one at a time, because parsing many of them at once would delay other requests.
- */
+/** Larger bodies are parsed one at a time, because parsing many large bodies at once would delay other requests. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 /**
- * Accepts only JSON bodies in well-formed UTF-8. The default parser would replace invalid bytes with U+FFFD, and so
- * silently change what is stored.
+ * Accepts only JSON bodies in well-formed UTF-8. The default parser replaces invalid bytes with U+FFFD, which would
+ * silently change the stored text.
  */
 export const jsonBody = fp(
   async (app) => {
-    // `JSON.parse` makes plain properties of `__proto__` and `constructor`, and commands ignore unknown fields.
-    // Searching the text for them would cost nearly as much as parsing it.
+    // `JSON.parse` creates `__proto__` and `constructor` as plain properties, and commands ignore unknown fields. A
+    // search for both names would take nearly as long as parsing.
     const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
     const largeBodies = new TurnQueue();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-      // Some clients name the type also of a body that they do not send.
+      // Some clients send a content type without a body.
       if (body.length === 0 && request.routeOptions.config.hasNoBody) return done(null, undefined);
       const problem = utf8Problem(request.headers, body as Buffer);
       if (problem !== undefined) return done(problem);

@@ -30,7 +30,7 @@ describe('the JSON limits', () => {
     expect(exceededJsonLimit(JSON.stringify(Array(32).fill(block)))).toBeUndefined();
   });
 
-  // Escapes at every distance from the start of the string and from each other.
+  // The strings have escapes at every distance from their start and from each other.
   const string = fc
     .array(
       fc.oneof(

@@ -1,11 +1,11 @@
 import { ServiceError } from '../errors/errors.ts';
 
-/** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
+/** Maximum depth of nested arrays and objects in a body. A block in an array needs 4 levels. */
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Maximum number of object members and array items in a body: 128 for each of the `tool_use` blocks that a request
- * may have.
+ * Maximum number of object members and array items in a body. The limit is 128 for each of the 32 `tool_use` blocks
+ * that a request may contain.
  */
 export const MAX_JSON_VALUES = 4096;
 
@@ -13,9 +13,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Finds what a JSON text has too much of, by its brackets and commas. It does not parse the text, because
- * `JSON.parse` is slow for many keys, and recursion over its result overflows the stack for many levels. Text that is
- * not JSON may pass.
+ * Returns the limit that a JSON text exceeds, from its brackets and commas. A full parse could be slow (`JSON.parse`
+ * with many keys) or overflow the stack (recursion over many levels). Invalid JSON may pass.
  */
 export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined {
   let depth = 0;
@@ -28,7 +27,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
       case 0x5b: // [
       case 0x7b: // {
         if (++depth > MAX_JSON_DEPTH) return 'levels';
-        // The first value has no comma.
+        // The first value of an array or object follows no comma.
         if (++values > MAX_JSON_VALUES) return 'values';
         break;
       case 0x5d: // ]
@@ -43,12 +42,12 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
   return undefined;
 }
 
-/** Returns the offset of the quote that ends the string whose text starts at `from`. */
+/** Returns the offset of the quote that ends the string. The text of the string starts at `from`. */
 export function endOfString(json: string, from: number): number {
   for (let start = from; ; ) {
     const quote = json.indexOf('"', start);
     if (quote === -1) return json.length;
-    // The quote is escaped when the number of backslashes before it is odd.
+    // An odd number of backslashes before a quote escapes the quote.
     let backslashes = 0;
     while (quote - backslashes > start && json.charCodeAt(quote - backslashes - 1) === BACKSLASH)
       backslashes++;
@@ -61,7 +60,7 @@ export function tooComplex(excess: 'levels' | 'values'): ServiceError {
   return new ServiceError('json_too_complex', excess, excess === 'levels' ? MAX_JSON_DEPTH : MAX_JSON_VALUES);
 }
 
-/** Replaces the input of a `tool_use` block that exceeds the limits of JSON. */
+/** Replaces the input of a `tool_use` block that exceeds a limit of JSON. */
 export class TooComplexInput {
   readonly excess: 'levels' | 'values';
 
@@ -70,19 +69,19 @@ export class TooComplexInput {
   }
 }
 
-/** A larger array is refused whole, so its items need no limits of their own. */
+/** A longer array is rejected as a whole, so the limits do not have to hold for its items. */
 const MAX_BLOCKS = 32;
 const MARK = /["[\]{},]/g;
-/** Maximum number of marks that are read, so that no request holds the event loop. */
+/** Maximum number of marks to read, which limits the time that one request occupies the event loop. */
 const MAX_MARKS = MAX_BLOCKS * MAX_JSON_VALUES;
 const HEAD_MEMBER = /\s*"(?:type|id|name)"\s*:/y;
 
 /**
- * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. Of a block that exceeds the
- * limits, only the type, the id and the name are parsed. Values are counted in the order of the blocks, without the
- * blocks that exceed the limits.
+ * Parses a JSON text that exceeds the limits: a `tool_use` block, or an array of blocks. A block that exceeds the
+ * limits is parsed without its input. Values are counted in the order of the blocks, except in blocks that exceed the
+ * limits.
  *
- * @returns undefined when the text is something else, or its brackets do not match
+ * @returns undefined if the text is neither a block nor an array of blocks, or its brackets do not match
  */
 export function parseBlocks(json: string): unknown {
   const isArray = json.trimStart().startsWith('[');
@@ -102,7 +101,7 @@ export function parseBlocks(json: string): unknown {
   return isArray ? blocks : blocks[0];
 }
 
-/** Parses a block without its input. */
+/** Parses the type, ID, and name of a block, and replaces its input. */
 function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
   const members = text.startsWith('{') ? partsOf(text, HEAD_MEMBER) : undefined;
   const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);
@@ -125,18 +124,18 @@ function parse(json: string): unknown {
 
 interface Part {
   text: string;
-  /** How deep arrays and objects nest in the part. */
+  /** Depth of the nested arrays and objects in the part. */
   depth: number;
-  /** Number of object members and array items, with the part itself. */
+  /** Number of object members and array items in the part, including the part itself. */
   values: number;
 }
 
 /**
- * Splits an array into its items, or an object into its members. Like `exceededJsonLimit`, it reads brackets, commas
- * and quotes only.
+ * Splits an array into its items, or an object into its members. Like `exceededJsonLimit`, the function reads only
+ * brackets, commas, and quotes.
  *
- * @param wanted matches at the start of the members to return
- * @returns undefined when the brackets do not match, or there are too many items or brackets
+ * @param wanted matches the start of the members to return; by default, all are returned
+ * @returns undefined if the brackets do not match, or if there are too many items or brackets
  */
 function partsOf(json: string, wanted?: RegExp): Part[] | undefined {
   const parts: Part[] = [];

@@ -18,15 +18,15 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Those of the process. */
+    /** Metrics shared by all listeners. */
     metrics: Metrics;
   }
 }
 
-/** The metrics of the service. No label contains a tenant, a path, or anything else that a caller chooses. */
+/** The metrics of the service. Labels never contain a tenant, a path, or another value that a caller chooses. */
 export class Metrics {
   readonly registry = new Registry();
-  /** The same metrics as OpenMetrics, which has exemplars; undefined without them. */
+  /** The same metrics in the OpenMetrics format, which supports exemplars. Undefined if exemplars are off. */
   readonly openMetrics: Registry<OpenMetricsContentType> | undefined;
   readonly #commands = new Counter({
     name: 'memory_commands_total',
@@ -44,7 +44,7 @@ export class Metrics {
 
   /**
    * @param pool returns the state of the connection pool
-   * @param options.exemplars whether durations name a trace as an example
+   * @param options.exemplars whether each duration links to an example trace
    */
   constructor(
     capacity: Capacity,
@@ -58,12 +58,12 @@ export class Metrics {
       labelNames: ['command'] as const,
       buckets: SECONDS,
       enableExemplars: exemplars,
-      // prom-client refuses to make one with exemplars for the other registry.
+      // prom-client rejects a histogram with exemplars in a registry of the Prometheus text format.
       registers: [this.openMetrics ?? this.registry],
     });
     this.registry.registerMetric(this.#durations);
     collectDefaultMetrics({ register: this.registry });
-    // No response reveals a version.
+    // Responses must not reveal versions.
     this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
       name: 'memory_requests_in_flight',
@@ -131,8 +131,8 @@ export class Metrics {
   }
 
   /**
-   * @param seconds how long the command took
-   * @param exemplar labels that name its trace
+   * @param seconds duration of the command
+   * @param exemplar labels that identify the command's trace
    */
   observeCommand(
     command: string,
@@ -156,16 +156,15 @@ function createOpenMetrics(): Registry<OpenMetricsContentType> {
   return registry;
 }
 
-/** Registers the metrics of one registry with another one, which writes the same values as OpenMetrics. */
+/** Registers the metrics of one registry with a registry that writes the same values as OpenMetrics. */
 function copyMetrics(from: Registry, to: Registry<OpenMetricsContentType>): void {
   for (const metric of from.getMetricsAsArray()) {
-    // prom-client takes `_total` off the name of a counter that it writes as OpenMetrics: here off an object in front
-    // of the counter.
+    // When prom-client writes a counter as OpenMetrics, it removes `_total` from the counter's name. The derived object
+    // receives the change, and the original counter keeps its name.
     if (to.getSingleMetric(metric.name) === undefined) to.registerMetric(Object.create(metric));
   }
 }
 
-/** Counts the responses of all routes. */
 export const responseMetrics = fp<{ metrics: Metrics }>(
   async (app, { metrics }) => {
     app.addHook('onResponse', (request, reply, done) => {
@@ -176,7 +175,7 @@ export const responseMetrics = fp<{ metrics: Metrics }>(
   { name: 'response-metrics' },
 );
 
-/** `GET /metrics`: what Prometheus scrapes. */
+/** Serves `GET /metrics` for Prometheus. */
 export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics: Metrics }): Promise<void> {
   app.get(
     '/metrics',
@@ -199,7 +198,10 @@ export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics:
   );
 }
 
-/** Prometheus prefers OpenMetrics. Others get the older format, which has no exemplars. */
+/**
+ * Whether the client prefers OpenMetrics, as Prometheus does. Other clients get the older text format, which has no
+ * exemplars.
+ */
 function wantsOpenMetrics({ headers }: FastifyRequest): boolean {
   return prefers(headers.accept, 'application/openmetrics-text', 'text/plain');
 }

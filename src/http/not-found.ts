@@ -1,7 +1,10 @@
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
 
-/** Refuses unknown routes with 404, and undeclared methods of known ones with 405. Register it before all routes. */
+/**
+ * Rejects unknown routes with 404, and undeclared methods of known routes with 405. Register this plugin before all
+ * routes.
+ */
 export const notFound = fp(
   async (app) => {
     const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
@@ -10,7 +13,7 @@ export const notFound = fp(
       routes.set(url, route);
       for (const each of [method].flat()) route.methods.add(each);
     });
-    // Before the body is read, and whatever its type.
+    // In `onRequest`, the rejection precedes the reading of the body and the check of its type.
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404) return done();
       const path = request.url.split('?', 1)[0] ?? '';
@@ -20,7 +23,7 @@ export const notFound = fp(
       reply.header('Allow', allowed);
       done(new ServiceError('method_not_allowed', allowed));
     });
-    // Without this, hooks do not run for unknown routes.
+    // Fastify runs hooks for unknown routes only if a handler is set.
     app.setNotFoundHandler(() => {
       throw new ServiceError('route_not_found');
     });
@@ -28,7 +31,7 @@ export const notFound = fp(
   { name: 'not-found' },
 );
 
-/** What matches a route's URL with values in the place of its parameters. */
+/** Returns a pattern that matches the URL of a route with any values of its parameters. */
 function patternOf(url: string): RegExp {
   const parts = url
     .split('/')

@@ -13,8 +13,8 @@ type Response = OpenAPIV3_1.ResponseObject;
 type Example = { value: { code: string } };
 
 /**
- * Moves the parameters and the errors that several operations have to the components of a document, and refers to
- * them.
+ * Moves parameters and errors that several operations share to the components of the document, and replaces them by
+ * references.
  */
 export function shareComponents(document: OpenAPIV3_1.Document): void {
   const operations = Object.values(document.paths ?? {}).flatMap(
@@ -27,7 +27,7 @@ export function shareComponents(document: OpenAPIV3_1.Document): void {
   }
 }
 
-/** Of different parameters with one name, shares the one that most operations have. */
+/** If different parameters have the same name, shares the parameter that most operations use. */
 function shareParameters(operations: Operation[]): Record<string, Parameter> {
   const all = operations.flatMap(({ parameters = [] }) => parameters as Parameter[]);
   const shared: Record<string, Parameter> = {};
@@ -50,8 +50,8 @@ function shareParameters(operations: Operation[]): Record<string, Parameter> {
 }
 
 /**
- * Operations whose responses of a status have the same errors share one, with the descriptions and examples of all of
- * them.
+ * Merges the responses with the same status and the same errors into one component, with all their descriptions and
+ * examples.
  */
 function shareErrors(operations: Operation[]): Record<string, Response> {
   const all = operations.flatMap(({ responses = {} }) =>
@@ -65,7 +65,7 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
   const groups = groupBy(all, ({ status, type, codes }) => `${status} ${type} ${codes.toSorted()}`);
   const shared: Record<string, Response> = {};
   const namedCodes = new Map<string, string[]>();
-  // Those with the fewest errors first: they have the plain names.
+  // The responses with the fewest errors get the simplest names.
   for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
     const [{ status, response, type, media, codes }] = group;
     if (group.length === 1) continue;
@@ -83,12 +83,18 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
   return shared;
 }
 
-/** Nothing for a problem, and `MemoryStore` for a `MemoryStoreError`: an API whose errors differ has its own names. */
+/**
+ * Returns the prefix of names for errors with this schema: empty for `Problem`, and `MemoryStore` for
+ * `MemoryStoreError`. The prefix separates the errors of different APIs.
+ */
 function kindOf({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
   return '$ref' in schema ? schema.$ref.replace(/^.*\//, '').replace(/(Problem|Error)$/, '') : '';
 }
 
-/** The name of the only error, or of the status, or of that and the first error that makes the difference. */
+/**
+ * Returns the first free name: the single error, then the status, then the status with the first error that the
+ * response of that name lacks.
+ */
 function nameOf(codes: string[], title: string, taken: Map<string, string[]>): string {
   const status = title.replaceAll(/[^A-Za-z]/g, '');
   const added = codes.filter((code) => !taken.get(status)?.includes(code));
@@ -100,7 +106,7 @@ function nameOf(codes: string[], title: string, taken: Map<string, string[]>): s
   return name;
 }
 
-/** Different examples by their codes: `refused`, `refused_2`. */
+/** Names each distinct example by its code, with a number if the code repeats: `refused`, `refused_2`. */
 function named(examples: Example[]): Record<string, Example> {
   const byName: Record<string, Example> = {};
   for (const [example] of groupBy(examples, (each) => JSON.stringify(each))) {
@@ -132,11 +138,11 @@ type Document = OpenAPIV3_1.Document;
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
-/** What an API's document says of the API as a whole. */
+/** Metadata of an API for its OpenAPI document. */
 export interface ApiDescription {
   title: string;
   description: string;
-  /** Which credential goes into `Authorization: Bearer`. */
+  /** Description of the credential to send in `Authorization: Bearer`. */
   credential: string;
   tags: { name: string; description: string }[];
 }
@@ -154,8 +160,8 @@ const MEMORY_API: ApiDescription = {
 };
 
 /**
- * Collects the OpenAPI document from the routes that are registered after it; they need a credential unless they say
- * otherwise.
+ * Collects the OpenAPI document from the routes registered after this plugin. Routes need a credential unless their
+ * schema declares otherwise.
  */
 export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }>(
   async (app, { config, api = MEMORY_API }) => {
@@ -188,8 +194,7 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }
 type JsonSchemaConfig = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
 
 /**
- * Replaces `items: false` by the equivalent item type and length, because generators do not accept `false` as a
- * schema.
+ * Replaces `items: false` by the equivalent item type and length, because code generators reject `false` as a schema.
  */
 const jsonSchemaConfig: JsonSchemaConfig = {
   override: ({ jsonSchema }) => {
@@ -209,7 +214,7 @@ const objectTransform = createJsonSchemaTransformObject({ zodToJsonConfig: jsonS
 
 type Responses = Record<string, { content?: Record<string, { examples?: object }> }>;
 
-/** The transform keeps only the schemas of a response's media types; this keeps their examples too. */
+/** The transform keeps only the schemas of a response's media types. This wrapper also keeps their examples. */
 const transformKeepingExamples: typeof schemaTransform = (document) => {
   const transformed = schemaTransform(document);
   const from = (document.schema?.response ?? {}) as Responses;
@@ -223,7 +228,10 @@ const transformKeepingExamples: typeof schemaTransform = (document) => {
   return transformed;
 };
 
-/** Maps each `command` to its schema, removes unused schemas, shares what is repeated, and sorts the components. */
+/**
+ * Maps each `command` to its schema, removes unused schemas, moves repeated parts to components, and sorts the
+ * components.
+ */
 function complete(document: Document): Document {
   addDiscriminator(document);
   withoutUnusedSchemas(document);
@@ -248,7 +256,7 @@ function addDiscriminator(document: Document): void {
   };
 }
 
-/** The transform writes each schema as input and as output. Removes those that nothing refers to. */
+/** Removes the schemas without references. The transform writes each schema twice, for input and for output. */
 function withoutUnusedSchemas(document: Document): Document {
   for (;;) {
     const schemas = document.components?.schemas ?? {};

@@ -39,14 +39,14 @@ import { ServiceError } from '../errors/errors.ts';
 import { version } from '../lib/version.ts';
 import type { CommandDetails, CommandTrace, RequestDetails, RequestTrace, Tracing } from './tracing.ts';
 
-/** Sends spans to the collector, by the protocol that the configuration names. */
+/** Creates an exporter that sends spans to the collector with the configured protocol. */
 export function createExporter(config: Config, endpoint: string, log: Logger): SpanExporter {
   const protocol = config.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? config.OTEL_EXPORTER_OTLP_PROTOCOL;
   const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
   return new ReportingExporter(exporter, new URL(endpoint).origin, log);
 }
 
-/** Logs that the collector takes no spans: once, until it takes some again. */
+/** Logs one warning when exports to the collector fail, and one message when they recover. */
 class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #collector: string;
@@ -88,7 +88,10 @@ class ReportingExporter implements SpanExporter {
   }
 }
 
-/** An HTTP status, or the code of a network error. The message may hold what a stranger at this address sent. */
+/**
+ * Returns the HTTP status or the code of a network error. The error's message may contain text from an untrusted server
+ * at this address.
+ */
 function reasonOf(error: (Error & { code?: unknown }) | undefined): unknown {
   return error?.code ?? 'no response in time';
 }
@@ -98,10 +101,13 @@ export interface SpanSource {
   contexts: ContextManager;
 }
 
-/** The tenant. GenAI conventions: what holds the memory that an operation is about. */
+/** The attribute for the tenant. In the GenAI conventions, a memory store contains the memory of an operation. */
 const STORE_ID = 'gen_ai.memory.store.id';
 
-/** The commands as operations of the GenAI conventions, which have no other one that reads, and none that moves. */
+/**
+ * The commands as operations of the GenAI conventions. The conventions have no separate operations for reads and
+ * renames.
+ */
 const OPERATIONS = new Map([
   ['view', 'search_memory'],
   ['memory_search', 'search_memory'],
@@ -113,9 +119,10 @@ const OPERATIONS = new Map([
 ]);
 
 /**
- * Starts the span of a request (HTTP conventions): neither a query nor a path, which callers choose, is part of it.
+ * Starts the span of a request (HTTP conventions). The span has the route instead of the query and path, which callers
+ * choose.
  *
- * @param caller what the headers say of the caller's span
+ * @param caller the trace context from the request's headers
  */
 export function startRequest(source: SpanSource, request: RequestDetails, caller: Context): RequestTrace {
   const { id, method, route, scheme } = request;
@@ -135,7 +142,7 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
     end: ({ status, tenant, outcome }) => {
       span.setAttribute('http.response.status_code', status);
       if (tenant !== undefined) span.setAttribute(STORE_ID, tenant);
-      // A refusal is the caller's error, and not one of this span.
+      // The HTTP conventions mark server spans as failed only for 5xx.
       if (status >= 500) fail(span, outcome ?? String(status));
       span.end();
     },
@@ -143,8 +150,8 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
 }
 
 /**
- * Starts the spans of a command (GenAI conventions): one for the execution of the tool, and in it one for the
- * operation on the memory. They hold no record's id: that would be the path.
+ * Starts two nested spans for a command (GenAI conventions): the execution of the tool, and the operation on the
+ * memory. The spans have no record ID, because the ID of a file would be its path.
  */
 function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
   const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
@@ -177,7 +184,7 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
     run: async (work) => {
       try {
         const result = await contexts.with(context, work);
-        // As the conventions for MCP have it, where a tool's failure is a result too.
+        // The conventions for MCP also mark the span of a failed tool call, although the call returns a result.
         if (result.isError) for (const span of spans) fail(span, 'tool_error');
         return result;
       } catch (error) {
@@ -190,13 +197,13 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
   };
 }
 
-/** Marks a span as failed. A message could hold a path or content, so there is none. */
+/** Marks a span as failed, without the error's message, which may contain a path or content. */
 export function fail(span: Span, type: string): void {
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** A problem's code, else the name of the error. */
+/** Returns the code of a problem, or the name of another error. */
 function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
   return error instanceof Error ? error.name : '_OTHER';
@@ -207,15 +214,15 @@ function exemplarOf(span: Span): CommandTrace['exemplar'] {
   return traceFlags & TraceFlags.SAMPLED ? { trace_id: traceId, span_id: spanId } : undefined;
 }
 
-/** In the context of work for several requests: their contexts. */
+/** Context key for work that serves several requests. The value is the list of their contexts. */
 const SERVED = createContextKey('served requests');
 
 /**
- * Gives each traced request a span for each statement that serves it (database conventions). When a statement serves
- * several requests, each has a span of its own with the same times, linked to the other requests: so every trace is
- * complete, whatever is sampled.
+ * Creates a span for each statement of a traced request (database conventions). A statement that serves several
+ * requests gets one span per request, with the same times and with links to the other requests. Each trace is therefore
+ * complete, whichever requests are sampled.
  *
- * @param options.database its URL; undefined for the embedded one
+ * @param options.database the URL of the database; undefined for the embedded database
  */
 export function traceStatements({
   tracer,
@@ -277,12 +284,15 @@ function describeTarget(database: string | undefined): Attributes {
   };
 }
 
-/** How much of the time for a stop may go to the last spans: a collector that hangs must not make the stop fail. */
+/**
+ * Maximum share of `SHUTDOWN_TIMEOUT_MS` for exporting the last spans. The limit keeps a hanging collector from failing
+ * the shutdown.
+ */
 const FLUSH_SHARE = 1 / 4;
 
 /**
- * Reads a header; of one that was sent twice, the last one: a client that sends `traceparent` may use a `fetch` that
- * is instrumented and adds its own, which names the nearer span.
+ * Reads a header, and the last value of a repeated `traceparent`. A client may send `traceparent` through an
+ * instrumented `fetch`, which appends the context of the nearer span.
  */
 const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),
@@ -293,8 +303,8 @@ const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
 };
 
 /**
- * Tracing with OpenTelemetry's SDK, which reads the other OTEL_ variables itself. Nothing is registered globally, so
- * packages that have an instrumentation of their own add no spans.
+ * Starts tracing with the OpenTelemetry SDK, which reads the other OTEL_ variables itself. The SDK is not registered
+ * globally, so instrumented packages add no spans.
  */
 export function startOpenTelemetry(config: Config, endpoint: string, log: Logger): Tracing {
   const contexts = new AsyncLocalStorageContextManager().enable();
@@ -319,7 +329,7 @@ export function startOpenTelemetry(config: Config, endpoint: string, log: Logger
       return startRequest({ tracer, contexts }, request, caller);
     },
     stop: async () => {
-      // The exporter has logged a failure.
+      // The exporter has already logged the failure.
       const stopped = provider.shutdown().catch(() => {});
       await Promise.race([stopped, delay(config.SHUTDOWN_TIMEOUT_MS * FLUSH_SHARE)]);
     },

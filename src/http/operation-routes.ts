@@ -18,17 +18,16 @@ import {
 } from '../lib/operation.ts';
 import { utf8Problem } from './json-body.ts';
 
-/** What an API does for all its operations. */
+/** The behavior that all operations of an API share. */
 export interface OperationApi<Types extends OperationTypes> {
-  /** Returns the settings of the route that authentication, permissions, and audit read. */
+  /** Returns the configuration of the route that authentication, permissions, and audit read. */
   configOf(operation: AnyOperation<Types>): FastifyContextConfig;
-  /** Documents the errors of the operation: its own, and those of every operation. */
+  /** Documents the errors of the operation, including the errors that all operations share. */
   errorResponsesOf(operation: AnyOperation<Types>): Record<number, object>;
-  /** Runs the operation within the limits of the API, and returns the response. */
+  /** Executes the operation within the limits of the API and returns the response. */
   respond(operation: AnyOperation<Types>, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
-/** Declares the routes of operations. */
 export async function operationRoutes<Types extends OperationTypes>(
   app: FastifyInstance,
   api: OperationApi<Types>,
@@ -56,7 +55,7 @@ function declareRoute<Types extends OperationTypes>(
   app.route({
     method,
     url,
-    // HEAD would make the whole archive.
+    // A HEAD request would create the whole archive.
     exposeHeadRoute: response.mediaType !== ARCHIVE,
     config: {
       ...api.configOf(operation),
@@ -82,7 +81,6 @@ function declareRoute<Types extends OperationTypes>(
   });
 }
 
-/** Statuses of responses without a body. */
 const EMPTY = new Set(['204', '304']);
 
 function successes(responses: Record<number, ResponseDescription>): Record<string, object> {
@@ -96,7 +94,7 @@ function successes(responses: Record<number, ResponseDescription>): Record<strin
   );
 }
 
-/** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
+/** Restricts the routes of a scope to text bodies in UTF-8. */
 const textBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
@@ -109,7 +107,7 @@ const textBody = fp(
   { name: 'text-body' },
 );
 
-/** Lets the routes of a scope take an archive, and nothing else. The API reads it. */
+/** Restricts the routes of a scope to archive bodies, which the operation reads as a stream. */
 const archiveBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
@@ -118,7 +116,11 @@ const archiveBody = fp(
   { name: 'archive-body' },
 );
 
-/** Returns Fastify's validator of a part of the input. @param validate throws the error of the API */
+/**
+ * Returns Fastify's validator for one part of the input.
+ *
+ * @param validate throws the error of the API
+ */
 export function inputValidator(
   validate: <T>(schema: z.ZodType<T>, part: string, given: unknown) => T,
 ): FastifySchemaCompiler<z.ZodType> {

@@ -6,16 +6,16 @@ import { commonHeaders } from './access-log.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The media type of the body that the route takes; by default JSON. */
+    /** The media type of the route's request body. The default is JSON. */
     bodyType?: string;
-    /** What a 401 asks for (`WWW-Authenticate`); by default a bearer token. */
+    /** Returns the `WWW-Authenticate` header of a 401. The default asks for a bearer token. */
     challenge?: (request: FastifyRequest) => string;
   }
 }
 
 export const PROBLEM_JSON = 'application/problem+json';
 
-/** A problem as in RFC 9457, with a `code` for programs and the `request_id` of the log. */
+/** A problem (RFC 9457) with a `code` for programs and the `request_id` of the log. */
 export const problemSchema = z
   .object({
     type: z.literal('about:blank'),
@@ -27,14 +27,14 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** The names of the status codes. Node has older ones for these two than RFC 9110. */
+/** The titles of the status codes. For these two, Node has older names than RFC 9110. */
 export const TITLES: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',
   422: 'Unprocessable Content',
 };
 
-/** The codes for Fastify's own errors. Their messages can quote the body, so they are never passed on. */
+/** The codes for Fastify's errors. The messages of Fastify are replaced because they can quote the body. */
 const FASTIFY_ERRORS: Readonly<
   Record<string, (request: FastifyRequest, error: FastifyError) => ServiceError>
 > = {
@@ -46,11 +46,11 @@ const FASTIFY_ERRORS: Readonly<
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
     new ServiceError('unsupported_media_type', request.routeOptions.config.bodyType),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_url'),
-  // Fastify destroys the stream that a handler responds with once the client has left.
+  // Fastify destroys the response stream of a handler when the client disconnects.
   ERR_STREAM_PREMATURE_CLOSE: () => new ServiceError('client_gone'),
 };
 
-/** Fastify's error handler. Every fault becomes a problem that reveals no internals. */
+/** Fastify's error handler. Every error becomes a problem that reveals no internals. */
 export function handleError(
   error: FastifyError | ServiceError,
   request: FastifyRequest,
@@ -68,13 +68,13 @@ export function serviceErrorOf(error: FastifyError | ServiceError, request: Fast
   return new ServiceError('internal_error', error);
 }
 
-/** The problem that an error of an operation becomes. */
+/** Returns the problem for an error of an operation. */
 export function problemFor(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('internal_error', error);
 }
 
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A URL that cannot be decoded is rejected before the hook that creates the entry.
+  // If a URL cannot be decoded, Fastify rejects the request before the hook that creates the entry.
   request.logEntry ??= {};
   request.logEntry.outcome = error.code;
   noteFault(error, request);
@@ -91,7 +91,7 @@ function challengeOf(request: FastifyRequest): string {
   return request.routeOptions.config?.challenge?.(request) ?? 'Bearer';
 }
 
-/** The body of a problem. */
+/** Returns the body of a problem. */
 export function problemOf(
   { status, code, message }: ServiceError,
   requestId: string,
@@ -106,14 +106,17 @@ export function problemOf(
   };
 }
 
-/** Logs an error of the service. Without a cause, as of `overloaded`, the log line of the request is enough. */
+/**
+ * Logs an internal error with a cause. Without a cause, for example for `overloaded`, the log line of the request is
+ * enough.
+ */
 export function noteFault(error: ServiceError, request: FastifyRequest): void {
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
 }
 
 /**
- * Logs what is needed to find a fault: the name of the error and where it was thrown. Never its message, which could
- * contain a path or content.
+ * Logs the name of an error and the place where it was thrown. The message is omitted because it could contain a path
+ * or content.
  */
 export function logFault({ code, cause }: ServiceError, request: FastifyRequest): void {
   const fault =

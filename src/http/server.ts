@@ -5,11 +5,11 @@ import { clientErrorHandler, type RawError, requestId } from './connections.ts';
 import { handleError } from './problem-details.ts';
 
 /**
- * Makes a Fastify instance with what all listeners have in common. The caller sets the compilers for schemas.
+ * Creates a Fastify instance with the settings that all listeners share. The caller sets the compilers for schemas.
  *
- * @param options.requestTimeoutMs the time in which a request has to arrive; 0: no limit
+ * @param options.requestTimeoutMs maximum time in which a request must arrive; 0 means no limit
  * @param options.onError sends the response to an error
- * @param options.rawError the same for requests that Fastify does not see
+ * @param options.rawError creates the response to an error before Fastify receives the request
  */
 export function createHttpServer(
   config: Config,
@@ -22,21 +22,21 @@ export function createHttpServer(
 ): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    // A logger for each request would cost more than its one line, which names the request itself.
+    // The single log line of a request identifies the request, so a logger for each request would only cost time.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
     requestTimeout: requestTimeoutMs,
-    // Node looks for overdue requests every 30 s unless told otherwise, and gives headers 60 s.
-    // Node checks that the headers' time is not longer than the request's, which is 5 minutes by default.
+    // Node's defaults are a check for overdue requests every 30 s and 60 s for headers.
+    // The timeout for headers must not exceed the timeout for requests, which is 5 minutes by default.
     http: {
       headersTimeout: config.REQUEST_TIMEOUT_MS,
       requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: 1000,
     },
     trustProxy: config.TRUST_PROXY,
-    // Requests on connections that stay open while the service stops are completed, with Connection: close.
+    // Requests on connections that are open during the shutdown are completed, with Connection: close.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: onError,
@@ -47,10 +47,15 @@ export function createHttpServer(
   return app;
 }
 
-/** Of a part of the URL that a route names: a tenant id has up to 128 characters, each percent-encoded at worst. */
+/**
+ * Maximum length of a URL parameter: a tenant ID has up to 128 characters, each with three percent-encoded bytes at
+ * most.
+ */
 const MAX_PARAMETER_LENGTH = 3 * 128;
 
-/** In the place of Fastify's makers of compilers, which take 50 ms to load: each listener sets its compilers itself. */
+/**
+ * Replaces Fastify's default factories of compilers, which take 50 ms to load. Each listener sets its compilers itself.
+ */
 function notCalled(): never {
   throw new Error('The app sets compilers for schemas that work for all routes.');
 }

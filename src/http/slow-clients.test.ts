@@ -24,7 +24,7 @@ it('keeps the memory of a connection constant over requests rejected before thei
     );
     states.push({ close: socket.destroySoon, properties: Object.keys(socket).length, listeners });
     disconnectSignal(request, reply);
-    // The work for a request may go on, and ask for the signal, when the response is closed.
+    // After the response is closed, work for the request may continue and read the signal.
     reply.raw.once('close', () => disconnectSignal(request, reply));
     return reply.code(401).send({});
   });
@@ -44,7 +44,7 @@ it('keeps the memory of a connection constant over requests rejected before thei
   await once(client, 'close');
 
   expect([responses, sockets.size, states.length]).toStrictEqual([101, 1, 101]);
-  // The first response installs the handler that delays the close.
+  // The first response installs the handler that delays the close, so later responses are compared with the second.
   for (const state of states.slice(2)) expect(state).toStrictEqual(states[1]);
 });
 

@@ -7,20 +7,20 @@ import { ServiceError } from '../errors/errors.ts';
 import { type Deadline, Deadlines } from '../lib/deadlines.ts';
 import { MIN_TRANSFER_BYTES, PartsOfBuffer, ResponsePace } from './client-connection.ts';
 
-/** How long what a client with its response still sends is read. */
+/** Maximum time to read and discard the rest of a request body after the response has been sent. */
 const MAX_DISCARD_MS = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined when the URL cannot be decoded. */
+    /** Undefined if the URL cannot be decoded. */
     transfer: Transfer | undefined;
   }
 }
 
 /**
- * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more,
- * or that take a whole response too slowly, and reads what a client that has its response, a refusal for example,
- * still sends. Time in which the service is at work does not count.
+ * Ends requests of slow clients, and discards the rest of a request body after the response has been sent, such as
+ * after a rejection. A client is slow if it transfers fewer than `MIN_TRANSFER_BYTES` in `timeoutMs` while more bytes
+ * are left, or if it reads the whole response too slowly. Time in which the service works does not count.
  */
 export const slowClients = fp<{ timeoutMs: number }>(
   async (app, { timeoutMs }) => {
@@ -38,7 +38,7 @@ export const slowClients = fp<{ timeoutMs: number }>(
   { name: 'slow-clients' },
 );
 
-/** Makes a long response a stream of parts. */
+/** Converts a long response to a stream of parts, so that progress can be measured. */
 function inParts({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (method === 'HEAD') return payload;
   const content = typeof payload === 'string' ? longText(payload) : payload;
@@ -47,24 +47,27 @@ function inParts({ method }: FastifyRequest, reply: FastifyReply, payload: unkno
   return new PartsOfBuffer(content);
 }
 
-/** Returns the bytes of a response that are in memory; 0 for one that is read from elsewhere while it is sent. */
+/**
+ * Returns the number of bytes of a response that are in memory. The result is 0 for a response that is read from a
+ * stream.
+ */
 export function bytesInMemory(payload: unknown): number {
   if (typeof payload === 'string') return Buffer.byteLength(payload);
   if (Buffer.isBuffer(payload)) return payload.length;
   return payload instanceof PartsOfBuffer ? payload.bytes : 0;
 }
 
-/** Returns the bytes of a text that may be longer than one part. */
+/** Returns the bytes of a text that may be longer than one part, or undefined for a shorter text. */
 function longText(text: string): Buffer | undefined {
   return text.length * MAX_UTF8_BYTES_OF_UNIT > MIN_TRANSFER_BYTES ? Buffer.from(text) : undefined;
 }
 
 const MAX_UTF8_BYTES_OF_UNIT = 3;
 
-/** What a client sends and takes for one request. */
+/** The transfer of a request's body and response. */
 class Transfer {
   readonly #body: IncomingMessage;
-  /** The body loses it when it is destroyed. */
+  /** The socket is stored because a destroyed body no longer refers to it. */
   readonly #socket: Socket;
   readonly #reply: FastifyReply;
   readonly #deadlines: Deadlines;
@@ -96,14 +99,14 @@ class Transfer {
     });
   }
 
-  /** Reads no more of the body until `resume`. The client's time stops. */
+  /** Stops reading the body until `resume`. The paused time does not count for the client's timeout. */
   pause(): void {
     this.#isPaused = true;
     this.#body.pause();
   }
 
   resume(): void {
-    // A deadline that starts now would never be cleared.
+    // A deadline that starts after the end would never be cleared.
     if (this.#isOver) return;
     this.#isPaused = false;
     this.#deadlines.clear(this.#deadline);
@@ -112,8 +115,8 @@ class Transfer {
   }
 
   /**
-   * Node closes a connection right after its last response. A client that still sends its body would be reset, and
-   * might never read that response.
+   * Keeps the connection open while the client sends its body. By default, Node closes a connection right after its
+   * last response, and the reset could make the client lose the response.
    */
   keepOpenForBody(): void {
     const body = this.#body;
@@ -135,7 +138,8 @@ class Transfer {
   }
 
   /**
-   * Whoever reads a body listens for its errors. Until then, and while the reader is behind, the service is at work.
+   * Whether the service is waiting for the client to send the body. A body has no listener for errors until a reader is
+   * attached. Until then, or while the reader is behind, the client's time does not count.
    */
   #isSending(): boolean {
     const body = this.#body;
@@ -143,22 +147,25 @@ class Transfer {
     return isRead && isIncomplete(body) && !this.#isTooSlow;
   }
 
-  /** A response without a length reports the progress of work, which may take any time. */
+  /**
+   * Returns the length of the response, or infinity without `Content-Length`. A response without a length reports the
+   * progress of work, which has no time limit.
+   */
   #responseBytes(): number {
     return Number(this.#reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Ends the reading of a body with an error, which whoever reads it reports, and then the connection. */
+  /** Fails the body with an error, which its reader reports, and then closes the connection. */
   #refuseBody(): void {
     const reply = this.#reply;
     this.#isTooSlow = true;
-    // What is left of the body must not be taken for the next request.
+    // The connection must close, because the rest of the body would be parsed as the next request.
     if (!reply.raw.headersSent) reply.header('Connection', 'close');
     reply.raw.once('finish', () => this.#socket.destroySoon());
     this.#body.emit('error', new ServiceError('body_timeout'));
   }
 
-  /** Lets the connection take the next request, or close without a reset. */
+  /** Discards the rest of the body, so that the connection can receive the next request or close without a reset. */
   #discardRest(): void {
     const body = this.#body;
     const socket = this.#socket;
@@ -172,28 +179,28 @@ class Transfer {
       });
     };
     checkLater();
-    // Also when the connection is closed.
+    // `finished` also fires when the connection is closed.
     finished(body, () => {
       this.#deadlines.clear(this.#deadline);
       closeIfDue(socket, body);
     });
-    // A reader that has given up may still listen, and with such a listener nothing flows.
+    // A listener for `readable` that a failed reader left behind would stop the flow of data.
     body.removeAllListeners('readable').on('data', () => {});
     body.resume();
   }
 }
 
 interface DelayedClose {
-  /** Undefined: the connection is closed without delay. */
+  /** The body that delays the close. Undefined if the connection can close at once. */
   body: IncomingMessage | undefined;
-  /** Whether the connection is closed when the body ends. */
+  /** Whether the connection must close when the body ends. */
   isDue: boolean;
 }
 
-/** One for each connection, however many requests the connection carries. */
+/** The delayed close of each connection, which may carry many requests. */
 const delayedCloses = new WeakMap<Socket, DelayedClose>();
 
-/** Delays the close of a connection until `body` ends. A connection receives one body at a time. */
+/** Delays the close of a connection until `body` ends. Each connection receives one body at a time. */
 function delayClose(socket: Socket, body: IncomingMessage): void {
   const delayed = delayedCloses.get(socket);
   if (delayed) {
@@ -209,7 +216,7 @@ function delayClose(socket: Socket, body: IncomingMessage): void {
   };
 }
 
-/** Ends the delay for a body that has ended. */
+/** Ends the delay, and closes the connection if the close is due. */
 function closeIfDue(socket: Socket, body: IncomingMessage): void {
   const close = delayedCloses.get(socket);
   if (close?.body !== body) return;
@@ -217,7 +224,7 @@ function closeIfDue(socket: Socket, body: IncomingMessage): void {
   if (close.isDue) socket.destroySoon();
 }
 
-/** Requests of `inject` have no such state. */
+/** Whether part of the body is missing. Requests of Fastify's `inject` lack the property `complete`. */
 function isIncomplete({ complete }: IncomingMessage): boolean {
   return complete === false;
 }

@@ -3,12 +3,12 @@ import fp from 'fastify-plugin';
 import type { StatementTracer } from '../database/query.ts';
 import { disconnectOutcome } from './access-log.ts';
 
-/** Traces what the service does. There is none while tracing is off. */
+/** Creates the traces of the service. No instance exists while tracing is off. */
 export interface Tracing {
   readonly statements: StatementTracer;
-  /** Starts the span of a request, which continues the trace that its headers name. */
+  /** Starts the span of a request, which continues the trace of the request's headers. */
   startRequest(request: RequestDetails): RequestTrace;
-  /** Sends the spans that are left, and gives up after a short time. */
+  /** Sends the remaining spans within a time limit. */
   stop(): Promise<void>;
 }
 
@@ -22,15 +22,15 @@ export interface RequestDetails {
 
 export interface RequestTrace {
   readonly traceId: string;
-  /** Runs `work` as part of the request. */
+  /** Runs `work` in the context of the request's span. */
   within(work: () => void): void;
   startCommand(call: CommandDetails): CommandTrace;
-  /** @param response.outcome what its log line says: a problem's code when the status is an error's */
+  /** @param response.outcome the code of the problem if the status is an error */
   end(response: { status: number; tenant: string | undefined; outcome: string | undefined }): void;
 }
 
 export interface CommandDetails {
-  /** Whose call it is: `memory` or `memory_search`. */
+  /** The name of the tool: `memory` or `memory_search`. */
   tool: string;
   command: string;
   createExisting: 'error' | 'overwrite';
@@ -39,9 +39,9 @@ export interface CommandDetails {
 }
 
 export interface CommandTrace {
-  /** Labels that lead from a metric to the command; undefined when the trace is not kept. */
+  /** Labels that link a metric to the command's trace. Undefined if the trace is not sampled. */
   readonly exemplar: { trace_id: string; span_id: string } | undefined;
-  /** Runs the command, and ends its spans with what came of it. */
+  /** Runs the command and records its outcome in the spans. */
   run<T extends { isError: boolean }>(command: () => Promise<T>): Promise<T>;
 }
 
@@ -52,7 +52,7 @@ declare module 'fastify' {
   }
 }
 
-/** Traces the requests to the routes that are registered after it, and gives their log lines the `trace_id`. */
+/** Traces requests to the routes registered after this plugin, and adds `trace_id` to their log lines. */
 export const requestTracing = fp<{ tracing: Tracing }>(
   async (app, { tracing }) => {
     app.addHook('onRequest', (request, reply, done) => {
@@ -66,7 +66,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       });
       request.trace = trace;
       request.logEntry.traceId = trace.traceId;
-      // Only completed responses reach `onResponse`.
+      // Fastify calls `onResponse` only for completed responses.
       reply.raw.once('close', () => {
         if (reply.raw.writableFinished) return;
         const { tenant } = request.logEntry;

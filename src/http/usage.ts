@@ -6,43 +6,43 @@ import { countedTenant, type RequestContext } from './authentication.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Those of the process. */
+    /** Usage counts shared by all listeners. */
     usageCounts: UsageCounts;
   }
   interface FastifyRequest {
-    /** Undefined until the first one. */
+    /** Undefined until the request's first counted use. */
     uses: Uses | undefined;
   }
 }
 
-/** No access, a conflict, and too many requests. */
+/** Statuses that count as rejections: missing access, a conflict, and too many requests. */
 const REFUSALS = new Set([403, 409, 429]);
 
-/** Counts a call of a request: as a read, as a write, or as one that was refused. */
+/** Counts one read, write, or rejected call for the usage of a request's tenant. */
 export function countUse(request: FastifyRequest, use: keyof Uses): void {
   request.uses ??= { reads: 0, writes: 0, refused: 0 };
   request.uses[use]++;
 }
 
-/** Returns when the tenant was created that a request counts for, as far as that is known. */
+/** Returns the creation time of the tenant whose usage the request counts for, or null if the time is unknown. */
 function createdAtOf(context: RequestContext | undefined): string | null {
   if (context === undefined) return null;
   const { principal, policy } = context;
-  // Uses of a draft count for its original, which only the keys of the original know.
+  // Uses of a draft count for its original. Only a key of the original knows when the original was created.
   if (policy.draftOf !== null)
     return principal.draftOf === undefined ? null : (principal.tenantCreatedAt ?? null);
-  // The request may have created the tenant.
+  // The request may have created the tenant, so its creation time is unknown.
   return policy.createdAt === NO_TENANT ? null : policy.createdAt;
 }
 
-/** Adds what a request did to the usage of its tenant. */
+/** Adds the uses of each request to the usage of the tenant. */
 export const usageCounting = fp<{ counts: UsageCounts }>(
   async (app, { counts }) => {
     app.decorateRequest('uses');
     app.addHook('onResponse', (request, reply, done) => {
       if (REFUSALS.has(reply.statusCode)) countUse(request, 'refused');
       const { uses, context, logEntry } = request;
-      // A rejected request has no context.
+      // A request that was rejected before authentication has no context.
       const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
       if (uses !== undefined && tenant !== undefined) counts.add(tenant, createdAtOf(context), uses);
       done();
