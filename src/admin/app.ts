@@ -153,30 +153,30 @@ function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyR
 }
 
 /**
- * Builds the admin API over a database, not listening yet. Closing it lets running requests finish; the database
- * stays open, since it is the caller's.
+ * Builds the admin API on a database. The caller starts listening. Closing the app waits for running requests, and the
+ * caller still has to close the database.
  */
 export async function buildAdminApp(options: {
   config: Config;
   database: Database;
   log?: Logger;
-  /** Those of the process, which count the responses. */
+  /** Metrics shared by all listeners, which count the responses. */
   metrics?: Metrics | undefined;
-  /** Those of the process: by default its own. */
+  /** Services shared by all listeners. The default is a separate instance. */
   services?: Services | undefined;
-  /** By default nothing is traced. */
+  /** Tracing of the requests. The default is none. */
   tracing?: Tracing | undefined;
-  /** Those of the process: by default its own. */
+  /** The limiter of heavy work shared by all admin listeners. The default is a separate limiter. */
   heavyWork?: HeavyWork | undefined;
   /** Whether the app listens on a Unix domain socket, whose callers are operators. */
   isLocal?: boolean;
 }): Promise<FastifyInstance> {
   const { database, metrics, tracing, heavyWork = new HeavyWork(), isLocal = false } = options;
-  // No proxy is in front of a socket.
+  // A Unix domain socket has no proxy in front of it.
   const config = isLocal ? { ...options.config, TRUST_PROXY: false } : options.config;
   const { log = createLogger(config.LOG_LEVEL) } = options;
   const services = options.services ?? new Services(config, database, createSecretScanner());
-  // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
+  // The upload of an archive may take long, so only `slowClients` limits the time, for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
   app.setValidatorCompiler(inputValidator(validate));
   app.setSerializerCompiler(() => JSON.stringify);

@@ -17,16 +17,18 @@ import { defineOperation } from './operation.ts';
 
 const binary = z.any().meta({ type: 'string', format: 'binary' });
 
-/** Response header with what an archive has, for the command line: JSON, percent-encoded. */
+/** Response header with the totals of an archive for the command line, as percent-encoded JSON. */
 const TOTAL_HEADER = 'memory-service-total';
 
-/** A memory that is exported when it is written. */
+/** A memory that is read while it is written to the output. */
 export interface ExportedMemory {
   tenant: string;
   /**
-   * @param options.end whether the archive is all that `output` gets
-   * @param options.onFile called after each file. Not called over HTTP
-   * @throws ServiceError when the output cannot be written
+   * Writes the memory as an archive.
+   *
+   * @param options.end whether to end `output` after the archive
+   * @param options.onFile called after each file, but not over HTTP
+   * @throws ServiceError if the output cannot be written
    */
   writeTo(
     output: Writable,
@@ -34,7 +36,6 @@ export interface ExportedMemory {
   ): Promise<Total>;
 }
 
-/** A tenant's memory as an archive. */
 export const exportMemory = defineOperation({
   id: 'exportMemory',
   method: 'GET',
@@ -81,7 +82,7 @@ export const exportMemory = defineOperation({
       headers: {
         'Content-Type': ARCHIVE,
         'Content-Length': String(bytes),
-        // An id is safe in a quoted string: it has neither quotes nor backslashes. A path may have them.
+        // A tenant ID has neither quotes nor backslashes, so it is safe in a quoted string. A path would be unsafe.
         'Content-Disposition': `attachment; filename="${tenant}.tar"`,
         [TOTAL_HEADER]: encodeURIComponent(JSON.stringify(total)),
       },
@@ -107,13 +108,13 @@ async function checkExists(database: Database, tenant: string, path: MemoryPath)
   if (rows.length === 0) throw new ServiceError('nothing_at', tenant, path);
 }
 
-/** The body of an import. Over HTTP, it is an archive. */
+/** The body of an import. Over HTTP, the body is an archive. */
 export type ImportSource = ({ archive: Readable } | { entries: AsyncIterable<SourceEntry> }) & {
-  /** Whether the source may pause for long, so that it is read to its end before it is sent. */
+  /** Whether the source may pause for long. Such a source is read completely before it is sent. */
   mayPause?: boolean;
 };
 
-/** Files between two reports of progress. */
+/** Number of files between two reports of progress. */
 const PROGRESS_STEP = 100;
 
 const counted = z.int().min(0);
@@ -143,7 +144,6 @@ const lines = z.any().meta({
     'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the JSON response, or `{"type": "error", "problem"}`.',
 });
 
-/** An archive into a tenant's memory. */
 export const importMemory = defineOperation({
   id: 'importMemory',
   method: 'POST',
@@ -192,7 +192,7 @@ export const importMemory = defineOperation({
         strip,
         onChanged: (name, kinds) => masked.push({ name, kinds }),
         onProgress: (files, bytes) => {
-          // An import ends before its next file once the client has left.
+          // Stops the import before its next file if the client has disconnected.
           signal.throwIfAborted();
           if (files % PROGRESS_STEP === 0) onProgress?.({ step: 'check', files, bytes });
         },

@@ -51,7 +51,7 @@ const eventSchema = z
 
 const position = z.strictObject({ at: storedTime, id: z.guid() });
 
-/** How many events a page has at most. */
+/** Maximum number of events on a page. */
 export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
@@ -69,7 +69,6 @@ const listQuery = z.strictObject({
   ...pageFields(MAX_PAGE, 50),
 });
 
-/** Administrative changes. */
 export const listAuditEvents = defineOperation({
   id: 'listAudit',
   method: 'GET',

@@ -16,19 +16,19 @@ import { isReading } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Until its outcome is recorded. */
+    /** The audit event of the request, until its outcome is recorded. */
     auditEvent: OpenAuditEvent | undefined;
   }
   interface FastifyContextConfig {
-    /** Returns the tenant that only the body names. */
+    /** Returns the tenant named by the body, for routes without a tenant in the URL. */
     tenantOf?(body: unknown): string | undefined;
   }
 }
 
 /**
- * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome
- * before the response is sent. A handler that streams its response calls `finishAudit` itself. A request that its key
- * does not permit is recorded as refused. Also names the operation, the tenant and the key in the log.
+ * Records each changing request in the audit trail, before its handler runs and with its outcome before the response. A
+ * handler that streams its response calls `finishAudit` itself. A request without the necessary access is recorded as
+ * rejected. The plugin also adds the operation, tenant, and key to the log line.
  */
 export const audit = fp<{ database: Database }>(
   async (app, { database }) => {
@@ -68,7 +68,10 @@ interface UrlParams {
   id?: string;
 }
 
-/** What the URL names. A request that is refused is not validated yet, and its body is not read. */
+/**
+ * Returns the valid tenant and key of the URL. A request without the necessary access is rejected before validation and
+ * before its body is read.
+ */
 function validSubject({ params, routeOptions: { schema } }: FastifyRequest): AuditSubject {
   const known = schema?.params as z.ZodType<UrlParams> | undefined;
   const { tenant, id: key } = known?.safeParse(params).data ?? {};
@@ -79,12 +82,12 @@ function intentOf(request: FastifyRequest, dryRun: boolean): AuditIntent {
   const { actor, host } = administratorOf(request);
   if (host !== undefined)
     return { ...auditIntent(request, { actor, channel: 'command_line', dryRun }), address: host };
-  // As they were sent: `request.headers` has only those that the route declares.
+  // The raw headers are needed because `request.headers` contains only the headers that the route declares.
   const isConsole = request.raw.headers['sec-fetch-site'] === 'same-origin';
   return auditIntent(request, { actor, channel: isConsole ? 'console' : 'admin_api', dryRun });
 }
 
-/** Records the outcome of a request, once its work has ended: a client may leave long before that. */
+/** Records the outcome of a request when its work ends, which may be long after the client disconnected. */
 export async function finishAudit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const event = request.auditEvent;
   request.auditEvent = undefined;
@@ -98,7 +101,7 @@ function isDryRun({ body, query }: FastifyRequest): boolean {
   );
 }
 
-/** Says what the change of a request is about, for the audit trail and the log. */
+/** Adds the subject of a change to the audit trail and the log. */
 export function noteAudit(request: FastifyRequest, subject: AuditSubject): void {
   noteInLog(request, subject);
   request.auditEvent?.note(subject);

@@ -7,14 +7,14 @@ import { authorize } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set for routes of the admin API. */
+    /** The authenticated admin or operator. Set only on routes of the admin API. */
     administrator: Administrator | undefined;
   }
 }
 
 /**
- * Identifies the administrator of the routes that are registered after it, before the body is read, and refuses what
- * the key does not allow (permissions.ts).
+ * Identifies the admin of requests to the routes registered after this plugin, before the body is read. Rejects
+ * requests that the key does not allow (permissions.ts).
  */
 export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
   async (app, { authenticator }) => {
@@ -32,24 +32,24 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
   { name: 'admin-authentication', dependencies: ['access-log'] },
 );
 
-/** What the log calls an administrator: never a label, which is free text. */
+/** Returns the ID or type of an actor for the log. A label is free text, so it is never logged. */
 function nameOf(actor: Actor): string {
   return 'id' in actor ? actor.id : actor.type;
 }
 
-/** @throws Error for a route without authentication. */
+/** @throws Error if the route has no authentication */
 export function administratorOf({ administrator }: FastifyRequest): Administrator {
   if (administrator === undefined)
     throw new Error('The route is not behind the admin-authentication plugin.');
   return administrator;
 }
 
-/** The only tenants that the administrator of a request may see; null: all. */
+/** Returns the tenants that the admin of a request may see. Null means all tenants. */
 export function scopeOf(request: FastifyRequest): string[] | null {
   return administratorOf(request).onlyTenants;
 }
 
-/** What the history says of a change by this request. */
+/** Returns the metadata for versions that the request creates. */
 export function originOf(request: FastifyRequest): Origin {
   return { actor: administratorOf(request).actor, requestId: request.id };
 }

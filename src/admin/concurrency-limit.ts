@@ -7,36 +7,36 @@ import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 import { administratorOf } from './authentication.ts';
 
-/** So that administration leaves database connections to the agents. */
+/** Maximum number of requests that run at once. The limit reserves database connections for agents. */
 const MAX_IN_FLIGHT = 8;
 const MAX_IN_FLIGHT_OF_ONE = 6;
 const MAX_WAITING = 200;
 const MEBIBYTE = 1024 * 1024;
-/** Bytes of responses in memory. A single larger response has to be alone. */
+/** Maximum number of bytes of responses in memory. A larger response waits until no other is in memory. */
 const MAX_RESPONSE_BYTES = 64 * MEBIBYTE;
 const MAX_RESPONSE_BYTES_OF_ONE = 32 * MEBIBYTE;
-/** A shorter response counts as a part of its request. */
+/** A response up to this size is counted with its request. */
 const SHORT_BYTES = 64 * 1024;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes of the response, from before it is made until the client has it. */
+    /** Bytes reserved for the response, from before it exists until the client has received it. */
     responseBytes: Slot | undefined;
   }
 }
 
 /**
- * Waits for room for a response before it is made. Only reads wait: a change is done, whether or not there is room
- * for its result.
+ * Waits until memory for a response is available. Only reads wait, because a change is already done when its response
+ * is created.
  *
- * @throws ServiceError 429 or 503 when there is no room in time
+ * @throws ServiceError 429 or 503 if no memory becomes available in time
  */
 export async function reserveResponse(request: FastifyRequest, bytes: number): Promise<void> {
   const { method, responseBytes } = request;
   if (method === 'GET' && bytes > SHORT_BYTES) await responseBytes?.acquire(bytes);
 }
 
-/** Bounds the requests in flight, with their bodies and responses. */
+/** Limits the requests in flight, and the bytes of their responses. */
 export const concurrencyLimit = fp<{ maxWaitMs: number }>(
   async (app, { maxWaitMs }) => {
     const inFlight = new RequestLimiter({
@@ -65,14 +65,14 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
       });
       const waiting = slot.acquire(1);
       if (waiting === undefined) return done();
-      // A client that has left makes room in the queue.
+      // Removes the request from the queue when its client disconnects.
       const disconnected = disconnectSignal(request, reply);
       const leave = () => slot.release();
       if (disconnected.aborted) leave();
       else disconnected.addEventListener('abort', leave);
       waiting.finally(() => disconnected.removeEventListener('abort', leave)).then(() => done(), done);
     });
-    // Before the JSON is made.
+    // The hook reserves memory before the JSON exists.
     app.addHook('preSerialization', async (request, _reply, payload) => {
       await reserveResponse(request, jsonBytes(payload));
       return payload;

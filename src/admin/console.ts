@@ -5,7 +5,10 @@ import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { version } from '../lib/version.ts';
 
-/** For the page: its own files and requests to its own server, nothing inline and nothing from elsewhere. */
+/**
+ * The policy of the console allows its own files and requests to its own server, without inline scripts or external
+ * resources.
+ */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,16 +18,19 @@ export const PAGE_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // No text becomes markup but through DOMPurify.
+  // Only DOMPurify may convert text to markup.
   "require-trusted-types-for 'script'",
   'trusted-types dompurify',
 ].join('; ');
 
-/** For everything else, memory contents above all: nothing may run or load, even where a browser shows it. */
+/**
+ * The policy of all other responses, especially memory contents. A browser that displays such a response runs and loads
+ * nothing.
+ */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/** Headers of every response of the listener. What serves a page replaces the policy with its own. */
+/** Adds headers to every response of the listener. Routes that serve a page replace the policy. */
 export const securityHeaders = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {
@@ -32,7 +38,7 @@ export const securityHeaders = fp(
         'Content-Security-Policy': DATA_POLICY,
         'Cross-Origin-Opener-Policy': 'same-origin',
         'Cross-Origin-Resource-Policy': 'same-origin',
-        // Paths of files are in the URLs.
+        // The URLs contain the paths of files.
         'Referrer-Policy': 'no-referrer',
       });
       done();
@@ -41,12 +47,12 @@ export const securityHeaders = fp(
   { name: 'security-headers' },
 );
 
-/** The same from `src` and from `dist`. */
+/** The relative path is correct from both `src` and `dist`. */
 const CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url));
-/** Their names hold a hash of their contents. */
+/** Files whose name contains a hash of their content, which makes them cacheable forever. */
 const ASSETS = /^\/assets\//;
 
-/** `GET /`: the console as it was built, or where there is none, what this is and where to go on. */
+/** Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. */
 export async function consoleRoutes(
   app: FastifyInstance,
   { folder = CONSOLE }: { folder?: string },
@@ -68,7 +74,7 @@ export async function consoleRoutes(
   });
   await app.register(fastifyStatic, {
     root: folder,
-    // A route for each file that there is, so that other paths are unknown routes.
+    // The plugin declares a route for each existing file, so that other paths are unknown routes.
     wildcard: false,
     cacheControl: false,
   });

@@ -27,7 +27,7 @@ import { noSuchVersion, versionParams } from './versions.ts';
 
 const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 
-/** A page of differences also ends once its patches have so many bytes in JSON, or cost `MAX_WORK` to make. */
+/** A page of differences also ends when its patches reach this number of bytes in JSON, or `MAX_WORK`. */
 const PATCH_BYTES = 4 * 1024 * 1024;
 
 export const diffVersion = defineOperation({
@@ -82,7 +82,7 @@ export const diffTimes = defineOperation({
     const position = readCursor(diffPosition, query.after);
     const now = await databaseInstant(database);
     const times = parseTimes({ at: query.at, to: query.to }, now);
-    // The next pages are of the same times.
+    // The cursor keeps the times, so that all pages compare the same states.
     const at = position?.at ?? times.at ?? (await historyStart(database.query, tenant));
     const to = position?.to ?? times.to ?? now;
     const skip = position?.skip ?? 0;
@@ -94,9 +94,10 @@ export const diffTimes = defineOperation({
 });
 
 /**
- * Compares as many changes as a page may have, after the first `skip` ones. Omits changes that leave a file as it is.
+ * Compares changes after the first `skip` changes until the page is full. Changes that leave a file unchanged are
+ * omitted.
  *
- * @returns `taken`: the number of compared changes, with those omitted
+ * @returns `taken`: the number of compared changes, including the omitted changes
  */
 async function differencesOf(
   history: History,

@@ -8,9 +8,7 @@ import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
 
-/*
- * The parameters and fields that several routes share. Everything that a schema does not name is refused.
- */
+/* Parameters and fields shared by several routes. Each schema rejects unknown fields. */
 
 const MAX_TEXT = 1000;
 
@@ -39,7 +37,7 @@ export const memoryPath = text(5000)
 
 export const pathOrRoot = memoryPath.default(ROOT);
 
-/** An instant as an operator gives it: `parseTime` reads it. */
+/** A time as the caller writes it. `parseTime` reads the text. */
 export const givenTime = text(64).meta({
   description:
     'ISO 8601 (`2026-11-22T09:30:00Z`; UTC without an offset), or a duration back from now (`30s`, `90m`, `2h`, `3d`, `1w`).',
@@ -73,7 +71,7 @@ export const flag = z.preprocess(
   z.boolean(),
 );
 
-/** How a route returns a page at a time. */
+/** Parameters of a paginated list. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
   after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the previous page.' }),
@@ -92,7 +90,7 @@ export const source = z
     examples: ['web'],
   });
 
-/** Who made a change; the terms of the history. */
+/** The actor of a change. */
 export const actor = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_key'), id: z.string(), label: z.string(), source }),
@@ -105,15 +103,15 @@ export const actor = z
   ])
   .meta({ id: 'Actor', description: 'The actor that made a change.' });
 
-/** Where the next page begins, as a text that means nothing to the caller. */
+/** Encodes the position of the next page as an opaque text, or null after the last page. */
 export function writeCursor(position: unknown): string | null {
   return position === null ? null : Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
 /**
- * Reads what `writeCursor` wrote.
+ * Decodes a position that `writeCursor` encoded.
  *
- * @throws ServiceError 400 for anything else.
+ * @throws ServiceError 400 if the text is not a valid cursor
  */
 export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | null {
   if (given === undefined) return null;
@@ -131,10 +129,10 @@ function parseJson(json: string): unknown {
 }
 
 /**
- * Reads times as an operator gives them. What is left out stays out. A duration goes back from the database's time,
- * by which changes are recorded.
+ * Parses the given times, and keeps omitted times undefined. A duration counts back from the clock of the database,
+ * which also sets the times of changes.
  *
- * @throws ServiceError for a text that is not a time
+ * @throws ServiceError if a text is not a time
  */
 export async function readTimes<Given extends Record<string, string | undefined>>(
   database: Database,
@@ -144,7 +142,7 @@ export async function readTimes<Given extends Record<string, string | undefined>
   return isEmpty ? given : parseTimes(given, await databaseInstant(database));
 }
 
-/** The same, with durations back from `now`. */
+/** Parses the given times like `readTimes`, but counts durations back from `now`. */
 export function parseTimes<Given extends Record<string, string | undefined>>(
   given: Given,
   now: string,

@@ -109,7 +109,7 @@ export const listDirectory = defineOperation({
       description: 'Start with the directories, at this path.',
     }),
     ...pageFields(1000, 500),
-    // A cursor holds a path.
+    // The cursor contains a path, so it may be longer than other cursors.
     after: text(2 * MAX_PATH)
       .optional()
       .meta({ description: 'The `next` of the previous page.' }),

@@ -22,7 +22,7 @@ it('runs heavy work on half of the cores and removes disconnected clients from t
   const first = Array.from({ length: atOnce }, (_, i) => i);
   expect(started).toStrictEqual(first);
 
-  // The first is at work, and goes on. The next one waits, and leaves.
+  // The first client disconnects while its work runs, and the next client while it waits.
   clients[0]?.abort(new ServiceError('client_gone'));
   const left = expect(all[atOnce]).rejects.toThrow(new ServiceError('client_gone'));
   clients[atOnce]?.abort(new ServiceError('client_gone'));

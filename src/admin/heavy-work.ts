@@ -1,13 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 
-/** So that the agents keep half of the cores, of which this process and its database may share the same ones. */
+/** Half of the cores remain free for agents. The process and its database may share the same cores. */
 const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
-/** More than `concurrencyLimit` lets in. */
+/** The limit exceeds the number of requests that `concurrencyLimit` admits. */
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 60 * 60 * 1000;
 
-/** Bounds the heavy work of the admin listener. More at once would not end sooner. Tenants take turns. */
+/**
+ * Limits the heavy work of the admin listener, because more work at once would not end sooner. Waiting tenants
+ * alternate.
+ */
 export class HeavyWork {
   readonly #limiter = new RequestLimiter({
     total: AT_ONCE,
@@ -17,10 +20,10 @@ export class HeavyWork {
   });
 
   /**
-   * Waits for a slot, and runs `work`, which must not wait for another slot.
+   * Waits for a slot and runs `work`. A deadlock is possible if `work` waits for another slot.
    *
-   * @param signal ends the wait, but not the work
-   * @throws the signal's reason, or what `work` throws
+   * @param signal ends the wait, but not running work
+   * @throws the reason of the signal, or the error of `work`
    */
   async run<T>(tenant: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

@@ -89,7 +89,7 @@ const changes = z
 
 const A_WEEK = 7 * 24 * 60 * 60;
 
-/* For an admin key for certain tenants, keys that are not of its tenants do not exist. */
+/* An admin key with a scope receives "not found" for keys of tenants outside its scope. */
 
 export const getKey = defineOperation({
   id: 'getKey',
@@ -233,7 +233,7 @@ const idempotencyKey = z
       'Repeat the request with the same value when its response is lost: the same key gets a new secret, and no second key is created. Kept for 24 hours.',
   });
 
-/** How many keys a page has at most. */
+/** Maximum number of keys on a page. */
 export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
@@ -323,7 +323,7 @@ export const createKey = defineOperation({
   location: ({ id }) => `/keys/${id}`,
 });
 
-/** Keeps the idempotency keys of different administrators apart. */
+/** Returns the idempotency key with the actor, so that equal idempotency keys of different admins do not collide. */
 function creationKey(actor: Actor, given: string): string {
   return JSON.stringify(['id' in actor ? actor.id : actor.type, given]);
 }

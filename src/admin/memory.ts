@@ -44,17 +44,17 @@ import { type AdminCall, defineOperation } from './operation.ts';
 
 const ETAG = /^"([0-9a-f]{64})"$/;
 
-/** The headers that say what a change is based on. */
+/** The headers with the preconditions of a change. */
 export interface Conditions {
   'if-match'?: string | undefined;
   'if-none-match'?: string | undefined;
 }
 
 /**
- * What a write expects at its path: `absent`, a file with one of several contents, or anything. A change has to say
- * it, as agents change the same files at the same time.
+ * Returns the precondition of a write: no file, one of several contents, or any state. The precondition is mandatory
+ * because agents change the same files concurrently.
  *
- * @throws ServiceError 428 when it does not, 400 for a header that is not valid.
+ * @throws ServiceError 428 if the precondition is missing, and 400 if a header is invalid
  */
 export function readPrecondition(headers: Conditions): Expected | 'absent' {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
@@ -70,29 +70,29 @@ export function readPrecondition(headers: Conditions): Expected | 'absent' {
   return { sha256: entityTags(match) };
 }
 
-/** Whether the client has the content already. */
+/** Whether the client already has the content. */
 export function isNotModified(sha256: string, { 'if-none-match': noneMatch }: Conditions): boolean {
   if (noneMatch === undefined) return false;
-  // Weak tags compare like strong ones here (RFC 9110, section 13.1.2).
+  // `If-None-Match` compares weak and strong tags alike (RFC 9110, section 13.1.2).
   return noneMatch
     .split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
     .some((tag) => tag === '*' || tag === entityTag(sha256));
 }
 
-/** The ETag of a content. */
+/** Returns the ETag of a content with this hash. */
 export function entityTag(sha256: string): string {
   return `"${sha256}"`;
 }
 
-/** Tags that are no hash match nothing. */
+/** Returns the hashes in an `If-Match` header. Other tags are ignored, because they cannot match. */
 function entityTags(header: string): string[] {
   return header.split(',').flatMap((tag) => ETAG.exec(tag.trim())?.[1] ?? []);
 }
 
 type Call = Pick<AdminCall, 'services' | 'tenant' | 'origin'>;
 
-/** Where a call changes files. */
+/** Returns the services and the tenant for a call that changes files. */
 async function sessionOf({ services, tenant, origin }: Call): Promise<FileSession> {
   return { services: await services(), tenant, origin };
 }

@@ -16,7 +16,7 @@ import { defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
 import { mountRecord } from './tenant-record.ts';
 
-/** How many mounts by others a response has. */
+/** Maximum number of mounting tenants in a response. */
 const MAX_LISTED = 1000;
 
 const mountsSchema = z
@@ -74,7 +74,7 @@ export const setTenantMount = defineOperation({
   ],
   async run({ database, params: { tenant, name }, body, administrator, note }) {
     const mount: Mount = { name, ...body };
-    // Otherwise a key could read, through a mount, what is not of its tenants.
+    // Otherwise, a key could read a tenant outside its scope through a mount.
     requireInScope(administrator.onlyTenants, mount.tenant);
     const before = await setMount(database, tenant, mount);
     note({ details: { name, old: auditOf(before), new: auditOf(mount) } });
@@ -100,7 +100,7 @@ export const removeTenantMount = defineOperation({
   },
 });
 
-/** Without the instructions, which are contents. */
+/** Returns the details of a mount for the audit trail. The instructions are content, so they are omitted. */
 function auditOf(mount: Mount | undefined): object | null {
   return mount === undefined ? null : { tenant: mount.tenant, access: mount.access };
 }

@@ -10,31 +10,36 @@ import type { AuditSubject } from '../tenants/audit.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 
-/** Context of one call of the admin API. The command line gives it too, and runs operations in its own process. */
+/**
+ * Context of one call of the admin API. The command line creates the context itself to run operations in its process.
+ */
 export interface AdminContext {
   config: Config;
   database: Database;
-  /** Reads and changes files as requests do. The command line opens it on demand. */
+  /** Returns the services that read and change files. The command line creates the services on demand. */
   services(): Promise<Services>;
-  /** Compares texts. In the service, another thread does. */
+  /** Compares two texts. The service compares them in a worker thread. */
   compare: Compare;
   merges: MergeThreads;
   administrator: Administrator;
   /** Metadata for the versions that the operation creates. */
   origin: Origin;
-  /** The tenant that the URL names. Operations below `/tenants/:tenant/` have it. */
+  /** The tenant of the URL. Only operations below `/tenants/:tenant/` may read it. */
   tenant: TenantRow;
-  /** Aborts when the caller has left. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal;
-  /** Runs heavy work that begins later than the operation, in a slot as `isHeavy` does. */
+  /**
+   * Runs heavy work in a slot, for operations that start the work after their beginning. Other operations set
+   * `isHeavy`.
+   */
   inSlot<T>(work: () => Promise<T>): Promise<T>;
   /** Adds the subject and details of the change to the audit trail and the log. */
   note(subject: AuditSubject): void;
-  /** Shows the progress. Over HTTP, only a response in lines has it. */
+  /** Reports progress. Over HTTP, it is undefined unless the response is a stream of JSON lines. */
   onProgress?: ((progress: OperationProgress) => void) | undefined;
 }
 
-/** How far an operation is. */
+/** The progress of a long operation. */
 export type OperationProgress =
   | { step: 'read'; items: number }
   | { step: 'check'; files: number; bytes: number }
@@ -50,7 +55,7 @@ export interface AdminTypes {
     scope?: 'tenant' | 'fleet' | 'handler';
     /** Whether the operation waits for a slot for heavy work. */
     isHeavy?: boolean;
-    /** Whether `run` itself fails when there is no such tenant. Then it has no `tenant`. */
+    /** Whether `run` fails itself if the tenant does not exist. The context then has no `tenant`. */
     findsTenant?: boolean;
   };
   error: ServiceError;
@@ -70,7 +75,7 @@ export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Headers
 
 export const defineOperation = operationsOf<AdminTypes>();
 
-/** Whether the tenant in the URL has to be found before the operation runs. */
+/** Whether to look up the tenant of the URL before the operation runs. */
 export function needsTenant({
   url,
   findsTenant = false,
@@ -78,14 +83,14 @@ export function needsTenant({
   return url.startsWith('/tenants/:tenant/') && !findsTenant;
 }
 
-/** Whether a call changes nothing because it asks for a dry run. */
+/** Whether a call asks for a dry run, which changes no data. */
 export function isDryRun({ body, query }: { body: unknown; query: unknown }): boolean {
   return [body, query].some(
     (each) => typeof each === 'object' && each !== null && 'dry_run' in each && each.dry_run === true,
   );
 }
 
-/** Header in which a command on the socket of a service names its operator: JSON, percent-encoded. */
+/** Header with which a command on the socket of a service identifies its operator, as percent-encoded JSON. */
 export const OPERATOR_HEADER = 'memory-service-operator';
 
 /** The user of the operating system who runs a command, and the host. */
@@ -95,7 +100,7 @@ export interface Operator {
 }
 
 /**
- * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON,
- * percent-encoded. The command line makes the same message and hint from them as on the database.
+ * Header with which the command line asks for the reason and values of an error, and which returns them as
+ * percent-encoded JSON. The command line creates the same message and hint from them as in its own process.
  */
 export const ERROR_HEADER = 'memory-service-error';

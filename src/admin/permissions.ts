@@ -5,14 +5,15 @@ import type { Administrator } from '../tenants/authenticator.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * What an admin key needs for this route. By default `read_only` for what reads, `operate` for what changes a
-     * tenant (`:tenant` in the URL), and otherwise `read_write`.
+     * The access that an admin key needs for the route. The default is `read_only` for reads, `operate` for changes of
+     * a tenant (`:tenant` in the URL), and `read_write` for other changes.
      */
     access?: Administrator['access'];
     /**
-     * Which keys for certain tenants may use this route. `tenant`: those for the tenant in the URL. `fleet`: none.
-     * `handler`: all of them, and the handler shows and changes only what is of their tenants. By default `tenant`
-     * where the URL names one, and otherwise `fleet`.
+     * The admin keys with a scope that may use the route.
+     * - `tenant`: keys for the tenant in the URL (the default if the URL has a tenant)
+     * - `fleet`: none (the default otherwise)
+     * - `handler`: all, and the handler restricts itself to the tenants of the key
      */
     scope?: 'tenant' | 'fleet' | 'handler';
   }
@@ -20,12 +21,12 @@ declare module 'fastify' {
 
 const READING = new Set(['GET', 'HEAD']);
 
-/** Whether a request changes nothing. */
+/** Whether a request only reads. */
 export const isReading = ({ method }: Pick<FastifyRequest, 'method'>) => READING.has(method);
 
 const LEVELS = { read_only: 0, operate: 1, read_write: 2 };
 
-/** @throws ServiceError 403 when the administrator may not use the route of this request. */
+/** @throws ServiceError 403 if the admin may not use the route of the request */
 export function authorize({ access, onlyTenants }: Administrator, request: FastifyRequest): void {
   const { tenant } = request.params as { tenant?: string };
   const { config } = request.routeOptions;
@@ -45,8 +46,8 @@ function defaultAccess(request: FastifyRequest, tenant: string | undefined): Adm
 }
 
 /**
- * @param tenant null: what belongs to no tenant
- * @throws ServiceError 403 when the tenant is not among those of a key.
+ * @param tenant null for data that belongs to no tenant
+ * @throws ServiceError 403 if the tenant is outside the scope
  */
 export function requireInScope(onlyTenants: string[] | null, tenant: string | null): void {
   if (onlyTenants === null) return;

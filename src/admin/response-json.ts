@@ -4,26 +4,26 @@ import { timeSliced } from '../lib/time-slice.ts';
 import { scopeOf } from './authentication.ts';
 
 /**
- * Encodes responses in time slices: what an administrator reads or changes at once may have many files, and large
- * contents. Register it after other hooks that read the data of a response.
+ * Encodes responses in time slices, because a response may contain many files or large contents. Register this plugin
+ * after other hooks that read the data of a response.
  */
 export const responseJson = fp(
   async (app) => {
     app.addHook('preSerialization', (_request, _reply, data) => jsonInSlices(data));
-    // Fastify sends a buffer as it is, and only its types require a text.
+    // Fastify sends a buffer unchanged, although its types require a string.
     app.setSerializerCompiler(() => (encoded) => encoded as string);
   },
   { name: 'response-json', dependencies: ['admin-concurrency-limit'] },
 );
 
-/** The fields of responses that name a tenant. */
+/** Names of response fields that contain a tenant ID. */
 const NAMING: ReadonlySet<string> = new Set(['tenant', 'via_tenant']);
-/** The same in the details of an audit event, where `to` is the new id of a tenant that was copied or renamed. */
+/** In the details of an audit event, `to` also contains a tenant ID: the new ID of a copied or renamed tenant. */
 const NAMING_IN_DETAILS: ReadonlySet<string> = new Set([...NAMING, 'to']);
-/** The pairs of metadata are the operator's, whatever their names. */
+/** Metadata is not searched for tenant IDs, because operators choose its names and values. */
 const METADATA = 'metadata';
 
-/** Replaces the ids of tenants outside the scope of an admin key by null, in every response to it. */
+/** Replaces the IDs of tenants outside the scope of the admin key by null in every response. */
 export const scopedResponses = fp(
   async (app) => {
     app.addHook('preSerialization', async (request, _reply, payload) => {

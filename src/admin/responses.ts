@@ -4,7 +4,7 @@ import { problemResponses } from '../http/problem-responses.ts';
 import { ARCHIVE } from '../lib/operation.ts';
 import type { AnyAdminOperation } from './operation.ts';
 
-/** What every route of the admin API can return instead. */
+/** Errors that every route of the admin API can return. */
 const COMMON = [
   new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
   new ServiceError('invalid_request', 400),
@@ -24,14 +24,14 @@ const COMMON = [
   new ServiceError('overloaded'),
 ];
 
-/** What every route that changes something can return too. */
+/** Additional errors of routes that make changes. */
 const CHANGING = [
   new ServiceError('read_only_key'),
   new ServiceError('operate_only_key'),
   new ServiceError('body_timeout'),
 ];
 
-/** What every route with a body of text can return too. */
+/** Additional errors of routes with a text body. */
 const TEXT_BODY = [
   new ServiceError('invalid_utf8'),
   new ServiceError('invalid_body'),
@@ -51,7 +51,7 @@ const BODY = {
   [ARCHIVE]: [new ServiceError('unsupported_media_type', ARCHIVE)],
 };
 
-/** Documents the errors of an operation: by its method and body, and its own. */
+/** Documents the errors of an operation: its own errors, and the errors that follow from its method and body. */
 export function errorResponses({
   method,
   body,

@@ -28,18 +28,20 @@ import {
 } from './operation.ts';
 import { errorResponses } from './responses.ts';
 
-/** Services of the admin listener. */
 export interface AdminServices {
   config: Config;
   database: Database;
   services: Services;
   merges: MergeThreads;
   patches: PatchThreads;
-  /** The one limiter of the listener: heavy work would take the database's cores from the agents. */
+  /** The single limiter of the listener. Unlimited heavy work would take CPU cores of the database from agents. */
   heavyWork: HeavyWork;
 }
 
-/** What the admin API does for all its operations. Permissions and audit are hooks, and read the route's settings. */
+/**
+ * Returns the common behavior of all operations. Hooks check permissions and write the audit trail, according to the
+ * configuration of the route.
+ */
 export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
   return {
     configOf: ({ access, scope, tenantOf }) => ({
@@ -81,7 +83,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
 
 type OnProgress = NonNullable<AdminContext['onProgress']>;
 
-/** Responds with lines of JSON: the progress of `run`, then its result or its error. */
+/** Sends lines of JSON: the progress of `run`, and then its result or error. */
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -106,10 +108,10 @@ function failed(error: unknown, request: FastifyRequest): object {
   return { problem: problemOf(problem, request.id), parts: errorParts(problem, request) };
 }
 
-/** Longer parts of an error are left out: the message has what matters. */
+/** Maximum length of the header. A longer header is omitted, because the message contains the important parts. */
 const MAX_ERROR_HEADER = 8192;
 
-/** The reason and the values of an error, for a caller that asks for them with `ERROR_HEADER`. */
+/** Returns the reason and values of an error if the caller asked for them with `ERROR_HEADER`. */
 export function errorParts(
   { reason, values, status }: ServiceError,
   request: FastifyRequest,
@@ -120,9 +122,9 @@ export function errorParts(
 }
 
 /**
- * Reads the body as it arrives. A reader that ends early leaves the connection open for the response.
+ * Yields the chunks of a body as they arrive. If the reader stops early, the connection remains open for the response.
  *
- * @throws ServiceError that ended the reading of the body, or 499 when its connection was lost
+ * @throws ServiceError the error that ended the body, or 499 if the connection was lost
  */
 async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
   let failure: unknown;

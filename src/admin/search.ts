@@ -36,7 +36,7 @@ export const searchFiles = defineOperation({
   },
   errors: [noSuchTenant, incomplete],
   async run({ database, services, tenant, signal, query: { in: where, limit, at: given, ...query } }) {
-    // Imported on demand: few commands search.
+    // The import is deferred because few commands search.
     const { searchForOperator } = await import('../files/search/operator-search.ts');
     const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };

@@ -18,7 +18,6 @@ const session = z
   })
   .meta({ id: 'Session' });
 
-/** The caller's identity. */
 export const getSession = defineOperation({
   id: 'getSession',
   method: 'GET',

@@ -18,10 +18,10 @@ const metadataKey = text(64).min(1);
 const metadataValue = text(512);
 const tooMany = `must have at most ${MAX_METADATA} pairs.`;
 
-/** What people say of a tenant, as it is shown. */
+/** Fields of a tenant's name, description, and metadata in responses. */
 export const detailsSchema = { name, description, metadata: z.record(z.string(), z.string()) };
 
-/** What people say of a new tenant. */
+/** Fields of a new tenant's name, description, and metadata. */
 export const newDetails = {
   name: name.optional(),
   description: description.optional(),
@@ -33,7 +33,7 @@ export const newDetails = {
     }),
 };
 
-/** What changes of that. */
+/** Fields of a change of a tenant's name, description, and metadata. */
 export const detailsChange = {
   ...newDetails,
   metadata: metadataPairs(metadataKey, metadataValue.nullable())
@@ -43,14 +43,14 @@ export const detailsChange = {
     }),
 };
 
-/** The details in a body, without what it leaves out. */
+/** Returns the details in a body, without omitted fields. */
 export function detailsOf({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
   return Object.fromEntries(
     Object.entries({ name, description, metadata }).filter(([, value]) => value !== undefined),
   );
 }
 
-/** By the names of the API. */
+/** The settings under their names in the API. */
 const fields = Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settingSchemas[name]]));
 
 const nullableFields = Object.fromEntries(
@@ -70,19 +70,18 @@ export const settingsChangeSchema = z.strictObject(nullableFields).partial().met
   description: "The settings to change; null: use the service's default.",
 });
 
-/** Settings by the names of the API. */
+/** Converts settings to their names in the API. */
 export function settingsRecord(settings: TenantSettings): Record<string, unknown> {
   return Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settings[name]]));
 }
 
-/** Settings by the names of the service, without those that the request leaves out. */
+/** Converts settings of a request to their names in code, without omitted settings. */
 export function settingsOf(change: z.output<typeof settingsChangeSchema>): Partial<TenantSettings> {
   return Object.fromEntries(
     ALL_SETTINGS.map(([name]) => [name, change[snakeCase(name)]]).filter(([, value]) => value !== undefined),
   );
 }
 
-/** A mount as it is shown. */
 export const mountRecord = z
   .object({
     name: z.string(),
@@ -146,7 +145,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
   };
 }
 
-/** The drivers differ in what they make of a time. */
+/** Returns a time in ISO 8601. Depending on the driver, the database returns a date or a string. */
 export function instant(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString();
 }

@@ -38,7 +38,7 @@ const sort = z.enum(['id', 'files', 'bytes', 'used', 'changed']);
 
 const position = z.strictObject({ sort, key: z.number(), id: z.string() });
 
-/** How many tenants a page has at most. */
+/** Maximum number of tenants on a page. */
 export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
@@ -210,7 +210,7 @@ export const deleteTenant = defineOperation({
     if (!forget) return { id: tenant, erased: rowsOf(erased ?? missing(tenant)) };
     const forgotten = await forgetTenant(database, tenant);
     note({ tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
-    // The event of this request contains the id, too.
+    // One event is the record of this request, which also contains the ID.
     if (erased === undefined && forgotten.events <= 1) missing(tenant);
     return { id: tenant, erased: rowsOf(erased ?? NOTHING_ERASED), forgotten };
   },
@@ -249,7 +249,7 @@ export const resumeTenant = suspension('resumeTenant', 'Accept requests of a sus
   name: 'resume',
 });
 
-/** How many of the tenants that mount a renamed one a response lists. */
+/** Maximum number of mounting tenants in the response to a rename. */
 const MAX_LISTED = 1000;
 
 const renamedSchema = tenantSchema

@@ -28,7 +28,7 @@ const daysFields = {
     .meta({ description: 'Excludes days that begin at or after this time. Same format as `since`.' }),
 };
 
-/** @throws ServiceError for a text that is not a time */
+/** @throws ServiceError if a text is not a time */
 async function readDays(
   database: Database,
   given: { since: string; until?: string | undefined },
@@ -141,7 +141,6 @@ const fleetDaySchema = z
 
 const activeSchema = z.object({ tenant: tenantId, ...usesFields }).meta({ id: 'ActiveTenant' });
 
-/** The usage of all tenants together. */
 export const getFleetUsage = defineOperation({
   id: 'getFleetUsage',
   method: 'GET',

@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 
 /**
- * Parses a part of a request. @throws ServiceError that names the first field that is wrong, in the words of the API
+ * Parses a part of a request.
+ *
+ * @throws ServiceError that names the first invalid field
  */
 export function validate<T>(schema: z.ZodType<T>, part: string, data: unknown): T {
   const parsed = schema.safeParse(data, { reportInput: true });
@@ -28,7 +30,7 @@ function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
 
 const TYPES: Partial<Record<string, string>> = {
   string: 'a string',
-  // Every number that this API takes is whole.
+  // All numbers of the admin API are whole.
   number: 'a whole number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -37,7 +39,10 @@ const TYPES: Partial<Record<string, string>> = {
   array: 'an array',
 };
 
-/** The messages of the schemas' own checks are predicates as well: `must be in the future.` */
+/**
+ * Returns the end of a sentence about the field, such as `must be in the future.` The schemas' own messages have the
+ * same form.
+ */
 function predicate(issue: z.core.$ZodIssue): string {
   const isMissing = issue.code === 'invalid_type' || issue.code === 'invalid_value';
   if (isMissing && issue.input === undefined) return 'is missing.';
@@ -62,14 +67,17 @@ function predicate(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Without an entry for regular expressions: the schema says in words what they require. */
+/** Regular expressions are omitted, because their schemas have their own messages. */
 const FORMATS: Partial<Record<string, string>> = {
   guid: 'must be a UUID.',
   uuid: 'must be a UUID.',
   datetime: 'must be an ISO 8601 time with an offset, such as 2026-11-22T09:30:00Z.',
 };
 
-/** What has an amount of what; anything else is an amount itself. */
+/**
+ * The unit to name in a limit error, by zod type: strings are counted in characters, arrays in items. Numbers have no
+ * unit.
+ */
 const UNITS: Partial<Record<string, string>> = { string: 'characters', array: 'items' };
 
 function amount(bound: string, limit: number | bigint, origin: string): string {
