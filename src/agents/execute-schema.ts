@@ -11,8 +11,8 @@ import { invalidTenant, TENANT_HEADER } from '../tenants/principal.ts';
 import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool.ts';
 
 /**
- * One conversation as requests and responses, in an order in which each of them succeeds on an empty memory: the
- * examples of the OpenAPI document, which a test replays.
+ * The examples of the OpenAPI document, as one conversation that a test replays. In this order, each request succeeds
+ * on an initially empty memory.
  */
 export interface Example {
   summary: string;
@@ -224,7 +224,7 @@ const headers = z.object({
   ...tenantHeader,
 });
 
-/** What is wrong with the tenant of a request, as examples. */
+/** Errors about the tenant of a request, as examples. */
 export const tenantErrors = [
   new ServiceError('tenant_required'),
   invalidTenant(),
@@ -233,7 +233,7 @@ export const tenantErrors = [
   new ServiceError('unknown_tenant', 'acme'),
 ];
 
-/** What the routes that agents call can return instead of a result, as examples. */
+/** Errors of the routes that agents call, as examples. */
 export const callErrors = [
   new ServiceError('invalid_json', 'malformed'),
   new ServiceError('invalid_utf8'),
@@ -252,14 +252,14 @@ const errors = [
   new ServiceError('idempotency_key_reused'),
 ];
 
-/** The results of an array are always JSON. */
+/** Requests with an array are omitted, because their results are always JSON. */
 const textExamples = Object.fromEntries(
   Object.entries(examples).flatMap(([name, { summary, response }]) =>
     Array.isArray(response) ? [] : [[name, { summary, content: response.content }]],
   ),
 );
 
-/** What `POST /execute` takes and returns: documentation only, the route reads the body by itself. */
+/** The schema of `POST /execute`, for the documentation only. The route validates the body itself. */
 export const executeSchema: FastifySchema = {
   operationId: 'execute',
   summary: 'Execute a memory tool call',
@@ -270,7 +270,7 @@ export const executeSchema: FastifySchema = {
   ].join('\n\n'),
   tags: ['memory'],
   headers,
-  // Some client generators make one type of them, with the fields of the last block.
+  // For this union, some client generators create one type with the fields of the last member.
   body: z.union([commandSchema, searchUseSchema, toolUseSchema, toolUsesSchema]).meta({
     'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
   }),
@@ -280,7 +280,7 @@ export const executeSchema: FastifySchema = {
         'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
       content: {
         'application/json': {
-          // The one with more fields first: generated clients take the first that fits.
+          // The type with the most fields is first, because generated clients use the first type that fits.
           schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
           examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
         },

@@ -15,7 +15,7 @@ import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts
 import { searchMemory } from './search.ts';
 import { observe, readToolCalls, sendJson, sendText, type ToolCall, wantsText } from './tool.ts';
 
-/** The result of a block of several whose id was used for another write. */
+/** Result of a block in an array whose ID was already used for another write. */
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
@@ -27,12 +27,12 @@ const AFTER_FAULT =
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Those of the process. */
+    /** Services shared by all requests. */
     services: Services;
   }
 }
 
-/** `POST /execute`: runs memory commands for the request's tenant. */
+/** Serves `POST /execute`, which runs memory commands for the tenant of the request. */
 export async function executeRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
     const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
@@ -44,7 +44,7 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
       }
       const run = callsInTurn(request, services);
       const body: object[] = [];
-      // In their order, since a later one may build on an earlier one.
+      // The calls run in sequence, because a later call may depend on an earlier call.
       for (const call of calls) body.push(blockOf(await run(call), call));
       return { body };
     });
@@ -54,8 +54,8 @@ export async function executeRoute(app: FastifyInstance, services: Services): Pr
 }
 
 /**
- * Runs the calls of one request, until their results are too long together, or the service fails. Before the first
- * call nothing was run, so only its error is that of the request.
+ * Returns a function that runs the calls of one request, until their results are too long or the service fails. If the
+ * first call fails, no call has run, so its error becomes the error of the request.
  */
 export function callsInTurn(
   request: FastifyRequest,
@@ -66,7 +66,7 @@ export function callsInTurn(
   let isFirst = true;
   let hasFailed = false;
   return async (call) => {
-    // Each further call might wait as long as the one that failed.
+    // After a failure of the service, each further call could wait just as long.
     if (hasFailed) return notRun(request, AFTER_FAULT);
     if (length >= maxLength) return notRun(request, RESULTS_FULL);
     const executed = executeInTurn(request, call, services);
@@ -84,7 +84,7 @@ export function callsInTurn(
   };
 }
 
-/** Words the error of a call for the model. */
+/** Writes the error of a call as a message for the model. */
 function describeFault(call: ToolCall, problem: ServiceError): string {
   const isRead =
     'invalid' in call || call.tool !== 'memory' || findCommand(call.input.command)?.access !== 'write';
@@ -95,10 +95,7 @@ function describeFault(call: ToolCall, problem: ServiceError): string {
   return `Error: This call ${isRead || isUndone ? 'was not run' : 'may have been run'}: ${problem.message}`;
 }
 
-/**
- * Runs one call of several. A reused id fails only this call, because earlier ones may have been executed and none
- * stops the others.
- */
+/** Runs one of several calls. A reused ID fails only this call, because earlier calls may have run already. */
 export async function executeInTurn(
   request: FastifyRequest,
   call: ToolCall,
@@ -117,9 +114,9 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-/** Runs one call of a tool, whatever its input is. */
+/** Runs one call of a tool, including calls with invalid input. */
 async function runTool(request: FastifyRequest, call: ToolCall, services: Services): Promise<Executed> {
-  // Read in any case: an invalid header is refused also where the block's id counts instead.
+  // The header is always validated, even if the ID of the block replaces it.
   const header = readIdempotencyKey(request);
   if ('invalid' in call) {
     const { invalid, toolUseId } = call;
@@ -147,7 +144,10 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
   );
 }
 
-/** To the model, an archived memory, or a draft that cannot be made, is a memory that it cannot change. */
+/**
+ * Converts the errors of an archived memory and of a draft that cannot be created to results. The model sees a memory
+ * that it cannot change.
+ */
 function refusedWrite(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
   if (error.code === 'over_quota') return refusal(tooManyDrafts);
@@ -166,7 +166,7 @@ function languageOf(request: FastifyRequest): Language {
   return languages.find((language) => language === preferred) ?? 'en';
 }
 
-/** @throws ServiceError 400 for a key that is not sane. */
+/** @throws ServiceError 400 if the key has invalid characters or is too long */
 function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const given = request.headers['idempotency-key'];
   if (given === undefined) return undefined;

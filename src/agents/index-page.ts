@@ -5,7 +5,7 @@ import { version } from '../lib/version.ts';
 const NAME = 'Memory service';
 const LINKS = { docs: '/docs', openapi: '/openapi.json', liveness: '/healthz', readiness: '/readyz' };
 
-/** `.` before each link keeps it below the prefix of a proxy. */
+/** The links are relative (`.`), so that they work behind a proxy with a path prefix. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -20,7 +20,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** `GET /`: what this is and where to go on, as JSON, or as a page for browsers. */
+/** Serves `GET /` with the name of the service and links, as JSON or as a page for browsers. */
 export async function indexRoute(app: FastifyInstance): Promise<void> {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     reply.header('Vary', 'Accept');

@@ -50,7 +50,7 @@ const schema = {
   },
 };
 
-/** `GET /instructions`: what an agent should know about its memory. */
+/** Serves `GET /instructions`: text for the system prompt that describes the agent's memory. */
 export async function instructionsRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
     const instructions = await inFlightOf(request).work(0, async () => {

@@ -7,8 +7,8 @@ import type { Mount } from '../memory/mount.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 
 /*
- * A propose-only key works in a draft of its own. This is the one place where its requests get there: reads once
- * there is a draft, and until then they are of the tenant, which they may not write; writes always.
+ * Redirects requests of propose-only keys to the key's draft. Writes always use the draft, which the first write
+ * creates. Reads use the draft if it exists, and otherwise the tenant, which the key cannot change.
  */
 
 interface Redirection {
@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-/** Moves the requests of propose-only keys to their drafts, before anything of the memory is read. */
+/** Redirects the requests of propose-only keys to their drafts, before the memory is read. */
 export const proposing = fp<Redirection>(
   async (app, redirection) => {
     app.decorate('redirection', redirection);
@@ -57,10 +57,10 @@ async function contextInDraft(request: FastifyRequest, context: RequestContext):
 }
 
 /**
- * The context for a write of a request. The first one of a propose-only key makes its draft, in which the request
- * then goes on.
+ * Returns the context for a write. The first write of a propose-only key creates a draft, and the rest of the request
+ * uses the draft.
  *
- * @throws ServiceError when the tenant may not have one more draft
+ * @throws ServiceError if the tenant has its maximum number of drafts
  */
 export async function contextForWrite(request: FastifyRequest): Promise<RequestContext> {
   const context = contextOf(request);
@@ -77,7 +77,7 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
   return request.context;
 }
 
-/** The open draft of a propose-only key, which is created if there is none. */
+/** Returns the open draft of a propose-only key, and creates a draft if none is open. */
 function draftFor({ server }: FastifyRequest, { principal }: RequestContext): Promise<string> {
   return server.redirection.proposals.findOrMake({
     ...principal,
@@ -87,10 +87,10 @@ function draftFor({ server }: FastifyRequest, { principal }: RequestContext): Pr
 }
 
 /**
- * Runs work in a request's context: once more when its tenant was deleted or renamed meanwhile, and another one has
- * the id. Where a reviewer closes the draft of a propose-only key, a write goes into its next draft.
+ * Runs work in the context of a request, and repeats the work if the tenant was replaced by another tenant with its ID.
+ * If a reviewer has closed the draft of a propose-only key, a write creates a new draft.
  *
- * @throws ServiceError as `work`, and when the tenant may not have one more draft
+ * @throws ServiceError the error of `work`, or if the tenant has its maximum number of drafts
  */
 export async function inTenant<T>(
   request: FastifyRequest,
@@ -117,9 +117,10 @@ export async function inTenant<T>(
 }
 
 /**
- * Identifies the caller of a request without the cache: the tenant of its context does not exist any more.
+ * Identifies the caller of a request again without cached keys and policies, because the tenant of the context no
+ * longer exists.
  *
- * @throws ServiceError 401 when the credential is not for the tenant that has the id by now
+ * @throws ServiceError 401 if the credential does not belong to the tenant that has the ID now
  */
 async function identifyAgain(request: FastifyRequest): Promise<void> {
   await request.server.identifyAgain(request);
@@ -127,7 +128,7 @@ async function identifyAgain(request: FastifyRequest): Promise<void> {
   if (context.principal.proposesAs !== undefined) await inDraft(request, context);
 }
 
-/** Whether a memory refuses writes, as a draft does once it is closed, and is gone soon after. */
+/** Whether a write failed because its draft is closed. A closed draft is archived and soon deleted. */
 function isOfClosed(error: unknown): boolean {
   return hasReason(error, 'tenant_archived') || hasReason(error, 'unknown_tenant');
 }
@@ -151,7 +152,7 @@ async function moved(
   };
 }
 
-/** There are drafts of the tenant only, so whoever proposes cannot write to what it mounts. */
+/** Makes mounts read-only. A draft covers only its tenant, so writes to mounted tenants could not be reviewed. */
 function readOnly(mounts: readonly Mount[]): Mount[] {
   return mounts.map((mount) => ({ ...mount, access: 'read_only' }));
 }

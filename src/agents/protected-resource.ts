@@ -6,7 +6,10 @@ import { problemResponses } from '../http/problem-responses.ts';
 
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 
-/** Where callers reach the service: as configured, or as the request names it. Undefined when that is no name. */
+/**
+ * Returns the public URL of the service: the configured URL, or the URL of the request. Undefined if the request's host
+ * is invalid.
+ */
 export function publicUrlOf(
   { protocol, host }: FastifyRequest,
   { PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>,
@@ -15,7 +18,7 @@ export function publicUrlOf(
   return HOST.test(host) ? `${protocol}://${host}` : undefined;
 }
 
-/** RFC 9728: the path for a resource follows this one. */
+/** The path of the metadata (RFC 9728). The path of the resource is appended. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 const metadataSchema = z
@@ -36,8 +39,8 @@ const metadataSchema = z
 type Metadata = z.output<typeof metadataSchema>;
 
 /**
- * Says where an MCP host signs its user in: at the organization's own identity provider, whose tokens the service
- * verifies.
+ * Serves the metadata from which an MCP host learns where its user signs in: at the organization's identity provider,
+ * whose tokens the service verifies.
  */
 export async function protectedResourceRoutes(
   app: FastifyInstance,
@@ -78,7 +81,7 @@ export async function protectedResourceRoutes(
 
 function authorizationOf({ AUTH, JWT_ISSUER = '' }: Config): Partial<Metadata> {
   if (AUTH === 'none') return {};
-  // An issuer may have another name than a URL, and then no host can find it.
+  // An issuer's name may be something other than a URL, and hosts cannot find such an issuer.
   const isUrl = AUTH === 'jwt' && /^https?:/.test(JWT_ISSUER) && URL.canParse(JWT_ISSUER);
   return {
     bearer_methods_supported: ['header'],

@@ -23,7 +23,10 @@ const resultSchema = z
 export const notAnObject = () =>
   new ServiceError('invalid_parameter', 'The body is not a JSON object. Send {"query": "what to look for"}.');
 
-/** The second is what the first one finds after the examples of `POST /execute`, up to their deletion. */
+/**
+ * Requests and responses for the documentation. The second example is valid after the examples of `POST /execute`, up
+ * to their deletion.
+ */
 const examples = {
   search: {
     summary: 'Search for words',
@@ -46,7 +49,7 @@ const examples = {
   },
 };
 
-/** What `POST /search` takes and returns: documentation only, the route reads the body by itself. */
+/** The schema of `POST /search`, for the documentation only. The route validates the body itself. */
 export const searchRouteSchema: FastifySchema = {
   operationId: 'search',
   summary: 'Search the files of a memory',
@@ -81,10 +84,10 @@ export const searchRouteSchema: FastifySchema = {
   },
 };
 
-/** `POST /search`: searches the memory of the request's tenant. */
+/** Serves `POST /search`, which searches the memory of the request's tenant. */
 export async function searchRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
-    // The matches repeat what the text shows.
+    // The response contains the results twice: as text and as matches.
     const bytes = resultBytes(2, contextOf(request).policy.limits);
     const result = await inFlightOf(request).work(bytes, async () => {
       const { body: input } = request;
@@ -97,7 +100,7 @@ export async function searchRoute(app: FastifyInstance, services: Services): Pro
   });
 }
 
-/** Runs one call of `memory_search` for the request's tenant. */
+/** Runs one call of `memory_search` for the tenant of the request. */
 export function searchMemory(
   request: FastifyRequest,
   { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
@@ -105,7 +108,7 @@ export function searchMemory(
 ): Promise<SearchResult> {
   const inFlight = inFlightOf(request);
   const { ip } = request;
-  // Searches take turns: those that wait would take the slots of all other requests.
+  // Searches have their own queue. If a waiting search kept its slot, it would block all other requests.
   return observe(request, { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId }, () =>
     inFlight.slot.runWithout(() =>
       inTenant(request, 'read', ({ principal, policy }) =>

@@ -18,36 +18,36 @@ import {
 } from '../memory/messages.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
-/** The tools of the service, by the names that `tool_use` blocks have. */
+/** The tools of the service, by their names in `tool_use` blocks. */
 export const tools = ['memory', SEARCH_TOOL] as const;
 
-/** An input of a tool, and the id of the `tool_use` block when it came in one. */
+/** An input of a tool, with the ID of its `tool_use` block if the input is part of one. */
 export interface ValidCall {
   tool: (typeof tools)[number];
   input: Record<string, unknown>;
   toolUseId?: string;
 }
 
-/** A `tool_use` block that has an id but no input for a tool. */
+/** A `tool_use` block with an ID but without valid input. */
 export interface InvalidCall {
-  /** The result, in words for the model. */
+  /** The result of the call, as a message for the model. */
   invalid: string;
   toolUseId: string;
 }
 
 export type ToolCall = ValidCall | InvalidCall;
 
-/** How many `tool_use` blocks one request may hold. */
+/** Maximum number of `tool_use` blocks in a request. */
 export const MAX_CALLS = 32;
 
-/** In UTF-16 units. Those of the API (`toolu_…`) have some 30. */
+/** Maximum length in UTF-16 code units. The IDs of the Claude API (`toolu_…`) have about 30. */
 export const MAX_ID_LENGTH = 255;
 
 /**
- * Parses a body: a bare input, a whole `tool_use` block, or an array of such blocks.
+ * Parses a body: an input, a `tool_use` block, or an array of blocks.
  *
  * @returns one call, or an array of calls for an array
- * @throws ServiceError 400 for anything else, and for a block without an id that a result could name
+ * @throws ServiceError 400 if the body has another form, or if a block lacks the ID that its result must name
  */
 export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
   if (!Array.isArray(body)) return readToolCall(body);
@@ -96,7 +96,7 @@ export function notAMemoryInput(why: string): ServiceError {
   return new ServiceError('not_a_memory_input', why);
 }
 
-/** Runs one call, and tells the log, the metrics, the usage and the trace what came of it. */
+/** Runs one call and records its outcome in the log, the metrics, the usage, and the trace. */
 export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
   request: FastifyRequest,
   {
@@ -126,7 +126,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
     outcome = result.isError ? 'error' : 'ok';
     if (result.isRefusal) countUse(request, 'refused');
     else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
-    // Of several calls in one request the log's line names a failure, if there was one.
+    // If one of several calls fails, the log line of the request reports the failure.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
@@ -135,7 +135,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
   }
 }
 
-/** For the log's line; several calls of one request are named one after the other. */
+/** Adds the command to the log line, after earlier commands of the same request. */
 function noteCommand({ logEntry }: FastifyRequest, command: string): void {
   logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
 }
@@ -148,7 +148,7 @@ export function sendJson(reply: FastifyReply, body: object): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/** Whether the caller prefers the text alone to JSON. */
+/** Whether the client prefers plain text to JSON. */
 export function wantsText({ headers }: FastifyRequest): boolean {
   return prefers(headers.accept, 'text/plain', 'application/json');
 }

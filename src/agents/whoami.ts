@@ -19,7 +19,7 @@ import { tenantHeaders } from './execute-schema.ts';
 import { inTenant } from './proposals.ts';
 import { sendJson } from './tool.ts';
 
-/** The settings that are numbers, or those that are choices, by the names of the API. */
+/** Returns the settings with fixed choices, or the other settings, by their names in the API. */
 const settingFields = (hasChoices: boolean): Record<string, z.ZodType> =>
   Object.fromEntries(
     ALL_SETTINGS.filter(([, setting]) => 'choices' in setting === hasChoices).map(([name]) => [
@@ -108,7 +108,7 @@ interface WhoamiOptions {
   policies: TenantPolicyCache;
 }
 
-/** `GET /whoami`: who the caller is, for which tenant, and what it may do. */
+/** Serves `GET /whoami`: the identity, tenant, and access of the caller. */
 export async function whoamiRoute(
   app: FastifyInstance,
   { authenticator, tenants, config, policies }: WhoamiOptions,
@@ -123,7 +123,7 @@ export async function whoamiRoute(
   });
 
   async function identify(request: FastifyRequest, context: RequestContext): Promise<Identity> {
-    // Known since the request was authenticated.
+    // The caller is cached since the authentication of the request.
     const caller = await authenticator.identify(request);
     const { principal } = context;
     const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);

@@ -1,25 +1,25 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-/** Claude Code sends the id of the `tool_use` block that a call comes from. */
+/** Metadata field in which Claude Code sends the ID of the call's `tool_use` block. */
 const TOOL_USE_ID = 'claudecode/toolUseId';
-/** The longest id that the service accepts. */
+/** Maximum length of an ID that the service accepts. */
 const MAX_ID_LENGTH = 255;
 
-/** A call in the form of a `tool_use` block. Sent again under the same id, it is applied once. */
+/** A call as a `tool_use` block. A call that is sent again with the same ID is applied once. */
 export interface ToolUse {
   id: string;
-  /** The tool. */
+  /** The name of the tool. */
   name: string;
   input: unknown;
 }
 
-/** A failure that the model can correct is a result too. */
+/** The result of a call. A failure that the model can correct is also a result. */
 export interface ToolResult {
   content: string;
   isError: boolean;
 }
 
-/** Executes a call. Whatever is wrong with its input is for the result to say, in words for the model. */
+/** Executes a call. Invalid input produces a result with a message for the model. */
 export type ExecuteTool = (call: ToolUse, signal?: AbortSignal) => Promise<ToolResult>;
 
 interface Call {
@@ -37,7 +37,7 @@ export async function callTool(
   return { content: [{ type: 'text', text: content }], isError };
 }
 
-/** The memory tool, for what reads files. */
+/** Calls the memory tool to read files for a resource. */
 export function callMemory(execute: ExecuteTool, input: object): Promise<ToolResult> {
   return execute({ id: newId(), name: 'memory', input });
 }

@@ -2,39 +2,39 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { createMemoryServer, type ServedMemory, type ServerName } from './server.ts';
 
-/** Messages in a JSON-RPC batch: as many as `/execute` takes calls in an array. */
+/** Maximum number of messages in a JSON-RPC batch. The limit equals the number of calls in an array for `/execute`. */
 export const MAX_MESSAGES = 32;
 
-/** What is wrong with a batch. */
+/** Returns a message if a batch has too few or too many messages. */
 export function batchProblem(body: unknown): string | undefined {
   if (!Array.isArray(body) || (body.length > 0 && body.length <= MAX_MESSAGES)) return undefined;
   return `The batch holds ${body.length} messages, and 1 to ${MAX_MESSAGES} are allowed.`;
 }
 
-/** The code that JSON-RPC has for it. */
+/** The JSON-RPC error code for an invalid request. */
 export const INVALID_REQUEST = -32600;
 
-/** What the transport reads of a request. */
+/** The parts of an HTTP request that the transport reads. */
 interface McpRequest {
-  /** As parsed. */
+  /** The parsed JSON body. */
   body: unknown;
-  /** Undefined: whatever the server sends. */
+  /** The `Accept` header. Undefined means that the client accepts both JSON and event streams. */
   accept: string | undefined;
   protocolVersion: string | undefined;
-  /** Ends the exchange. */
+  /** Aborts when the exchange must end. */
   signal: AbortSignal;
 }
 
 export interface McpResponse {
   status: number;
-  /** JSON; empty for messages that have no response. */
+  /** JSON, or an empty string if the messages have no response. */
   body: string;
-  /** The methods that the messages called, as far as MCP has them. */
+  /** The methods that the messages call, limited to the methods of MCP. */
   methods: string;
   isNewSession: boolean;
 }
 
-/** The methods that may appear in the log: callers could send anything. */
+/** The methods that may appear in the log. Callers could send any text as a method. */
 const METHODS = new Set([
   'initialize',
   'ping',
@@ -49,7 +49,7 @@ const METHODS = new Set([
   'notifications/cancelled',
 ]);
 
-/** Answers the messages of one HTTP request: a single one, or a batch. Keeps no state. */
+/** Responds to one HTTP request with a single message or a batch. The function keeps no state between requests. */
 export async function answerMessages(
   name: ServerName,
   memory: ServedMemory,
@@ -62,7 +62,7 @@ export async function answerMessages(
   }
   const server = createMemoryServer(name, memory, await instructionsFor(memory, body));
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  // The transport answers no caller that has gone.
+  // The transport never responds after a disconnect, so this promise ends the exchange.
   const gone = new Promise<Response>((resolve) => {
     signal.addEventListener('abort', () => resolve(new Response(null, { status: 499 })), { once: true });
   });
@@ -86,7 +86,7 @@ export async function answerMessages(
   }
 }
 
-/** Only a host that connects is told. */
+/** Returns the instructions, which MCP sends only in the response to `initialize`. */
 async function instructionsFor(memory: ServedMemory, body: unknown): Promise<string | undefined> {
   return isInitializeRequest(body) ? memory.instructions() : undefined;
 }

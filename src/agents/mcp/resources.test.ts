@@ -1,4 +1,3 @@
-/** Files as MCP resources. */
 import { expect, it } from 'vitest';
 import { readFile } from './resources.ts';
 

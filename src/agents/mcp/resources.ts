@@ -2,16 +2,16 @@ import { ErrorCode, McpError, type Resource } from '@modelcontextprotocol/sdk/ty
 import { timeSliced } from '../../lib/time-slice.ts';
 import { callMemory, type ExecuteTool } from './call.ts';
 
-/** The code that the MCP specification has for a resource that does not exist. */
+/** The error code of the MCP specification for a resource that does not exist. */
 const RESOURCE_NOT_FOUND = -32002;
 
 const HEADER = "Here's the content of ";
 const NUMBER = /^ *\d+\t/;
 const LISTED_FILE = /^\S+\t(\/.*[^/])$/;
-/** The service cuts long results at a line (docs/contract.md, section 2). */
+/** The marker at the end of a truncated view (docs/contract.md, section 2). */
 const CUT = /^\[Truncated: showing lines \d+ to (\d+) of \d+\./;
 
-/** The files that a view of `/memories` lists: two levels, without hidden ones. */
+/** Lists the files in a view of `/memories`, which has two levels and omits hidden files. */
 export async function listFiles(execute: ExecuteTool): Promise<Resource[]> {
   const { content, isError } = await callMemory(execute, { command: 'view', path: '/memories' });
   if (isError) throw new McpError(ErrorCode.InternalError, content);
@@ -25,10 +25,10 @@ export async function listFiles(execute: ExecuteTool): Promise<Resource[]> {
 }
 
 /**
- * The content of a file, read as views without their line numbers. A file that is too long for one view is read in
- * several, and may change between them.
+ * Reads the content of a file from views, and removes their line numbers. A file that is longer than one view may
+ * change between two views.
  *
- * @throws McpError when there is no such file, or it has a line that is longer than a view
+ * @throws McpError if the file does not exist or has a line that is longer than a view
  */
 export async function readFile(execute: ExecuteTool, uri: URL): Promise<string> {
   const path = pathOf(uri);
@@ -49,7 +49,7 @@ export async function readFile(execute: ExecuteTool, uri: URL): Promise<string> 
       if (!CUT.test(last))
         throw new McpError(RESOURCE_NOT_FOUND, `${path} has a line that is too long to read.`);
     }
-    // A view may have more lines than a call takes arguments.
+    // A view may have more lines than `push` accepts as arguments.
     for await (const line of timeSliced(shown)) lines.push(line.replace(NUMBER, ''));
     if (isWhole) return lines.join('\n');
   }

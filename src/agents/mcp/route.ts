@@ -18,21 +18,21 @@ import { orderOf, Sessions, type Turn } from './sessions.ts';
 
 const SERVER = { name: 'memory-service', version };
 /**
- * How long a request waits for an earlier one of its session. Not long: without routing by session, that one may be
- * at another replica.
+ * Maximum time that a request waits for an earlier request of its session. The time is short because the earlier
+ * request may be at another replica.
  */
 const GAP_TIMEOUT_MS = 50;
-/** Longer ones are not ours. */
+/** The service issues UUIDs as session IDs, so a longer ID cannot be one of them. */
 const MAX_SESSION_ID_LENGTH = 64;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a request to `/mcp` that names its session. */
+    /** The place in the sequence of the session. Undefined for requests without a session. */
     mcpTurn: Turn | undefined;
   }
 }
 
-/** The SDK takes long to load, so only a service that listens loads it before the first request. */
+/** The SDK takes long to load. A listening service therefore loads it before the first request. */
 let loading: Promise<typeof import('./exchange.ts')> | undefined;
 const load = () => {
   loading ??= import('./exchange.ts');
@@ -40,8 +40,8 @@ const load = () => {
 };
 
 /**
- * `POST /mcp`: MCP over streamable HTTP for the request's tenant. Any replica answers any request: of a session,
- * nothing but the order of its requests is kept, and that only as long as there are some.
+ * Serves `POST /mcp`: MCP over streamable HTTP for the tenant of the request. Every replica can handle every request,
+ * because a session only determines the sequence of its current requests.
  */
 export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
   const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
@@ -83,14 +83,14 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
   }
 }
 
-/** @throws ServiceError when a call has no result, as for `/execute` */
+/** @throws ServiceError if a call has no result, as for `/execute` */
 async function exchange(
   request: FastifyRequest,
   reply: FastifyReply,
   services: Services,
 ): Promise<McpResponse> {
   const { answerMessages } = await load();
-  // Ends what is left to do for a caller that has gone, or was told that it took too long.
+  // Aborts the remaining work after a disconnect or a timeout.
   const over = new AbortController();
   reply.raw.once('close', () => over.abort());
   let fault: ServiceError | undefined;
@@ -111,7 +111,7 @@ async function exchange(
   };
   try {
     const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
-    // There is nothing but JSON in a response, whatever else is accepted.
+    // The response is always JSON, so a client may accept JSON alone.
     const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
     const instructions = async () => {
       const call = { ...contextOf(request), ip: request.ip };
@@ -130,7 +130,7 @@ async function exchange(
           },
         );
       } finally {
-        // The slot is held as long as anything is worked on, also for a caller that has gone.
+        // The slot is needed until all calls have ended, even after a disconnect.
         await Promise.allSettled(running);
       }
     };
@@ -143,7 +143,7 @@ async function exchange(
   }
 }
 
-/** Runs the calls of a request as `/execute` does: those of a batch as the blocks of an array. */
+/** Returns a function that runs calls like `/execute`. The calls of a batch run like the blocks of an array. */
 function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
   const run = Array.isArray(request.body)
     ? callsInTurn(request, services)
@@ -170,7 +170,10 @@ function send(request: FastifyRequest, reply: FastifyReply, response: McpRespons
   return reply.type('application/json; charset=utf-8').send(response.body);
 }
 
-/** What names a session in this process: no caller can use one of another. */
+/**
+ * Returns the key of a session in this process. The key contains the caller, so that no caller can use the session of
+ * another caller.
+ */
 function sessionKey(request: FastifyRequest, id: string): string {
   const { tenant, actor } = contextOf(request).principal;
   return JSON.stringify([tenant, actor, id]);
@@ -182,7 +185,7 @@ function sessionOf(request: FastifyRequest): string | undefined {
   return sessionKey(request, id);
 }
 
-/** RFC 9728, section 5.1: where the caller learns how to get a token. */
+/** Returns the URL at which the caller learns how to get a token (RFC 9728, section 5.1). */
 function challengeOf(request: FastifyRequest, config: Config): string {
   const base = publicUrlOf(request, config);
   return base === undefined ? 'Bearer' : `Bearer resource_metadata="${base}${METADATA_PATH}/mcp"`;

@@ -12,26 +12,26 @@ import { callTool, type ExecuteTool } from './call.ts';
 import { listFiles, readFile } from './resources.ts';
 import { TOOLS } from './tools.ts';
 
-/** Shared: otherwise each server, so each request, makes one of its own, which takes longer than most calls. */
+/** A shared validator. Otherwise, each request would create its own validator, which takes longer than most calls. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** What a server says of itself. */
+/** The name and version that a server reports to its host. */
 export interface ServerName {
   name: string;
   version: string;
 }
 
-/** The memory that a server gives to its host. */
+/** The memory that a server offers to its host. */
 export interface ServedMemory {
   execute: ExecuteTool;
-  /** Text for the system prompt. */
+  /** Returns text for the system prompt. */
   instructions(): Promise<string>;
 }
 
 /**
- * An MCP server for one memory, not yet connected. The service has one at `/mcp`, and `memory-service-mcp` is one.
+ * Creates an MCP server for one memory, not yet connected. Both `/mcp` and `memory-service-mcp` use it.
  *
- * @param instructions what a host that connects is told of the memory
+ * @param instructions description of the memory, sent to the host when it connects
  */
 export function createMemoryServer(
   { name, version }: ServerName,
@@ -65,9 +65,11 @@ export function createMemoryServer(
   return server;
 }
 
-/** Not `registerTool`, whose own check of the input would answer in the place of the service. */
+/**
+ * Handles calls without `registerTool`, because its own check of the input would preempt the messages of the service.
+ */
 function registerTools({ server }: McpServer, execute: ExecuteTool): void {
-  // Hosts start the calls of one turn at once, and a later one may view what an earlier one creates.
+  // Hosts send several calls at once, and a later call may view a file that an earlier call creates.
   const calls = new SerialQueue();
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {

@@ -6,7 +6,7 @@ const gapTimeoutMs = 500;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Runs requests with these ids, and records them in the order in which they start. */
+/** Runs requests and records their IDs in the order in which they start. */
 function recorder(session: Session) {
   const started: (number | undefined)[] = [];
   const run = async (id: number | undefined, work: () => Promise<void> = async () => {}) => {

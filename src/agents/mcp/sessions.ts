@@ -1,23 +1,22 @@
-/** Each holds a name that callers choose. */
+/** Maximum number of sessions in memory. The limit is necessary because callers choose the session IDs. */
 const MAX_SESSIONS = 1000;
 /**
- * After this many ids in a row that never arrived, another replica serves some of the requests, so waiting for them
- * is pointless.
+ * Maximum number of consecutive IDs that never arrived. Then another replica evidently handles some of the requests,
+ * and waiting is pointless.
  */
 const MAX_GAPS = 3;
 
 /**
- * Runs the requests of a session one after the other, in the order of their JSON-RPC ids, which clients count up. A
- * host sends the calls of one turn at once, over several connections, and a later one may view what an earlier one
- * creates.
+ * Runs the requests of a session one at a time, in the order of their JSON-RPC IDs, which clients count up. A host
+ * sends several calls at once over several connections, and a later call may view a file that an earlier call creates.
  */
 export class Session {
-  /** How long a request waits for one with a lower id that has not arrived. */
+  /** Maximum time that a request waits for a request with a lower ID. */
   readonly #gapTimeoutMs: number;
-  /** The id that comes next; undefined when this server has seen no request of the session. */
+  /** The next expected ID. Undefined before the first request of the session on this server. */
   #nextId: number | undefined;
   readonly #waiting = new Set<Waiting>();
-  /** Requests whose bodies are being read, so that their ids are not known yet. */
+  /** Number of requests whose bodies are still being read, so that their IDs are unknown. */
   #arriving = 0;
   #isRunning = false;
   #gaps = 0;
@@ -32,20 +31,22 @@ export class Session {
     return !this.#isRunning && this.#arriving === 0 && this.#waiting.size === 0;
   }
 
-  /** Call it when a request arrives, before its body is read. End what it returns, whatever becomes of the request. */
+  /**
+   * Registers a request that has arrived, before its body is read. The caller must end the returned turn in every case.
+   */
   arrive(): Turn {
     this.#arriving++;
     return new Turn(this);
   }
 
-  /** Called by the turn, when the body is read, or never will be. */
+  /** Called by the turn when the body has been read, or when reading it has failed. */
   arrived(waiting?: Waiting): void {
     this.#arriving--;
     if (waiting) this.#waiting.add(waiting);
     this.#startNext();
   }
 
-  /** Called by the turn. */
+  /** Called by the turn when its request has ended. */
   end(waiting: Waiting): void {
     if (!this.#waiting.delete(waiting)) this.#isRunning = false;
     this.#startNext();
@@ -56,7 +57,7 @@ export class Session {
     const first = [...this.#waiting].sort((a, b) => a.id - b.id)[0];
     if (first === undefined) return;
     const isGap = this.#nextId === undefined || first.id > this.#nextId;
-    // One of those may have the lower id.
+    // One of the arriving requests may have the lower ID.
     if (isGap && this.#arriving > 0) return;
     if (isGap && this.#nextId !== undefined && this.#gaps < MAX_GAPS && !isGapAccepted) {
       this.#gapTimer ??= setTimeout(() => this.#acceptGap(), this.#gapTimeoutMs);
@@ -83,7 +84,7 @@ interface Waiting {
   start: () => void;
 }
 
-/** The turn of one request. */
+/** The place of one request in the sequence of its session. */
 export class Turn {
   readonly #session: Session;
   #hasArrived = false;
@@ -94,8 +95,7 @@ export class Turn {
   }
 
   /**
-   * Resolves when it is the request's turn, or it has ended. A message without an id (a notification, a batch) runs
-   * at once.
+   * Waits until the request may run, or has ended. A message without an ID (a notification or a batch) runs at once.
    */
   async start(id: number | undefined): Promise<void> {
     if (this.#hasArrived) return;
@@ -107,7 +107,7 @@ export class Turn {
     });
   }
 
-  /** May be called again. */
+  /** Ends the turn. Further calls have no effect. */
   end(): void {
     if (!this.#hasArrived) {
       this.#hasArrived = true;
@@ -121,7 +121,7 @@ export class Turn {
   }
 }
 
-/** The most recently seen sessions. Forgetting one only loses the order of its next requests. */
+/** The most recently used sessions. A forgotten session only loses the order of its next requests. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #gapTimeoutMs: number;
@@ -130,10 +130,10 @@ export class Sessions {
     this.#gapTimeoutMs = gapTimeoutMs;
   }
 
-  /** @param nextId the id of the session's next request; for a new session */
+  /** @param nextId ID of the next request, for a new session */
   open(key: string, nextId?: number): Session {
     const session = this.#sessions.get(key) ?? new Session({ gapTimeoutMs: this.#gapTimeoutMs, nextId });
-    // The end of the map has the one that was used last.
+    // The end of the map contains the most recently used session.
     this.#sessions.delete(key);
     this.#sessions.set(key, session);
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest();
@@ -149,7 +149,7 @@ export class Sessions {
   }
 }
 
-/** The id by which a message is ordered: of a request, a number. */
+/** Returns the ID that determines the order of a request, or undefined for a message without a numeric ID. */
 export function orderOf(message: unknown): number | undefined {
   const isRequest = typeof message === 'object' && message !== null && 'method' in message && 'id' in message;
   return isRequest && Number.isSafeInteger(message.id) ? Number(message.id) : undefined;

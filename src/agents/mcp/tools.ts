@@ -11,9 +11,8 @@ Commands:
 - \`rename\` (old_path, new_path): Renames or moves a file or directory. An existing destination is not overwritten.`;
 
 /**
- * The memory tool. Its schema is one flat object, because the Claude API takes no `oneOf` at the top of a tool's
- * schema. The service checks the input and says what is wrong with it in words for the model, so only `command` is
- * required here.
+ * The memory tool. Its schema is one flat object, because the Claude API rejects `oneOf` at the top of a tool's schema.
+ * Only `command` is required, because the service checks the input and returns messages for the model.
  */
 export const MEMORY_TOOL: Tool = {
   name: 'memory',
@@ -59,7 +58,7 @@ export const MEMORY_TOOL: Tool = {
     idempotentHint: false,
     openWorldHint: false,
   },
-  // Claude Code would leave the tool out of the prompt until the model searches for it.
+  // Otherwise, Claude Code omits the tool from the prompt until the model searches for it.
   _meta: { 'anthropic/alwaysLoad': true },
 };
 
@@ -69,7 +68,7 @@ const SEARCH_DESCRIPTION = `Searches the files of your memory, all of /memories,
 - Use mode literal for an exact text, and mode regex (RE2 syntax, line by line) for a pattern. Both are case-sensitive.
 - When nothing is found, try other words for the same thing before you conclude that it is not there.`;
 
-/** The search in the memory, next to the memory tool; in words that are also those of the clients. */
+/** The search tool. The clients use the same descriptions. */
 export const SEARCH_TOOL: Tool = {
   name: 'memory_search',
   title: 'Search memory',

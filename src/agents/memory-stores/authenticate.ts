@@ -6,30 +6,28 @@ import type { Caller, Credentials } from '../../tenants/principal.ts';
 import { notFound, StoreError } from './errors.ts';
 
 /**
- * What a route of this API does. `manage` is what creates or changes stores, or erases history: deleting a store
- * takes its history along, and redacting a version is for good.
+ * The access that a route needs. `manage` covers creating and changing stores, and permanent loss of history: deleting
+ * a store and redacting a version.
  */
 export type Access = 'read' | 'write' | 'manage';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     storeAccess?: Access;
-    /** Whether the route is also for a store that is suspended, as one is whose deletion was interrupted. */
+    /** Whether the route accepts a suspended store, such as a store whose deletion was interrupted. */
     isForSuspended?: boolean;
   }
 }
 
-/**
- * In the place of a tenant, for requests to no store in particular: limits count them together. No tenant has this
- * id.
- */
+/** The pseudo-tenant of requests without a store, which share one set of limits. No tenant can have this ID. */
 export const ALL_STORES = '*';
 
 /**
- * Identifies the caller of a route of this API, where the URL names the store. The policy of the store's tenant
- * holds; that of a request to no store is the default.
+ * Identifies the caller of a route whose URL may name a store. The policy is the policy of the store's tenant, or the
+ * default policy without a store.
  *
- * @throws ServiceError or StoreError when the caller may not do this; 404 when it may not even know of the store.
+ * @throws ServiceError or StoreError if the caller lacks access; 404 if the caller must not learn whether the store
+ *   exists
  */
 export function identifyForStore(
   request: FastifyRequest,
@@ -51,7 +49,9 @@ export function identifyForStore(
   });
 }
 
-/** The SDKs send an API key as `x-api-key`, and an auth token as a bearer token. */
+/**
+ * Returns the credentials of a request. The SDKs send an API key as `x-api-key` and an auth token as a bearer token.
+ */
 function credentialsOf({ headers, ip }: FastifyRequest): Credentials {
   const key = headers['x-api-key'];
   if (headers.authorization !== undefined || typeof key !== 'string') return { headers, ip };

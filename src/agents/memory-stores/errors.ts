@@ -10,7 +10,7 @@ export const STORES_PREFIX = '/v1/memory_stores';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The types of errors that the hosted API has. */
+/** The error types of the hosted API. */
 export type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -25,7 +25,7 @@ export type ErrorType =
   | 'memory_precondition_failed_error'
   | 'memory_path_conflict_error';
 
-/** An error that only this API has. */
+/** An error of the Memory Stores API without an equivalent in the other APIs. */
 export class StoreError extends Error {
   override name = 'StoreError';
   readonly status: number;
@@ -78,7 +78,7 @@ const TYPES: Partial<Record<number, ErrorType>> = {
   500: 'api_error',
 };
 
-/** The errors of the service that mean something else here, or whose words belong to another API. */
+/** Converts an error of the service, with a new message where the original uses terms of another API. */
 function ownError({ reason, status, message }: ServiceError): StoreError {
   switch (reason) {
     case 'no_such_tenant':
@@ -112,12 +112,12 @@ function ownError({ reason, status, message }: ServiceError): StoreError {
   }
 }
 
-/** Whether a request is for this API, by its URL: also when there is no such route. */
+/** Whether the URL belongs to the Memory Stores API, including unknown routes below its prefix. */
 export function isForStores({ url }: { url: string }): boolean {
   return /^\/v1\/memory_stores(?:[/?]|$)/.test(url);
 }
 
-/** Sends an error as Anthropic's SDKs read it. */
+/** Sends an error in the format of Anthropic's SDKs. */
 export function sendStoreError(
   error: FastifyError | StoreError,
   request: FastifyRequest,
@@ -130,7 +130,7 @@ export function sendStoreError(
   if (fault !== undefined) noteFault(fault, request);
   if (shown.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (fault?.retryAfter !== undefined) reply.header('Retry-After', String(fault.retryAfter));
-  // The SDKs repeat a conflicting request, which would conflict again.
+  // The SDKs retry a 409 by default, and a retry would conflict again.
   if (shown.status === 409) reply.header('X-Should-Retry', 'false');
   return reply
     .headers({ ...commonHeaders(request.id), 'Request-Id': request.id })
@@ -139,7 +139,7 @@ export function sendStoreError(
     .send(JSON.stringify(bodyOf(shown, request.id)));
 }
 
-/** The same for a response that Fastify does not send. */
+/** Creates the response to an error that Fastify does not handle. */
 export function rawStoreError(error: ServiceError, id: string) {
   const headers = { 'Content-Type': JSON_TYPE, 'Request-Id': id };
   return { headers, body: JSON.stringify(bodyOf(ownError(error), id)) };
@@ -170,7 +170,6 @@ export const errorSchema = z
   })
   .meta({ id: 'MemoryStoreError' });
 
-/** Documents the errors of a route in OpenAPI. */
 export function errorResponses(errors: readonly (StoreError | ServiceError)[]): Record<number, object> {
   const shown = errors.map((error) => (error instanceof StoreError ? error : ownError(error)));
   return Object.fromEntries(

@@ -23,9 +23,9 @@ import {
 } from './schemas.ts';
 
 /**
- * Applies a store's policy on secrets to what is about to be written: returns the content with its secrets masked.
+ * Applies the store's setting for secrets to a write, and returns the content with masked secrets.
  *
- * @throws StoreError when the policy refuses the content, or the path contains a secret.
+ * @throws StoreError if the setting rejects the content, or if the path contains a secret
  */
 export async function applySecretPolicy(
   { path, content }: { path: MemoryPath | null; content: string | null },
@@ -56,8 +56,8 @@ export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>):
   invalid(`The memory store is full: it has ${used} of ${limit} ${of}, and this needs ${needed} more.`);
 
 /**
- * The database ends a page with the file that takes its contents beyond this many bytes, whether they are sent or
- * only hashed.
+ * Maximum number of bytes of contents on a page, including contents that are only hashed. The file that exceeds the
+ * limit is the last file of its page.
  */
 const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
@@ -67,8 +67,6 @@ const notStored = [
   overQuota({ of: 'files', used: 2000, limit: 2000, needed: 1 }),
   invalid('The memory store is archived: nothing in it can be created or changed.'),
 ];
-
-/* Memories: each is a file. */
 
 export const createMemory = defineOperation({
   id: 'createMemory',
@@ -198,7 +196,7 @@ export const deleteMemory = defineOperation({
   },
 });
 
-/** @throws StoreError 404 for what cannot be the id of a memory. */
+/** @throws StoreError 404 if the text cannot be the ID of a memory */
 function memoryUuid({ memory_id: id }: { memory_id: string }): string {
   const uuid = uuidOf('mem', id);
   if (uuid === undefined) throw notFound('memory');

@@ -18,7 +18,7 @@ export interface StoreContext extends RequestContext {
   history: History;
   /** ID of the store, which is the ID of its tenant. */
   store: string;
-  /** Tenant that has the memories: the store, or the draft of a propose-only key that has written. */
+  /** Tenant that contains the memories: the store, or the draft of a propose-only key after its first write. */
   tenant: string;
   origin: Origin;
   memories: Memories;
@@ -29,9 +29,12 @@ export interface StoreTypes {
   context: StoreContext;
   rules: {
     access: Access;
-    /** Whether the operation is also for a suspended store, such as one whose deletion was interrupted. */
+    /** Whether the operation accepts a suspended store, such as a store whose deletion was interrupted. */
     isForSuspended?: boolean;
-    /** Bytes of contents that a full response may have, to reserve before they are read or written. */
+    /**
+     * Maximum number of bytes of contents in a full response, which are reserved before the contents are read or
+     * written.
+     */
     contentBytes?(limits: RequestContext['policy']['limits']): number;
   };
   error: StoreError | ServiceError;

@@ -6,22 +6,22 @@ import { storableText } from '../../lib/text.ts';
 import type { MemoryLimits } from '../../memory/commands/command.ts';
 import { fileJsonBytes } from '../result-bounds.ts';
 
-/** Where a page of each list ends. */
+/** The end position of a page in each list. */
 export const positions = {
   stores: z.tuple([z.literal('stores'), storedTime, storableText(128)]),
   memories: z.tuple([z.literal('memories'), storableText(1024)]),
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };
 
-/** A position as an opaque text. */
+/** Encodes a position as an opaque text. */
 export function writeCursor(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
 /**
- * Reads what `writeCursor` wrote.
+ * Decodes a position that `writeCursor` encoded.
  *
- * @throws ServiceError 400 for anything else.
+ * @throws ServiceError 400 if the text is not a valid cursor
  */
 export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | undefined {
   if (given === undefined) return undefined;
@@ -41,15 +41,18 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** A page with contents ends with the item that takes it beyond this many bytes, as stored or as sent. */
+/**
+ * Maximum number of bytes on a page with contents, as stored or as sent. The item that exceeds the limit is the last
+ * item of its page.
+ */
 export const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Returns the most bytes that a page with contents is expected to have. */
+/** Returns the maximum expected number of bytes of a page with contents. */
 export function fullPageBytes(limits: MemoryLimits): number {
   return FULL_PAGE_BYTES + fileJsonBytes(limits);
 }
 
-/** Returns the first items, up to the item whose JSON takes the page beyond `FULL_PAGE_BYTES`. */
+/** Returns the first items, including the item whose JSON exceeds `FULL_PAGE_BYTES`. */
 export function fittingItems<Item>(items: readonly Item[]): Item[] {
   let before = 0;
   return items.filter((item) => {

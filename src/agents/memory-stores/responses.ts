@@ -5,8 +5,6 @@ import type { Actor } from '../../memory/origin.ts';
 import { shownId, shownPath } from '../../tenants/store-ids.ts';
 import type { StoreRow } from '../../tenants/stores.ts';
 
-/* What this API returns: records with their schemas. */
-
 const time = z.string().meta({ description: 'RFC 3339, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
 
 export const storeSchema = z
@@ -87,7 +85,7 @@ const actorSchema = z
       'A key; the subject of a JSON Web Token; the name of an operator; or, of an imported version, a session of the hosted API.',
   });
 
-/** Who made a change; null if this API has no type for the actor. */
+/** Returns the actor of a change, or null if this API has no type for the actor. */
 function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
   switch (actor?.type) {
     case 'api_key':
@@ -148,7 +146,6 @@ export function versionRecord(
   };
 }
 
-/** Describes the response of success. */
 export const done = (schema: z.ZodType) => ({ description: 'Done.', schema });
 
 export const deletedSchema = <Type extends 'memory_store_deleted' | 'memory_deleted'>(type: Type) =>

@@ -48,9 +48,12 @@ const OPERATIONS = [
   redactMemoryVersion,
 ] as StoreOperation[];
 
-/** The Memory Stores API: programs for Anthropic's hosted stores work on this service (docs/memory-stores.md). */
+/**
+ * Serves the Memory Stores API, with which programs for Anthropic's hosted stores can use this service
+ * (docs/memory-stores.md).
+ */
 export async function memoryStoreRoutes(app: FastifyInstance, services: Services): Promise<void> {
-  // Before anything else, so that each response has it.
+  // The hook is registered first, so that every response gets the header.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('Request-Id', request.id);
     done(null, payload);
@@ -116,14 +119,14 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
       );
       request.logEntry.outcome = 'ok';
       countUse(request, access === 'read' ? 'reads' : 'writes');
-      // A change is done, whether or not there is room for its result.
+      // Only reads wait for memory, because a change is already done when its response is created.
       if (method === 'GET') await inFlight.reserveResponse(jsonBytes(result));
       return result;
     },
   };
 }
 
-/** Records what only a key that manages stores may do in the audit trail. */
+/** Records operations that need a key with `--manage-stores` in the audit trail. */
 function recorded(
   database: Database,
   request: FastifyRequest,
@@ -149,14 +152,18 @@ function recorded(
   );
 }
 
-/** Parses a part of a request. @throws StoreError that names the first field that is wrong, without its value */
+/**
+ * Parses a part of a request.
+ *
+ * @throws StoreError that names the first invalid field, without its value
+ */
 function validate<T>(schema: z.ZodType<T>, part: string, given: unknown): T {
-  // Fastify gives null for a body that is absent.
+  // Fastify passes null if the body is missing.
   const result = schema.safeParse(part === 'body' ? (given ?? undefined) : given);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const field = issue?.path.map(String).join('.') ?? '';
-  // A key of an object may be anything, and messages do not repeat what was sent.
+  // Names of unknown fields are arbitrary text of the caller, and messages do not repeat such text.
   const what =
     issue?.code === 'unrecognized_keys' ? 'the body has a field that this API does not know' : issue?.message;
   const named = field.startsWith('metadata.') ? 'metadata' : field;

@@ -6,19 +6,19 @@ import { isFilePath, PATH_RULE } from '../../tenants/store-ids.ts';
 import { MAX_METADATA } from '../../tenants/stores.ts';
 
 /*
- * What this API takes. Unknown query parameters are ignored, unknown fields of a body are refused. Null is the same
- * as absent, as the SDKs send it.
+ * Parameters and bodies of the API. Unknown query parameters are ignored, and unknown fields of a body are rejected.
+ * Null equals a missing field, because the SDKs send null.
  */
 
 export const MAX_PAGE = 100;
-/** With contents. */
+/** Maximum number of items on a page with contents. */
 export const MAX_FULL_PAGE = 20;
 const DEFAULT_PAGE = 20;
 
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
 const NOT_STORABLE = 'must be Unicode text without U+0000';
 
-/** Text of so many characters: Unicode's, not UTF-16 units. */
+/** A text with a limited number of Unicode characters, not of UTF-16 code units. */
 const text = (min: number, max: number) =>
   z
     .string()
@@ -98,7 +98,7 @@ export const memoryUpdate = z
 
 const view = z.enum(['basic', 'full']).meta({ description: 'With `full`, items have their `content`.' });
 
-/** What is looked for in the database. */
+/** A search text for the database. */
 const term = z.string().max(1000).refine(isStorable, NOT_STORABLE);
 
 const integer = (min: number, max: number) =>
@@ -126,7 +126,7 @@ const paging = {
     .optional()
     .transform((given = DEFAULT_PAGE) => Math.min(given, MAX_PAGE))
     .meta({ description: `Items of a page: ${DEFAULT_PAGE} unless given, at most ${MAX_PAGE}.` }),
-  // The SDKs may send null, which becomes an empty text.
+  // The SDKs may send null, which arrives as an empty text.
   page: z
     .string()
     .optional()

@@ -11,8 +11,6 @@ import { storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
 
 const archived = invalid('The memory store is archived: nothing in it can be created or changed.');
 
-/* Stores: each is a tenant. */
-
 const forStore = { params: storeParams, response: done(storeSchema) };
 
 export const createMemoryStore = defineOperation({
@@ -125,7 +123,10 @@ export const deleteMemoryStore = defineOperation({
   },
 });
 
-/** Whether a list with this filter has the store. Times are all written in one way, so they compare as texts. */
+/**
+ * Whether a list with this filter contains the store. All times have the same format, so a comparison of texts is
+ * correct.
+ */
 function isListed(
   { createdAt, archivedAt }: StoreRow,
   { since, until, includeArchived }: StoreFilter,

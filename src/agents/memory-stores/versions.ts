@@ -20,7 +20,7 @@ import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, wr
 import { done, pageOf, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, storeParams, versionList, versionParams } from './schemas.ts';
 
-/** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
+/** The filter of a list of versions. Null means any value. The ISO 8601 times are inclusive. */
 type VersionFilter = {
   operation: 'created' | 'modified' | 'deleted' | null;
   apiKey: string | null;
@@ -33,8 +33,8 @@ type VersionFilter = {
 type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
 
 /**
- * A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a
- * modification.
+ * Returns the statement for a page of versions before `before`, newest first. IDs begin with the time. A rename counts
+ * as a modification.
  */
 const versionsText = (ofMemory: '' | 'AND v.memory_id = $memory::text::uuid') => `
 SELECT ${COLUMNS} FROM (
@@ -57,13 +57,11 @@ const listStoreVersionsQuery = defineQuery<VersionPageParams, VersionRow>(
   versionsText(''),
 );
 
-/** Those of one memory: a statement of its own, whose plan uses the index for that. */
+/** Lists the versions of one memory. The separate statement lets the planner use the index on the memory. */
 const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string }, VersionRow>(
   'list_memory_versions',
   versionsText('AND v.memory_id = $memory::text::uuid'),
 );
-
-/* Versions of the history. */
 
 export const listMemoryVersions = defineOperation({
   id: 'listMemoryVersions',
@@ -143,7 +141,7 @@ async function listVersions(
   limit: number,
 ): Promise<Version[]> {
   const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
-  // A text that is not the id of a memory has no versions.
+  // The text is not a valid ID of a memory, so no versions match.
   if (memory === undefined) return [];
   const page = {
     tenant,
@@ -162,7 +160,7 @@ async function listVersions(
   return rows.map(versionOf);
 }
 
-/** The first versions whose contents together have up to this many bytes, and at least one. */
+/** Returns the first versions whose contents together have at most this many bytes, and at least one version. */
 function fitting(versions: Version[], bytes: number): Version[] {
   let before = 0;
   return versions.filter(({ contentSizeBytes }) => {
@@ -174,7 +172,7 @@ function fitting(versions: Version[], bytes: number): Version[] {
 
 const withVersionId = ({ id, memoryId }: Version) => ({ versionId: id, memoryId });
 
-/** @throws StoreError 404 for what cannot be the id of a version. */
+/** @throws StoreError 404 if the text cannot be the ID of a version */
 function versionUuid({ memory_version_id: id }: { memory_version_id: string }): string {
   const uuid = uuidOf('memver', id);
   if (uuid === undefined) throw notFound('memory version');
