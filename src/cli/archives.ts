@@ -23,7 +23,6 @@ import { explainHosted, hostedClient, listed, storeUrlOption, tenantFiles } from
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
 
-/** `export`: a tenant's memory as a tar archive. */
 export function registerExportCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('export')
@@ -64,7 +63,8 @@ export function registerExportCommand(program: Command, connect: Connect, io: Io
           );
         }
         if (caller.database) return void (await write(io.stdout, false));
-        // An admin API waits only seconds for a slow reader, and a part of an archive must not look like one.
+        // An admin API disconnects slow readers after seconds, and a partial archive must not look complete. The
+        // archive is therefore stored in a temporary file first.
         const { content } = await spoolArchive((to) => write(to, true));
         await explainingOutput(() => pipeline(content, io.stdout, { end: false }));
       });
@@ -91,8 +91,8 @@ async function exportTo(memory: ExportedMemory, output: Writable, end: boolean, 
 }
 
 /**
- * Writes under a temporary name until the archive is complete, so that a failed export cannot be mistaken for one and
- * keeps the previous one.
+ * Writes the archive under a temporary name and renames the complete file. A failed export therefore keeps the previous
+ * file.
  */
 async function exportToFile(
   file: string,
@@ -100,7 +100,7 @@ async function exportToFile(
   write: (output: Writable) => Promise<Total>,
 ): Promise<Total> {
   const existing = await stat(file).catch(() => undefined);
-  // Write to a device or a pipe directly.
+  // Devices and pipes are written directly.
   const isSpecial = existing !== undefined && !existing.isFile();
   if (existing?.isDirectory()) throw new OperatorError(`${file} is a directory. Choose a file.`);
   if (existing?.isFile() && !force) {
@@ -108,7 +108,7 @@ async function exportToFile(
   }
   const unfinished = isSpecial ? file : `${file}.unfinished`;
   if (!isSpecial) await rm(unfinished, { force: true }).catch(cannotWrite(file));
-  // Readable by this user only: memories are private.
+  // Only the user can read the file, because memories are private.
   const handle = await open(unfinished, isSpecial ? 'w' : 'wx', 0o600).catch(cannotWrite(file));
   const output = handle.createWriteStream();
   try {
@@ -147,7 +147,6 @@ interface ImportOptions {
   dryRun?: boolean;
 }
 
-/** `import`: an archive or a folder into a tenant's memory. */
 export function registerImportCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('import')
@@ -204,7 +203,7 @@ function count(value: string): number {
 
 interface Source {
   body: ImportSource;
-  /** Set for a hosted store. */
+  /** Defined if the source is a hosted store. */
   hosted?: Awaited<ReturnType<typeof openHosted>>;
 }
 
@@ -221,14 +220,14 @@ async function importFrom(
       params: { tenant },
       query: {
         into,
-        // The names of a hosted store's entries begin with memories/.
+        // Entries of a hosted store have names below memories/, so one component is removed.
         strip: hosted && into ? 1 : strip,
         dry_run: dryRun,
         store: fromStore,
       },
       body,
       onProgress: (now) => {
-        // Versions are shown as they are read.
+        // With versions, the progress of reading the store is shown instead.
         if (now.step === 'check' && !hosted?.withVersions) progress.update(now.files, now.bytes);
       },
     })
@@ -279,8 +278,8 @@ async function openSource(
 }
 
 /**
- * Opens a hosted store to import it. A tenant that has neither files nor a history gets all of it as of one moment;
- * another one gets the memories that it lacks.
+ * Opens a hosted store as a source. A tenant without files and history receives the whole store as of one time, and
+ * another tenant receives its missing memories.
  */
 async function openHosted(
   caller: Caller,
@@ -311,7 +310,10 @@ async function openHosted(
   return {
     entries,
     withVersions,
-    /** Undefined when nothing was left to import. */
+    /**
+     * Replaces errors of the store by messages with advice. The result is undefined if all memories were already
+     * imported.
+     */
     explained: <T>(importing: Promise<T>): Promise<T | undefined> =>
       importing
         .finally(() => progress.end())
@@ -323,7 +325,11 @@ async function openHosted(
             `The versions of ${id} do not fit together: ${error.values[0]}. Import only its memories, with --no-history.\nNothing was imported.`,
           );
         }),
-    /** @throws OperatorError that lists what was left alone. */
+    /**
+     * Prints the skipped memories and versions.
+     *
+     * @throws OperatorError that lists the memories that differ
+     */
     report: () => {
       const { unchanged, differing, versionsLeftOut } = source;
       const say = (text: string) => io.stderr.write(`${text}\n`);
@@ -349,7 +355,6 @@ async function openHosted(
   };
 }
 
-/** Whether a tenant has neither files nor a history. */
 async function isUntouchedTenant(caller: Caller, tenant: string): Promise<boolean> {
   const { entries } = await caller.call(listTree, { params: { tenant }, query: { limit: 1 } });
   if (entries.length > 0) return false;

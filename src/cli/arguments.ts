@@ -8,22 +8,20 @@ import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
 
-/*
- * Commander argument parsers: each throws InvalidArgumentError, which is a usage error.
- */
+/* Parsers of commander arguments. Each parser throws InvalidArgumentError, which commander reports as a usage error. */
 
 export function tenantId(value: string): string {
   if (TENANT_ID.test(value)) return value;
   throw new InvalidArgumentError(`A tenant ID is ${TENANT_ID_RULE}`);
 }
 
-/** The ID of a new tenant. Existing ones can be given after `--`. */
+/** Parses the ID of a new tenant. The rules are stricter than for existing tenants, whose IDs may start with a dash. */
 export function newTenantId(value: string): string {
   if (NEW_TENANT_ID.test(value)) return value;
   throw new InvalidArgumentError(`A new tenant ID must be ${NEW_TENANT_ID_RULE}.`);
 }
 
-/** A commander argument parser for a label, source, title or display name of at most so many characters. */
+/** Returns a parser for a label, source, title, or display name. */
 export const nameOf = (maxLength: number, minLength = 0) => {
   const schema = nameText(maxLength).min(minLength);
   return (value: string): string => {
@@ -58,7 +56,7 @@ export function numberOfDays(value: string): number {
 export const TIME_HELP = `
 <time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`;
 
-/** A commander argument parser for times, which checks one. */
+/** Checks that the value is a time, and returns the value unchanged. */
 export function timeArgument(value: string): string {
   try {
     parseTime(value, new Date());
@@ -68,10 +66,10 @@ export function timeArgument(value: string): string {
   }
 }
 
-/** What the help says of an ID of a version. */
+/** Help for an argument with the ID of a version. */
 export const VERSION_HELP = 'ID of the version, from `log`, or its first characters';
 
-/** A commander argument parser for IDs of versions, which may be shortened: `fullVersionId` completes them. */
+/** Parses the ID of a version, or its first characters. `fullVersionId` completes the ID. */
 export function versionArgument(value: string): string {
   if (isVersionId(value)) return value;
   throw new InvalidArgumentError(

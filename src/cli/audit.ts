@@ -19,7 +19,6 @@ interface Options {
   json?: boolean;
 }
 
-/** `audit`: what administrators changed. */
 export function registerAuditCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('audit')

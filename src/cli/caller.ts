@@ -30,38 +30,38 @@ import { printLine } from './output.ts';
 import type { AdminTarget } from './profiles.ts';
 import { type Open, operatorHere, operatorOrigin } from './session.ts';
 
-/** Parts of an operation's input; schemas add the defaults. */
+/** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
   params?: Params;
   query?: Partial<Query>;
   body?: Partial<Body>;
   headers?: Partial<Headers>;
-  /** Shows the progress. Over HTTP, only operations with a response in lines report it. */
+  /** Reports progress. Over HTTP, only operations that stream JSON lines report progress. */
   onProgress?: (progress: OperationProgress) => void;
 }
 
-/** Calls operations of the admin API, in this process or over HTTP, with the same results and errors. */
+/** Calls operations of the admin API in this process or over HTTP, with the same results and errors. */
 export interface Caller {
   /** @throws ServiceError */
   call<Params, Query, Body, Output extends object | null, Headers>(
     operation: AdminOperation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
-  /** The database that operations run on; undefined over HTTP. */
+  /** The database of the operations. Undefined over HTTP. */
   database: Database | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the database, or connects to the admin API that the user named. */
+/** Opens the database, or connects to the admin API that the user chose. */
 export type Connect = () => Promise<Caller>;
 
-/** Ways from a command to its work and its output. */
+/** Connection and output of a command. */
 export interface Cli {
   connect: Connect;
   io: Io;
 }
 
-/** Reads the pages of a listing, one after the other. */
+/** Yields the pages of a paginated list. */
 export async function* pagesOf<Page extends { next: string | null }>(
   read: (after: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {
@@ -73,7 +73,7 @@ export async function* pagesOf<Page extends { next: string | null }>(
   }
 }
 
-/** Runs a command's work with a caller and always closes it. */
+/** Runs work with a caller, and closes the caller at the end. */
 export async function withCaller<T>(connect: Connect, work: (caller: Caller) => Promise<T>): Promise<T> {
   const caller = await connect();
   try {
@@ -83,7 +83,7 @@ export async function withCaller<T>(connect: Connect, work: (caller: Caller) => 
   }
 }
 
-/** Reads the items of a listing that has pages, as they are consumed. */
+/** Yields the items of a paginated list, and reads each page on demand. */
 export async function* readItems<Params, Query, Page extends { next: string | null }, Item>(
   caller: Caller,
   operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
@@ -99,7 +99,7 @@ export async function* readItems<Params, Query, Page extends { next: string | nu
   } while (after !== undefined);
 }
 
-/** Returns the first items of a listing: all of them without a limit. */
+/** Returns the first items of a list, or all items without a limit. */
 export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infinity): Promise<Item[]> {
   const first: Item[] = [];
   for await (const item of items) {
@@ -109,7 +109,7 @@ export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infin
   return first;
 }
 
-/** Returns a function that opens the configured database and runs operations on it, as the operator. */
+/** Returns a function that opens the configured database and runs operations on it as the operator. */
 export function localCaller(open: Open, io: Io): Connect {
   return async () => {
     const { config, database } = await open();
@@ -183,7 +183,7 @@ async function callOn<Params, Query, Body, Output extends object | null, Headers
   });
 }
 
-/** The operator, who may do everything. */
+/** Returns the operator with full access, and the origin of the operator's changes. */
 function operator() {
   const origin = operatorOrigin();
   return {
@@ -200,7 +200,6 @@ function parsed<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given
   return validate(schema, PARTS[part], given ?? {}) as T;
 }
 
-/** Returns a function that sends operations to an admin API. */
 export function remoteCaller(target: AdminTarget): Connect {
   return async () => ({
     call: (operation, input) => send(target, operation as AnyAdminOperation, input) as never,
@@ -247,13 +246,20 @@ function textOf(body: unknown): string | undefined {
   return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Returns an archive as it is sent: an admin API waits only seconds for each part. */
+/**
+ * Returns an archive for sending. A source that may pause is stored first, because an admin API waits only seconds for
+ * each part.
+ */
 async function archiveOf(source: ImportSource): Promise<AsyncIterable<Uint8Array>> {
   const archive = 'archive' in source ? source.archive : packTar(source.entries);
   return source.mayPause ? spooled(archive, 'import') : archive;
 }
 
-/** Reads a response in lines up to its result. @throws its error */
+/**
+ * Reads a response in JSON lines up to its result.
+ *
+ * @throws ServiceError the error in the response
+ */
 async function resultIn(
   { body }: Response,
   name: string,

@@ -2,11 +2,11 @@ import { Argument, type Command, type Option } from 'commander';
 import type { Io } from './io.ts';
 
 /*
- * Completion scripts made from commander's own tree: commander has none, and a script that asks the program at each
- * Tab would start Node.
+ * Completion scripts generated from commander's tree of commands. Commander has no completion of its own, and a script
+ * that calls the program would start Node at each Tab.
  */
 
-/** A command and where it is: `['tenants', 'set']`. */
+/** A command with its path, such as `['tenants', 'set']`. */
 interface Node {
   path: string[];
   command: Command;
@@ -21,7 +21,7 @@ const optionsOf = (command: Command): readonly Option[] => command.createHelp().
 const flagsOf = (option: Option) => [option.short, option.long].filter((flag) => flag !== undefined);
 const takesValue = (option: Option) => option.required || option.optional;
 
-/** What may come next, when it is no value of an option. */
+/** Returns the words that may follow the command, except values of options. */
 function wordsOf(command: Command): string[] {
   return [
     ...command.commands.map((each) => each.name()),
@@ -66,8 +66,8 @@ complete -o default -F _memory_service memory-service
 }
 
 /**
- * That of bash, which zsh can run (`path` is a special variable there, so it is not used). To be sourced after
- * `compinit`.
+ * Returns the script for zsh, which runs the bash script with `bashcompinit` after `compinit`. The bash script avoids
+ * the variable `path`, which is special in zsh.
  */
 export function zshCompletion(program: Command): string {
   return `autoload -U +X bashcompinit && bashcompinit
@@ -106,7 +106,7 @@ function fishOption(option: Option): string {
   return [...parts, `-d ${quoted(option.description)}`].join(' ');
 }
 
-/** For lists of commands, beside the name of one. */
+/** Returns the first sentence of a description, for lists of commands. */
 export function firstSentence(text: string): string {
   return text.split(/[.:] /, 1)[0] ?? '';
 }
@@ -117,7 +117,6 @@ function quoted(text: string): string {
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-/** `completion`. */
 export function registerCompletionCommand(program: Command, io: Io): void {
   program
     .command('completion')

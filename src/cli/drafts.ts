@@ -19,7 +19,6 @@ function draftId(value: string): string {
   throw new InvalidArgumentError('Use the ID of a draft from `memory-service drafts list`.');
 }
 
-/** `drafts diff`. */
 function registerDiffCommand(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('diff')
@@ -63,11 +62,11 @@ async function* patches(
   }
 }
 
-/** How often a comparison of several pages begins anew because one of its sides has changed. */
+/** Maximum number of attempts to read all pages of a comparison. Each attempt fails if one of the sides changes. */
 const ATTEMPTS = 3;
 const CHANGES_PAGE = 1000;
 
-/** Reads a comparison whose pages show the same state of both sides. */
+/** Reads all pages of a comparison. All pages must show the same state of both sides. */
 async function readChanges(caller: Caller, params: { tenant: string; draft: string }) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const first = await caller.call(compareTenantDraft, { params, query: { limit: CHANGES_PAGE } });
@@ -100,7 +99,6 @@ const REVIEW = [
   'the review that `drafts show` printed; fails if anything has changed since',
 ] as const;
 
-/** `drafts merge` and `drafts replace`. */
 function registerMergeCommands(drafts: Command, { connect, io }: Cli): void {
   drafts
     .command('merge')
@@ -181,7 +179,7 @@ async function printMerged(
   }
 }
 
-/** Finds the files that the command line names by paths: in the draft, or else in the memory. */
+/** Finds the files that the options name by their paths, in the draft or otherwise in the memory. */
 async function readResolutions(
   caller: Caller,
   params: { tenant: string; draft: string },
@@ -189,7 +187,7 @@ async function readResolutions(
 ) {
   if (take.length + text.length === 0) return [];
   const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
-  // A file of the draft has its path there, even if another file is at that path in the memory.
+  // If the draft and the memory have different files at a path, the file of the draft is chosen.
   const inDraftLast = touched.toSorted((a, b) => Number(a.draft !== null) - Number(b.draft !== null));
   const byPath = new Map(inDraftLast.map(({ path, memory_id: id }) => [path, id]));
   const idAt = (path: string) => {
@@ -213,7 +211,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Paths may contain `=`, so what follows the last one is the value. */
+/** Parses `path=value`. A path may contain `=`, so the value follows the last `=`. */
 function assignment(given: string): [path: string, value: string] {
   const at = given.lastIndexOf('=');
   if (at === -1) throw new InvalidArgumentError('Use a path, = and a value.');
@@ -231,7 +229,6 @@ function textArgument(given: string, before: [string, string][] = []): [string, 
   return [...before, assignment(given)];
 }
 
-/** `drafts create|list|show|diff|merge|replace|reject`. */
 export function registerDraftCommands(program: Command, cli: Cli): void {
   const drafts = program
     .command('drafts')
@@ -379,7 +376,7 @@ function changeLine({ stdout }: Io, change: ChangeRecord): string {
   return shown(stdout, `${letters} ${where}${why}${blockedByText(change)}`);
 }
 
-/** What taking the draft removes, or makes what the draft has. */
+/** Returns the files or the directory that a resolution with the draft would remove or replace. */
 function blockedByText({ blocked_by: found }: ChangeRecord): string {
   if (found === null) return '';
   const { path, files, file_count: count } = found;

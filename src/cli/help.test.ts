@@ -1,4 +1,3 @@
-/** Help texts: a description of a command is a sentence, and a description of an option or an argument is not. */
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { type CliContext, createProgram } from './program.ts';

@@ -3,8 +3,7 @@ import type { ErrorValues } from '../errors/catalog.ts';
 import type { ErrorReason, ServiceError } from '../errors/errors.ts';
 
 /**
- * What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them
- * too.
+ * Hints for errors on the command line. Messages cannot name commands, because HTTP clients receive the same messages.
  */
 const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {
   no_such_tenant: () => 'See: memory-service tenants list',
@@ -47,7 +46,7 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 
-/** The message of an error, with its hint. */
+/** Returns the message of an error with its hint. */
 export function explain(error: ServiceError): string {
   if (error instanceof DatabaseError && error.unavailability !== undefined)
     return `The database is not available: ${error.unavailability}.`;

@@ -23,13 +23,14 @@ import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { type Io, Progress } from './io.ts';
 import { printLine } from './output.ts';
 
-/** Reads a tenant's files, as of one moment, with the SHA-256 of their contents in hexadecimal. */
+/** Yields a tenant's files as of one time, with the SHA-256 of their contents in hexadecimal. */
 export async function* tenantFiles(
   caller: Caller,
   tenant: string,
 ): AsyncGenerator<{ path: MemoryPath; content: string; sha256: string }> {
   const memory = await caller.call(exportMemory, { params: { tenant }, query: {} });
-  // The files may be read slowly, and an admin API waits only seconds for a slow reader.
+  // The consumer may read slowly, and an admin API disconnects slow readers after seconds. The archive is therefore
+  // stored in a temporary file.
   const { content: archive } = await spoolArchive((output) => memory.writeTo(output, { end: true }));
   for await (const { name, kind, content } of readTar(archive)) {
     if (kind === 'dir') continue;
@@ -39,9 +40,9 @@ export async function* tenantFiles(
   }
 }
 
-/** A pause that is shorter needs no words. */
+/** Minimum length of a pause that is reported to the user. */
 const SHOWN_PAUSE_MS = 2000;
-/** How many paths a message lists. */
+/** Maximum number of paths in a message. */
 const LISTED = 20;
 
 export const storeUrlOption = () =>
@@ -49,12 +50,12 @@ export const storeUrlOption = () =>
     process.env.ANTHROPIC_BASE_URL ?? 'https://api.anthropic.com',
   );
 
-/** The key is that of `ANTHROPIC_API_KEY`, so that it is in no list of processes. */
+/** Creates a client with the key in `ANTHROPIC_API_KEY`. An option would reveal the key in the list of processes. */
 export function hostedClient(url: string, io: Io): HostedClient {
   const key = process.env.ANTHROPIC_API_KEY;
   if (key === undefined || key === '')
     throw new OperatorError('Set ANTHROPIC_API_KEY to a key for the store.');
-  // Messages show the URL.
+  // Messages show the URL, so the URL must not contain a password.
   if (!/^https?:\/\/[^@?#]+$/.test(url) || !URL.canParse(url)) {
     throw new OperatorError(
       'The URL of the store (--store-url, ANTHROPIC_BASE_URL) must be an http(s) URL without a user, a password, and a query.',
@@ -66,14 +67,14 @@ export function hostedClient(url: string, io: Io): HostedClient {
   });
 }
 
-/** Returns a handler of errors that tells the operator what to do about those of a store. */
+/** Returns an error handler that adds advice to errors of a hosted store. */
 export function explainHosted(advice: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof HostedStoreError ? new OperatorError(`${error.message}\n${advice}`) : error;
   };
 }
 
-/** Paths, line by line. */
+/** Formats paths as lines, up to a maximum number. */
 export function listed(paths: readonly string[]): string {
   const lines = paths.slice(0, LISTED).map((path) => `\n  ${printable(path)}`);
   return lines.join('') + (paths.length > LISTED ? `\n  and ${paths.length - LISTED} more` : '');
@@ -81,14 +82,13 @@ export function listed(paths: readonly string[]): string {
 
 interface PushOptions {
   toStore?: string;
-  /** True: with the tenant's name. */
+  /** The name of the new store. True means the tenant's name. */
   createStore?: string | true;
   storeUrl: string;
   overwrite?: boolean;
   dryRun?: boolean;
 }
 
-/** `push`: a tenant's files into a hosted memory store. */
 export function registerPushCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('push')
@@ -123,7 +123,10 @@ export function registerPushCommand(program: Command, connect: Connect, io: Io):
     });
 }
 
-/** The id of the store that is created, or was by an earlier push; undefined in a dry run that would create it. */
+/**
+ * Returns the ID of the store that this push or an earlier push created. Undefined in a dry run without an existing
+ * store.
+ */
 async function createdStore(
   { id: tenant, created_at: createdAt, ...details }: Awaited<ReturnType<typeof getTenant.run>>,
   client: HostedClient,
@@ -135,7 +138,7 @@ async function createdStore(
     name,
     description: details.description,
     metadata: details.metadata,
-    // A tenant of another service may have the same id.
+    // The creation time distinguishes tenants of other services with the same ID.
     tenant: `${tenant} ${createdAt}`,
   };
   const earlier = await findCreatedStore(client, store);
@@ -159,7 +162,7 @@ const WORDS: Record<PushAction, string> = {
   changed: 'overwrite',
 };
 
-/** @param store undefined for one that a dry run would create */
+/** @param store undefined for a store that a dry run does not create */
 async function push(
   caller: Caller,
   tenant: string,
@@ -214,7 +217,7 @@ async function push(
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 
-/** Whether a file, or one that was at its path, ever had a content. */
+/** Whether any version at the path of a file had this content. */
 async function hadContent(
   caller: Caller,
   tenant: string,

@@ -6,16 +6,19 @@ import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
 
 const CONNECT_MS = 15_000;
-/** Time without a byte in either direction. Heavy operations wait up to an hour for a slot. */
+/**
+ * Maximum time without a byte in either direction. The limit is long because heavy operations wait up to an hour for a
+ * slot.
+ */
 const SILENCE_MS = 65 * 60_000;
 const EMPTY_STATUSES = new Set([204, 304]);
 
 /**
- * Sends a request to an admin API. Follows no redirect: the key is for this host only.
+ * Sends a request to an admin API. Redirects are not followed, because the key is only for this host.
  *
- * @param options.body text, or bytes that are sent as they are read; the error of its reader is thrown
+ * @param options.body text, or bytes that are sent as they are read; a failed read rejects the request
  * @param options.service the service to connect to, instead of the host of the URL
- * @throws OperatorError that says why the API cannot be reached, and what to do; also while the response is read
+ * @throws OperatorError with the reason and a remedy if the API cannot be reached, also while the response is read
  */
 export function request(
   url: URL,
@@ -68,7 +71,7 @@ export function request(
       const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
         values.map((value): [string, string] => [name, value]),
       );
-      // A request that is rejected early needs the rest of its body no more.
+      // If the service rejected the request early, the rest of the body is useless.
       message.once('end', () => {
         if (!sent.writableFinished) sent.destroy();
       });
@@ -89,12 +92,12 @@ export function request(
         throw error;
       }
     };
-    // The request reports the error.
+    // The `error` event of the request reports the failure.
     pipeline(Readable.from(chunks()), sent).catch(() => {});
   });
 }
 
-/** Names an admin API in the middle of a sentence. */
+/** Returns the name of an admin API for the middle of a sentence. */
 export function apiName({ origin }: URL, service: LocalService | undefined): string {
   return service === undefined ? `the admin API at ${origin}` : `the service on ${service.folder}`;
 }
@@ -112,7 +115,7 @@ const UNTRUSTED =
   'its TLS certificate is not trusted. Set NODE_EXTRA_CA_CERTS to the file of its certificate authority';
 const NO_TLS = 'it does not use TLS at this port. Use the port with TLS';
 
-/** Reasons that need more than their code. */
+/** Explanations of network errors whose code alone is not clear enough. */
 const REASONS: Partial<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,

@@ -5,14 +5,16 @@ import { OperatorError } from '../errors/errors.ts';
 import { renamed, snakeCase } from '../lib/text.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 
-/** Where a command reads and writes: data goes to `stdout`, messages to `stderr`. */
+/** The streams of a command: data is written to `stdout`, and messages to `stderr`. */
 export interface Io {
   stdin: Readable & { isTTY?: boolean };
   stdout: Writable & { isTTY?: boolean };
   stderr: Writable & { isTTY?: boolean };
 }
 
-/** Writes all chunks as fast as `output` accepts them. Its reader may close it early (`| head`). */
+/**
+ * Writes all chunks as fast as `output` accepts them. A reader that closes the output early (`| head`) is not an error.
+ */
 export async function print(
   output: Writable,
   chunks: Iterable<string> | AsyncIterable<string>,
@@ -25,8 +27,8 @@ export async function print(
 }
 
 /**
- * Lets a command run to its end when the reader of its output has closed it (`| head`). `print` and `export` handle
- * that themselves.
+ * Ignores a closed output (`| head`), so that the command completes its work. `print` and `export` handle a closed
+ * output themselves.
  */
 export function ignoreClosedReaders({ stdout, stderr }: Io): void {
   for (const output of [stdout, stderr]) {
@@ -36,7 +38,7 @@ export function ignoreClosedReaders({ stdout, stderr }: Io): void {
   }
 }
 
-/** Formats a JSON array, item by item. */
+/** Formats a JSON array item by item. */
 export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[';
   for await (const item of items) {
@@ -46,7 +48,7 @@ export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** Shows the progress of a long operation on a terminal. Prints nothing elsewhere. */
+/** Shows the progress of a long operation if the output is a terminal. */
 export class Progress {
   readonly #terminal: Io['stderr'];
   readonly #verb: string;
@@ -74,10 +76,10 @@ export class Progress {
 }
 
 /**
- * Asks for confirmation of something that cannot be undone. Ctrl-C and Ctrl-D mean no.
+ * Asks for confirmation of an irreversible change. Ctrl-C and Ctrl-D count as "no".
  *
- * @param outcome the message after a no, such as `Nothing was deleted.`
- * @throws OperatorError for a no, and when standard input is not a terminal
+ * @param outcome the message after "no", such as `Nothing was deleted.`
+ * @throws OperatorError after "no", or if standard input is not a terminal
  */
 export async function confirm({ stdin, stderr }: Io, question: string, outcome: string): Promise<void> {
   if (!stdin.isTTY) throw new OperatorError(`${question} Add --yes to confirm. ${outcome}`);
@@ -92,7 +94,7 @@ export async function confirm({ stdin, stderr }: Io, question: string, outcome: 
   } finally {
     terminal.close();
   }
-  // The input ended without an answer and without a line break.
+  // The input ended without a line break.
   stderr.write('\n');
   throw new OperatorError(outcome);
 }

@@ -29,7 +29,7 @@ interface CreateOptions {
   json?: boolean;
 }
 
-/** Parses a duration, or a time that JavaScript understands. */
+/** Parses a duration, or a time in a format that JavaScript accepts. */
 export function expiry(value: string): Date {
   const duration = parseDuration(value);
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
@@ -44,7 +44,6 @@ function tenantIds(value: string): string[] {
   return value.split(',').map(tenantId);
 }
 
-/** `keys create`. */
 export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): void {
   keys
     .command('create')
@@ -140,7 +139,6 @@ interface ListOptions {
   json?: boolean;
 }
 
-/** `keys create|generate|list|show|update|rotate|revoke`. */
 export function registerKeyCommands(program: Command, cli: Cli): void {
   const { connect, io } = cli;
   const keys = program.command('keys').description('Create, list, change, rotate, and revoke API keys.');
@@ -235,7 +233,6 @@ export function registerKeyCommands(program: Command, cli: Cli): void {
     );
 }
 
-/** `keys update` and `keys rotate`. */
 function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
   keys
     .command('update')
@@ -289,7 +286,7 @@ function expiryOrNever(value: string): Date | 'never' {
 
 const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Seconds. */
+/** Parses a duration of at most 7 days, and returns seconds. */
 function overlap(value: string): number {
   const duration = value === '0' ? 0 : parseDuration(value);
   if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);

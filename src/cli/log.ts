@@ -14,24 +14,22 @@ import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
 import { patchText, shown, styled } from './output.ts';
 
-/*
- * Called when a command has found nothing, to tell a typo from an empty result.
- */
+/* Checks for commands without results, which distinguish a typo from an empty result. */
 
-/** An option that names the actors of a source, instead of one. */
+/** Creates an option for all actors of a source, as an alternative to `--by`. */
 export function sourceOption(description: string): Option {
   return new Option('--source <source>', description).conflicts('by');
 }
 
-/** What stands for the actors of a source. */
+/** Returns the value of `by` that matches all actors of a source. */
 export function bySource(source: string): string {
   return `${SOURCE}${source}`;
 }
 
-/** These are never typos: they stand for a kind of actor. */
+/** Values of `--by` that match a kind of actor. They are valid without any versions. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 
-/** @throws OperatorError when an actor has no version in the history */
+/** @throws OperatorError if the actor has no versions in the history */
 export async function checkActor(caller: Caller, tenant: string, by: string): Promise<void> {
   if (KINDS.has(by) || (await hasVersion(caller, tenant, { by }))) return;
   throw new OperatorError(
@@ -39,7 +37,7 @@ export async function checkActor(caller: Caller, tenant: string, by: string): Pr
   );
 }
 
-/** @throws OperatorError when nothing is at a path, and no version was there or below it */
+/** @throws OperatorError if the path has neither an entry nor versions */
 async function checkPath(caller: Caller, tenant: string, path: MemoryPath): Promise<void> {
   if (path === ROOT || (await hasVersion(caller, tenant, { path }))) return;
   if ((await kindOf(caller, tenant, path)) !== undefined) return;
@@ -57,8 +55,8 @@ async function hasVersion(caller: Caller, tenant: string, filter: { by: string }
 }
 
 /**
- * Returns the time that an argument names. A duration goes back from the database's time, by which changes are
- * recorded.
+ * Returns the time of an argument. A duration counts back from the clock of the database, which also sets the times of
+ * changes.
  */
 export async function resolvedTime(caller: Caller, tenant: string, given: string): Promise<string> {
   if (parseDuration(given) === undefined) return parseTime(given, new Date());
@@ -86,7 +84,6 @@ Examples:
   memory-service log acme --since 2d --by laptop --operation deleted
   memory-service log acme --json --limit 100 | jq -r .path`;
 
-/** `log`: what changed, when, and by whom. */
 export function registerLogCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('log')
@@ -132,7 +129,7 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
           json ? jsonLines(caller, tenant, versions, output) : lines(caller, tenant, versions, output, io),
         );
 
-        /** Reports that there are no versions, since a typo looks the same. */
+        /** Checks the path and the actor if there are no versions, because a typo has the same result. */
         async function* withNotice(all: AsyncIterable<VersionEntry>): AsyncGenerator<VersionEntry> {
           let isEmpty = true;
           for await (const version of all) {
@@ -164,7 +161,7 @@ async function* versionsOf(
   const query = {
     path,
     path_contains: options.pathContains,
-    // The same times for all pages.
+    // The times are resolved once, so that all pages use the same times.
     since: since && (await resolvedTime(caller, tenant, since)),
     until: until && (await resolvedTime(caller, tenant, until)),
     by: options.by,
@@ -185,7 +182,7 @@ async function* versionsOf(
   }
 }
 
-/** Returns a version in JSON: the fields and names of docs/history.md. */
+/** Returns a version as JSON, with the fields of docs/history.md. */
 export function versionJson<Version extends VersionEntry>({
   previous_version: _,
   previous_path: __,
@@ -211,7 +208,7 @@ async function* jsonLines(
   }
 }
 
-/** Returns what a version changed; an empty patch when the file is as it was. */
+/** Returns the patch of a version. The patch is empty if the content is unchanged. */
 async function patchOf(
   caller: Caller,
   tenant: string,
@@ -262,7 +259,7 @@ function row(
   ].join('  ');
 }
 
-/** Shortens a text that is too long for its column; `--json` has the whole. */
+/** Shortens a text to the width of its column. `--json` prints the full text. */
 function shorten(text: string, width: number): string {
   const characters = [...text];
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;

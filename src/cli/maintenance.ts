@@ -12,7 +12,6 @@ import { type Io, Progress } from './io.ts';
 import { DEFAULTS_HELP, printJson, printLine } from './output.ts';
 import { audited, type OpenPlace } from './session.ts';
 
-/** `expire`: runs the service's hourly job now. */
 export function registerExpireCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('expire')
@@ -49,7 +48,6 @@ export function registerExpireCommand(program: Command, connect: Connect, io: Io
     );
 }
 
-/** `history prune`: runs the service's hourly job now. */
 export function registerPruneCommand(program: Command, connect: Connect, io: Io): void {
   const history = program.command('history').description('Maintain the history of changes.');
   history
@@ -81,7 +79,6 @@ interface Options {
   json?: boolean;
 }
 
-/** `migrate-data`. */
 export function registerMigrateDataCommand(program: Command, openPlace: OpenPlace, io: Io): void {
   program
     .command('migrate-data')
@@ -123,7 +120,9 @@ Examples:
     });
 }
 
-/** Of folders also under another name: to open one twice would destroy it. */
+/**
+ * Whether two places are the same. Paths are resolved, because opening one embedded database twice would destroy it.
+ */
 function isSame(from: string, to: string): boolean {
   if (from === to) return true;
   return [from, to].every((place) => existsSync(place)) && realpathSync(from) === realpathSync(to);
@@ -157,10 +156,10 @@ function report(migrated: Migrated, { json }: Options, io: Io): void {
   );
 }
 
-/** Rows between two lines, where the output is no terminal. */
+/** Number of rows between two lines of progress if the output is not a terminal. */
 const ROWS_A_LINE = 100_000;
 
-/** Shows the progress: on a terminal in one line, otherwise a line whenever much has been done. */
+/** Shows the progress on one updated line of a terminal, or otherwise as lines at intervals. */
 class Lines {
   readonly #io: Io;
   #last: MigrationProgress = { tenants: 0, of: 0, rows: 0 };

@@ -14,7 +14,6 @@ import { type Caller, type Cli, type Connect, pagesOf, withCaller } from './call
 import { type Io, jsonArray, print } from './io.ts';
 import { printJson, printLine, shown, time } from './output.ts';
 
-/** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, connect: Connect, io: Io): void {
   registerPut(program, connect, io);
   registerRm(program, connect, io);
@@ -58,7 +57,7 @@ Examples:
     );
 }
 
-/** Returns the kind of the entry at a path; undefined when there is none. */
+/** Returns the kind of the entry at a path, or undefined if the path is free. */
 export async function kindOf(
   caller: Caller,
   tenant: string,
@@ -73,7 +72,7 @@ export async function kindOf(
   }
 }
 
-/** Explains how to replace the file at a path. */
+/** Adds a hint to the error of `put` if a file exists at the path. */
 async function explainExisting(
   error: unknown,
   caller: Caller,
@@ -120,7 +119,7 @@ function report(message: string, done: { path: MemoryPath; action: string }, jso
   else printLine(io.stdout, message);
 }
 
-/** @throws OperatorError when it cannot be read, or is not UTF-8. */
+/** @throws OperatorError if the source cannot be read or is not UTF-8 */
 async function readText(source: string, { stdin }: Io): Promise<string> {
   if (source === '-' && stdin.isTTY) {
     throw new OperatorError(
@@ -145,7 +144,6 @@ interface SearchOptions {
   json?: boolean;
 }
 
-/** `search`: finds files by their contents and paths, as the tool `memory_search` does. */
 export function registerSearchCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('search')
@@ -185,7 +183,6 @@ function limitArgument(value: string): number {
   throw new InvalidArgumentError(`Use a number from 1 to ${MAX_RESULTS}.`);
 }
 
-/** `ls`, `cat`, `search`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, cli: Cli): void {
   const { connect, io } = cli;
   registerLs(program, connect, io);
@@ -214,7 +211,7 @@ function registerLs(program: Command, connect: Connect, io: Io): void {
       withCaller(connect, async (caller) => {
         let redacted = 0;
         async function* entries() {
-          // The next pages are of the same time.
+          // All pages use the time of the first page.
           let time = at;
           const pages = pagesOf((after) =>
             caller.call(listTree, { params: { tenant }, query: { path, at: time, limit: PAGE, after } }),
@@ -267,7 +264,7 @@ const SIZE_WIDTH = 8;
 const HEAD = `${'SIZE'.padStart(SIZE_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
 
 async function* lines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
-  // With the first entry, because an error may come instead of it.
+  // The head is printed with the first entry, because an error may occur before any entry.
   let head = HEAD;
   for await (const { path, kind, size_bytes: bytes, modified_at: modified } of entries) {
     const size = bytes === null ? '-' : formatBytes(bytes);

@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
 
 type Output = Writable & { isTTY?: boolean };
 
-/** Machine-readable output: one JSON value. Its fields are named as those of the admin API. */
+/** Formats a value as JSON, with the field names of the admin API. */
 export function formatJson(value: unknown): string {
   return `${JSON.stringify(renamed(value, snakeCase), null, 2)}\n`;
 }
@@ -19,7 +19,10 @@ export function printLine(output: Writable, line: string): void {
   output.write(`${line}\n`);
 }
 
-/** Text that others wrote, for an output: exact, but on a terminal without the characters that would steer it. */
+/**
+ * Returns text of other users for an output. On a terminal, control characters are replaced, because they could
+ * manipulate the terminal.
+ */
 export function shown(output: Output, text: string): string {
   return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, named) : text;
 }
@@ -33,7 +36,7 @@ interface SizeCell {
   bytes: number;
 }
 
-/** A cell of `printTable` with a size. */
+/** Creates a cell of `printTable` for a size. */
 export const size = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
 
 function cellText(cell: string | number | SizeCell | null | undefined): string {
@@ -41,7 +44,7 @@ function cellText(cell: string | number | SizeCell | null | undefined): string {
   return typeof cell === 'object' ? formatBytes(cell.bytes) : String(cell);
 }
 
-/** Prints a table for people. Columns are as wide as their widest cell, and numbers are right-aligned. */
+/** Prints a table. Each column has the width of its widest cell, and numbers are right-aligned. */
 export function printTable(
   output: Output,
   head: string[],
@@ -60,29 +63,26 @@ export function printTable(
   output.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
 }
 
-/** A time as people and machines read it: ISO 8601 to the second, UTC; null for none. */
+/** Formats a time in ISO 8601 (UTC, to the second), or returns null for null. */
 export function time(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/**
- * Note on limits that are not the tenant's own: a command on the database cannot know the limits of the running
- * service.
- */
+/** Note on default limits. A command on the database cannot know the limits of the running service. */
 export const DEFAULTS_NOTE =
   "Limits that a tenant does not set come from this command's environment variables, which may differ from the environment of the running service.";
 
-/** The same for help. */
+/** The note on default limits for help texts. */
 export const DEFAULTS_HELP = `${DEFAULTS_NOTE} With --url, they come from the running service.`;
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Colors a text where the output is a terminal that shows colors, and `NO_COLOR` is not set. */
+/** Colors a text if the output is a terminal with colors and `NO_COLOR` is not set. */
 export function styled(output: Writable, format: Format, text: string): string {
   return styleText(format, text, { stream: output });
 }
 
-/** A patch of one file, in colors. */
+/** Formats the patch of one file, with colors on a terminal. */
 export function patchText(output: Io['stdout'], patch: string): string {
   let isHeader = true;
   const lines = patch.split('\n').map((line) => {

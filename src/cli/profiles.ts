@@ -6,11 +6,11 @@ import { isLoopback } from '../config.ts';
 import type { LocalService } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
 
-/** An admin API, and the key for it. */
+/** An admin API and its key. */
 export interface AdminTarget {
   url: URL;
   key: string | undefined;
-  /** The service of this machine that has the API. */
+  /** The local service that serves the API. */
   service?: LocalService;
 }
 
@@ -25,10 +25,10 @@ export interface AdminEnvironment {
 
 /**
  * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. The key of a profile
- * is sent only to the URL of the profile; `MEMORY_ADMIN_KEY` is the key elsewhere.
+ * is sent only to the profile's URL, and `MEMORY_ADMIN_KEY` to all other URLs.
  *
- * @returns undefined when none is chosen: the command works on the database
- * @throws OperatorError for a profile or URL that cannot be used
+ * @returns undefined if no API is chosen, so that the command works on the database
+ * @throws OperatorError if the profile or URL cannot be used
  */
 export function adminTarget(
   options: { url?: string; profile?: string },
@@ -48,7 +48,11 @@ export function adminTarget(
   return checked(profile.url, profile.key ?? variableKey, `The url of profile ${name}`);
 }
 
-/** Parses the URL of an admin API. @returns undefined for any other text */
+/**
+ * Parses the URL of an admin API.
+ *
+ * @returns undefined if the text is not a plain http(s) URL
+ */
 export function parseAdminUrl(text: string): URL | undefined {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -95,7 +99,7 @@ function readProfile(name: string, file: string) {
   );
 }
 
-/** @throws OperatorError that quotes nothing from the file, which has keys */
+/** @throws OperatorError without quotes from the file, because the file contains keys */
 function readConfig(file: string): z.output<typeof configSchema> {
   let text: string;
   try {

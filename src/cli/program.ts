@@ -22,29 +22,29 @@ import { registerRedactCommand, registerRestoreCommand, registerRevertCommand } 
 import { registerUsageCommand } from './usage.ts';
 import { registerDiffCommand, registerShowCommand } from './versions.ts';
 
-/** What the commands need from their process. */
+/** Functions and streams of the process that the commands need. */
 export interface CliContext {
   version: string;
   open: Open;
-  /** Finds the service that runs on the embedded database. */
+  /** Finds the running service of the embedded database. */
   findService?(): Promise<LocalService | undefined>;
-  /** Opens the database and migrates it. */
+  /** Opens and migrates the database. */
   openMigrated: Open;
-  /** Opens a database by its URL or folder. */
+  /** Opens a database by its URL or directory. */
   openPlace: OpenPlace;
   serve(): Promise<void>;
   io: Io;
   env?: AdminEnvironment;
 }
 
-/** Exit codes: 0 for success, 1 for failure, 2 for an invalid command line. A command may have others. */
+/** Exit codes: 0 for success, 1 for failure, and 2 for an invalid command line. Some commands have additional codes. */
 const FAILED = 1;
 const USAGE = 2;
 
 /**
- * Runs a command line without the program's name.
+ * Runs a command line, which excludes the program's name.
  *
- * @returns the exit code. `serve` returns once the service listens.
+ * @returns the exit code; for `serve`, when the service listens
  */
 export async function runProgram(args: string[], context: CliContext): Promise<number> {
   ignoreClosedReaders(context.io);
@@ -71,7 +71,11 @@ function adminUrl(value: string): string {
   throw new InvalidArgumentError('Use a URL such as https://admin.example.com.');
 }
 
-/** Describes the database of a service, which has migrated it. @throws OperatorError for another version */
+/**
+ * Describes the database of a running service, which migrated its database at the start.
+ *
+ * @throws OperatorError if the service has a different version
+ */
 async function describeMigrated({ url, service }: AdminTarget, version: string): Promise<string> {
   const response = await request(new URL('/openapi.json', url), {
     method: 'GET',
@@ -104,7 +108,7 @@ export function createProgram(context: CliContext): Command {
     const service = await context.findService?.();
     return service && { url: new URL('http://localhost'), key: undefined, service };
   };
-  /** Rejects an admin API for a command that works on a database. */
+  /** Wraps a function for commands that need the database, and rejects them if an admin API is chosen. */
   const onDatabase = <Args extends unknown[], T>(openIt: (...args: Args) => Promise<T>) => {
     return async (...args: Args) => {
       if (remote() !== undefined) throw new OperatorError(NEEDS_DATABASE);
@@ -129,7 +133,7 @@ export function createProgram(context: CliContext): Command {
     .option('--profile <name>', 'admin API of a profile in your configuration (docs/operations.md)')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
-    // So that a command can have an option --version of its own.
+    // With positional options, a command can define its own option --version.
     .enablePositionalOptions();
 
   program
@@ -179,11 +183,11 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** How commander begins the error for a value that the parser of an argument or an option refuses. */
+/** Matches the start of commander's error for an invalid value of an argument or an option. */
 const REFUSED_ARGUMENT = /^error: command-argument value '(.*?)' is invalid for argument '([^']*)'\. /s;
 const REFUSED_OPTION = /^error: option '([^']*)' argument '(.*?)' is invalid\. /s;
 
-/** A usage error in plain words: `error: <path> cannot be 'notes.md'. Path must start with …`. */
+/** Rewrites a usage error of commander: `error: <path> cannot be 'notes.md'. Path must start with …`. */
 function plainUsageError(text: string): string {
   return text
     .replace(REFUSED_ARGUMENT, (_, value, argument) => `error: <${argument}> cannot be '${value}'. `)

@@ -11,14 +11,17 @@ import { printLine } from './output.ts';
 /** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
 
-/** Opens a database by its URL or folder. With `migrate`, brings it up to date, and creates an embedded one. */
+/**
+ * Opens a database by its URL or directory. With `migrate`, the function also migrates the database and creates a
+ * missing embedded database.
+ */
 export type OpenPlace = (place: string, options: { migrate: boolean }) => Promise<Database>;
 
 /**
- * Makes a change, and records it in the audit trail.
+ * Makes a change and records it in the audit trail.
  *
- * @param action the name of the operation in admin-openapi.yaml, where it has one
- * @param work is given a function that adds to what is recorded
+ * @param action the ID of the operation in admin-openapi.yaml, or another name
+ * @param work receives a function that adds details to the record
  */
 export function audited<T>(
   { database, io }: { database: Database; io: Io },
@@ -35,12 +38,12 @@ export function audited<T>(
   });
 }
 
-/** The user of the operating system who runs a command, and the host. */
+/** Returns the operating system's user of the command, and the host. */
 export function operatorHere(): Operator {
   return { name: userName(), host: hostname() };
 }
 
-/** The origin of the changes of a command: the user of the operating system who runs it. */
+/** Returns the origin of changes by a command: the operating system's user. */
 export function operatorOrigin(): Origin {
   return { actor: { type: 'operator', name: userName() } };
 }
@@ -49,7 +52,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // In a container, a user may have only a number.
+    // In a container, a user may have no name.
     return String(process.getuid?.() ?? 'unknown');
   }
 }

@@ -23,10 +23,9 @@ interface ListedTenant extends TenantRecord {
   last_activity_at: string | null;
 }
 
-/** How many tenants are queried at the same time: fewer than one administrator may send requests at once. */
+/** Number of tenants to query at once. The number is below the limit of concurrent requests of one admin. */
 const AT_ONCE = 5;
 
-/** `tenants list`. */
 export function registerTenantListCommand(tenants: Command, { connect, io }: Cli): void {
   addSelectionOptions(
     tenants
@@ -74,12 +73,12 @@ async function readTenants(
 ): Promise<ListedTenant[]> {
   if (sort !== 'activity')
     return withActivity(caller, await selectTenants(caller, selection, { sort, limit }));
-  // The API does not sort by activity: finding it takes a statement per tenant.
+  // The API cannot sort by activity, because activity takes one statement per tenant.
   const listed = await withActivity(caller, await selectTenants(caller, selection));
   return listed.sort(byActivity).slice(0, limit);
 }
 
-/** The latest first. */
+/** Orders tenants by their last activity, latest first. */
 function byActivity(one: ListedTenant, other: ListedTenant): number {
   return (other.last_activity_at ?? '').localeCompare(one.last_activity_at ?? '');
 }
@@ -112,7 +111,7 @@ function usedText({ files, bytes, effective }: TenantRecord): string {
   return most === undefined ? 'no limit' : `${most.percent}% of ${most.of}`;
 }
 
-/** Selects tenants that meet all of the conditions. */
+/** Conditions that selected tenants must all meet. */
 export interface Selection {
   prefix?: string;
   search?: string;
@@ -144,7 +143,7 @@ export function selectTenants(
   { prefix = '', search, nearLimit, suspended }: Selection,
   { sort = 'id', limit }: { sort?: Order; limit?: number | undefined } = {},
 ): Promise<TenantRecord[]> {
-  // The API has no prefix: the ID contains it, and the rest is filtered below.
+  // The API has no filter for prefixes, so it searches for IDs that contain the prefix. The results are filtered below.
   const text = search ?? prefix;
   const query = {
     sort,
@@ -165,7 +164,6 @@ function nonEmpty(value: string): string {
   throw new InvalidArgumentError('Give at least one character.');
 }
 
-/** `tenants show`. */
 export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('show')
@@ -225,7 +223,7 @@ export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli
     );
 }
 
-/** Rows for the name, description, and metadata that people gave a tenant. */
+/** Returns rows with the name, description, and metadata of a tenant. */
 function detailRows({ id, name, description, metadata }: TenantRecord): [string, string][] {
   return [
     ...(name === id ? [] : [['name', name] as [string, string]]),

@@ -40,7 +40,6 @@ interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
   name?: string;
 }
 
-/** `tenants mount|unmount|mounts`. */
 export function registerMountCommands(tenants: Command, connect: Connect, io: Io): void {
   registerMount(tenants, connect, io);
   registerUnmount(tenants, connect, io);
@@ -145,7 +144,7 @@ interface DetailOptions {
   metadata?: Record<string, string | null>;
 }
 
-/** Options for what people say of a tenant. */
+/** Adds options for the name, description, and metadata of a tenant. */
 function addDetailOptions(command: Command): Command {
   return command
     .option('--name <name>', 'a name for people', nameOf(255, 1))
@@ -161,7 +160,7 @@ function addDetailOptions(command: Command): Command {
     );
 }
 
-/** The details in the options of a command, without those that are not given. */
+/** Returns the details in the options of a command, without omitted options. */
 function detailsOf({ name, description, metadata }: DetailOptions): DetailOptions {
   return {
     ...(name === undefined ? {} : { name }),
@@ -188,7 +187,7 @@ function metadataPair(
   return { ...before, [key]: given === '' ? null : given };
 }
 
-/** `default` stands for null, which commander does not accept as an option's value. */
+/** `default` means null, which commander rejects as the value of an option. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };
 
 interface SetOptions extends SettingOptions, DetailOptions, Selection {
@@ -229,7 +228,7 @@ function numberIn({ max, zero, unit }: NumberSetting) {
   };
 }
 
-/** Changes of settings by the names of the API. */
+/** Changed settings under their names in the API. */
 type SettingChanges = Record<string, TenantSettings[keyof TenantSettings]>;
 
 function settingsOf(options: SettingOptions): SettingChanges {
@@ -241,7 +240,6 @@ function settingsOf(options: SettingOptions): SettingChanges {
   return changes;
 }
 
-/** `tenants create`. */
 export function registerTenantCreateCommand(tenants: Command, { connect, io }: Cli): void {
   addDetailOptions(
     addSettingOptions(
@@ -272,7 +270,6 @@ export function registerTenantCreateCommand(tenants: Command, { connect, io }: C
     );
 }
 
-/** `tenants set`. */
 export function registerTenantSetCommand(tenants: Command, { connect, io }: Cli): void {
   addSelectionOptions(
     addDetailOptions(
@@ -310,7 +307,7 @@ Examples:
       }
       return withCaller(connect, async (caller) => {
         const isNamed = ids.length > 0;
-        // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
+        // All tenants are looked up before the first change, so that a typo in one ID rejects the whole command.
         const chosen = isNamed
           ? await Promise.all(ids.map((id) => caller.call(getTenant, { params: { tenant: id } })))
           : await selectTenants(caller, options);
@@ -335,7 +332,9 @@ Examples:
     });
 }
 
-/** Records a change that is only shown. The admin API has no dry run of it. */
+/**
+ * Records a dry run in the audit trail. The admin API has no dry run of this change, so the command records it itself.
+ */
 async function recordDryRun(
   { database }: Caller,
   io: Io,
@@ -348,7 +347,6 @@ async function recordDryRun(
   await audited({ database, io }, updateTenant.id, subject, async () => {});
 }
 
-/** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
 export function registerTenantCommands(program: Command, cli: Cli): void {
   const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, cli);
@@ -425,7 +423,7 @@ function questionOf(tenant: string, found: TenantRecord | undefined, forget: boo
 
 const WAITING = 'Writes to the tenant wait until it is done.';
 
-/** The size of a tenant's memory in words. */
+/** Formats the number and total size of a tenant's files. */
 const contentsOf = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
   `${amount(files, 'file')} (${byteAmount(bytes)})`;
 
@@ -448,7 +446,7 @@ function registerCopy(tenants: Command, { connect, io }: Cli): void {
     );
 }
 
-/** How many of the tenants that mount a renamed one are named. */
+/** Maximum number of mounting tenants that the message about a rename lists. */
 const NAMED = 5;
 
 function registerRename(tenants: Command, { connect, io }: Cli): void {

@@ -26,7 +26,6 @@ interface RestoreOptions {
   json?: boolean;
 }
 
-/** `restore`: a tenant's memory, or a part of it, as it was. */
 export function registerRestoreCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('restore')
@@ -86,7 +85,6 @@ interface RevertOptions {
   json?: boolean;
 }
 
-/** `revert`: what one actor did is undone. */
 export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('revert')
@@ -156,7 +154,7 @@ Examples:
 
 type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];
 
-/** A line for each file. */
+/** Formats one line for each file. */
 function* changeLines(files: Iterable<FileChange>): Generator<string> {
   for (const file of files) {
     if (file.change === 'renamed') {
@@ -194,7 +192,6 @@ interface Options {
 
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
 
-/** `redact`: removes a secret from the history. */
 export function registerRedactCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('redact')

@@ -13,7 +13,6 @@ interface Options {
   json?: boolean;
 }
 
-/** `usage`. */
 export function registerUsageCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('usage')
@@ -43,7 +42,7 @@ export function registerUsageCommand(program: Command, { connect, io }: Cli): vo
     );
 }
 
-/** Columns of a day's sizes and requests. */
+/** Columns with the sizes and requests of a day. */
 const MEASURES = ['FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'];
 
 interface Measures {
@@ -100,7 +99,7 @@ function usedRow(what: string, { used, limit }: Used, format: (value: number) =>
   return [what, format(used), format(limit), `${percentOf(used, limit)}%`];
 }
 
-/** The days are not shown, so as few as possible are read. */
+/** Only totals are shown, so the shortest range is requested. */
 const TODAY = '0d';
 
 async function showTotal(caller: Caller, json: boolean, io: Io): Promise<void> {

@@ -12,17 +12,17 @@ import { type Io, print } from './io.ts';
 import { versionJson } from './log.ts';
 import { formatJson, patchText, shown, styled } from './output.ts';
 
-/** How many IDs an error lists. */
+/** Maximum number of IDs that an error lists. */
 const LISTED = 5;
-/** The last millisecond that a time can have. */
+/** The latest valid time, in milliseconds. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Finds the ID of a version by its start, as an operator may give it (`versionArgument`). IDs begin with the
- * milliseconds of the version.
+ * Completes the ID of a version from its first characters (`versionArgument`). IDs begin with the time of the version
+ * in milliseconds.
  *
- * @returns a full ID as it is, in lower case, whether there is such a version or not
- * @throws ServiceError when no version or several have an ID that starts so
+ * @returns a full ID in lower case; a given full ID is not looked up
+ * @throws ServiceError if no version matches, or several match
  */
 export async function fullVersionId(caller: Caller, tenant: string, start: string): Promise<string> {
   const digits = start.toLowerCase().replaceAll('-', '');
@@ -52,7 +52,6 @@ export async function fullVersionId(caller: Caller, tenant: string, start: strin
   );
 }
 
-/** `show`: one version with its content. */
 export function registerShowCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('show')
@@ -112,7 +111,6 @@ Examples:
   memory-service diff acme /memories --at 2d
   memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
 
-/** `diff`: what a version changed, or what differs between two versions or times. */
 export function registerDiffCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('diff')
@@ -144,7 +142,7 @@ function subjectArgument(value: string): Subject {
 
 type Difference = Awaited<ReturnType<typeof diffVersion.run>>['changes'][number];
 
-/** @throws CommanderError when the arguments do not go together */
+/** @throws CommanderError if the combination of arguments is invalid */
 function changesOf(
   tenant: string,
   subject: Subject,
