@@ -38,15 +38,15 @@ import { Tenants } from './tenants/tenants.ts';
 import { UsageCounts } from './tenants/usage.ts';
 
 /**
- * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database
- * stays open, since it is the caller's.
+ * Builds the HTTP service on a database. The caller starts listening. Closing the app waits for running requests, and
+ * the caller still has to close the database.
  */
 export async function buildApp(options: {
   config: Config;
   database: Database;
-  /** By default one as the configuration says. */
+  /** The default logs at the configured level. */
   log?: Logger;
-  /** By default nothing is traced. */
+  /** Tracing of the requests. The default is none. */
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), tracing } = options;
@@ -59,8 +59,8 @@ export async function buildApp(options: {
     onError: (error, request, reply) =>
       (isForStores(request) ? sendStoreError : handleError)(error, request, reply),
   });
-  // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
-  // to come back as a result, and writes its own output.
+  // The zod schemas of the routes are only documentation. Each route validates its own input, because a model's mistake
+  // must become a result, and serializes its own output.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
 
@@ -87,13 +87,13 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([services.close(), authenticator.close(), usage.close()]);
   });
-  // Takes nothing of the service's capacity before the caller is known.
+  // Requests use no capacity of the service before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
     await protectedRoutes.register(usageCounting, { counts: usage });
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
-    // After the rate limit, so that a request over its limit costs no lookup of its draft.
+    // The rate limit comes first, so that a rejected request does not cause a lookup of its draft.
     await protectedRoutes.register(proposing, { proposals: new Proposals(database, config), policies });
     await protectedRoutes.register(concurrencyLimit, { capacity });
     await executeRoute(protectedRoutes, services);

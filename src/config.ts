@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { expectedQuantity, formatQuantity, parseQuantity, type Unit } from './lib/units.ts';
 import { ALL_SETTINGS, MAX_TEXT_BYTES, type Setting, type SettingVariables } from './tenants/settings.ts';
 
-/** A configuration that cannot be used. Each problem names a variable, and none has a value that may be secret. */
+/** An invalid configuration. Each problem names a variable, without its value, which may be secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly problems: readonly string[];
@@ -15,9 +15,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * A number from the environment, which only holds strings: digits, or with a unit of its own, such as `10MB` or `5s`.
- */
+/** Parses a number from a text of digits, optionally with a unit, such as `10MB` or `5s`. */
 const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
@@ -35,7 +33,7 @@ function range(unit: Unit, min: number, max: number): string {
 }
 
 const integer = (min: number, max?: number) => quantity('things', min, max);
-/** The longest time that a timer of Node and a timeout of Postgres can have. Node ends a longer one at once. */
+/** Maximum time of a timer in Node and of a timeout in Postgres. A longer timer in Node fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const milliseconds = (min: number, max = MAX_TIMER_MS) => quantity('milliseconds', min, max);
 
@@ -44,7 +42,7 @@ const flag = z
   .transform((value) => value === 'true');
 
 /**
- * Whether an address exists, or a name resolves, shows when the service listens. `%` begins the zone of an IPv6
+ * The service finds out whether the address is available when it starts listening. `%` begins the zone of an IPv6
  * address.
  */
 const host = z
@@ -54,17 +52,18 @@ const host = z
 const httpUrl = z
   .string()
   .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' })
-  // A password with a character that ends the host early: messages would show a part of the password as the host.
+  // Rejects a password that ends the host early because of a character such as `/`. Messages would show a part of the
+  // password as the host.
   .refine((value) => !/\/\/[^/?#\\]*[/?#\\].*@/s.test(value), {
     error: 'must have no @ after its host; percent-encode the user and the password, such as / as %2F',
   });
 
-/** Requests to such a URL would not send a user and a password. */
+/** Requests to such a URL would omit the user and the password. */
 const urlWithoutUser = httpUrl.refine((value) => !/\/\/[^/?#\\]*@/.test(value), {
   error: 'must be a URL without a user and a password',
 });
 
-/** Parameters of a `DATABASE_URL` that would replace a setting of the service, and the variable of the setting. */
+/** Parameters of a `DATABASE_URL` that would replace a setting of the service, with the setting's variable. */
 const TIME_LIMITS: Record<string, string> = {
   statement_timeout: 'DB_STATEMENT_TIMEOUT_MS',
   query_timeout: 'DB_STATEMENT_TIMEOUT_MS',
@@ -74,13 +73,13 @@ const TIME_LIMITS: Record<string, string> = {
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
-/** The problem of a `DATABASE_URL`, in words that hold no part of it. */
+/** Returns the problem of a `DATABASE_URL`, without any part of the URL, or undefined. */
 function describeDatabaseUrl(value: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(value)) {
     return 'must be a URL like postgres://user:password@host:5432/database';
   }
-  // A user or password with a character that ends the host early: messages would show parts of the password as the
-  // host.
+  // A character such as `/` in the user or password ends the host early. Messages would then show parts of the password
+  // as the host.
   if (!URL.canParse(value) || /#|[/?].*@/s.test(value.slice(value.indexOf('//') + 2))) {
     return 'must be a URL like postgres://user:password@host:5432/database; percent-encode the user and the password, such as @ as %40, / as %2F, ? as %3F, # as %23, : as %3A, and % as %25';
   }
@@ -97,9 +96,11 @@ const databaseUrl = z.string().superRefine((value, context) => {
   if (problem !== undefined) context.addIssue(problem);
 });
 
-/** Whether a text that should name a folder is a URL, perhaps a mistyped one, whose password no message may show. */
+/**
+ * Whether a text that should be a directory is a URL, possibly a misspelled one. Messages must not show its password.
+ */
 export function looksLikeUrl(text: string): boolean {
-  // Not the drive of a path on Windows.
+  // The drive letter of a Windows path is removed before the check.
   return /:\/\/|:.*@/s.test(text.replace(/^[a-z]:\\/i, ''));
 }
 
@@ -107,7 +108,7 @@ const folder = z
   .string()
   .refine((value) => !looksLikeUrl(value), { error: 'must be a folder; a URL belongs into DATABASE_URL' });
 
-/** `true`, `false`, or the addresses and networks of proxies. */
+/** Parses `true`, `false`, or a list of the addresses and networks of proxies. */
 const trustedProxies = z
   .string()
   .transform((value) =>
@@ -117,7 +118,7 @@ const trustedProxies = z
     error: 'must be true, false, or a list of addresses and networks such as 10.0.0.0/8',
   });
 
-/** The names of networks that Fastify knows. */
+/** The networks for which Fastify has names. */
 const NETWORKS = /^(loopback|linklocal|uniquelocal)$/;
 
 function isAddressOrNetwork(text: string): boolean {
@@ -142,7 +143,7 @@ const publicKey = z.string().refine(
   { error: 'must be a public key as PEM' },
 );
 
-// Asymmetric algorithms only: with HMAC, whoever can verify a token can also create one.
+// Only asymmetric algorithms are allowed. With HMAC, everyone who can verify a token can also create one.
 const ALGORITHMS = /^(RS|PS|ES)(256|384|512)$|^EdDSA$/;
 const algorithms = z
   .string()
@@ -153,7 +154,7 @@ const algorithms = z
 
 const MEBIBYTE = 1024 * 1024;
 
-/** The variable of the service's default of a setting. */
+/** Returns the schema of the variable that sets the default of a setting. */
 function settingVariable(setting: Setting): z.ZodType {
   if (!('choices' in setting)) return quantity(setting.unit, 0, setting.max).default(setting.default);
   const choices = Object.keys(setting.choices);
@@ -165,7 +166,7 @@ const settingVariables = Object.fromEntries(
   ALL_SETTINGS.map(([, setting]) => [setting.variable, settingVariable(setting)]),
 ) as { [name in keyof SettingVariables]: z.ZodType<SettingVariables[name]> };
 
-/** Every variable that the service reads; docs/configuration.md describes them. */
+/** All variables of the service. docs/configuration.md describes them. */
 const environment = z.object({
   HOST: host.default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
@@ -191,7 +192,7 @@ const environment = z.object({
   BOOTSTRAP_FILE: z.string().optional(),
   TRUST_PROXY: trustedProxies.default(false),
   ...settingVariables,
-  /** Of the service itself, so never without a limit. The default follows from `MAX_FILE_BYTES`. */
+  /** The limit of the service is always set. Its default depends on `MAX_FILE_BYTES`. */
   MAX_BODY_BYTES: quantity('bytes', 1024, MAX_TEXT_BYTES).optional(),
   IDEMPOTENCY_HOURS: quantity('hours', 1, 8760).default(24),
   MAX_TENANT_STORED_RESULTS: integer(0, 1_000_000_000).default(50_000),
@@ -225,15 +226,14 @@ const environment = z.object({
   SHUTDOWN_TIMEOUT_MS: milliseconds(1).default(10_000),
 });
 
-/** The names of all variables. */
 export const VARIABLES: readonly string[] = Object.keys(environment.shape);
 
 export type Config = Readonly<ReturnType<typeof loadConfig>>;
 
 /**
- * Reads the configuration from environment variables; an empty one counts as unset.
+ * Reads the configuration from environment variables. An empty variable counts as unset.
  *
- * @throws ConfigError naming every variable that is wrong.
+ * @throws ConfigError that names every invalid variable
  */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
@@ -274,7 +274,8 @@ function jwtProblems(values: Values): string[] {
 }
 
 /**
- * `ALLOW_UNAUTHENTICATED` is for what agents call: nothing in front of that is known to authenticate administrators.
+ * Returns problems of the admin listener. `ALLOW_UNAUTHENTICATED` applies only to the main listener, because a proxy
+ * for agents need not authenticate admins.
  */
 function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): string[] {
   const problems: string[] = [];
@@ -289,22 +290,22 @@ function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): st
   return problems;
 }
 
-/** True for addresses that only this machine can reach. */
+/** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
- * A body with a file of the largest size, however its JSON spells it: at worst six bytes for one (`\u0001`),
- * and some room for the rest of the request.
+ * Returns the size of the largest body with one file. JSON takes at most six bytes for a byte of the file (`\u0001`),
+ * plus some space for the rest of the request.
  */
 function bodyLimitFor(maxFileBytes: number): number {
   return maxFileBytes === 0 ? MAX_TEXT_BYTES / 8 : Math.min(6 * maxFileBytes + 65_536, MAX_TEXT_BYTES);
 }
 
 /**
- * Lists variables that are set and have no effect: settings of JSON Web Tokens without `AUTH=jwt`, and names that
- * resemble a variable of the service which is not set. Lines have no values.
+ * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, and names
+ * that resemble an unset variable of the service.
  */
 export function configWarnings(
   env: Readonly<Record<string, string | undefined>>,
@@ -312,7 +313,7 @@ export function configWarnings(
 ): string[] {
   const given = Object.keys(env).filter((name) => env[name] !== '' && env[name] !== undefined);
   const unused = AUTH === 'jwt' ? [] : given.filter((name) => VARIABLES.includes(name) && isForTokens(name));
-  // Programs beside this one have settings of tokens, too.
+  // Without `AUTH=jwt`, names that resemble a variable for tokens probably belong to other programs.
   const candidates = VARIABLES.filter(
     (name) => !given.includes(name) && (AUTH === 'jwt' || !isForTokens(name)),
   );
@@ -331,9 +332,9 @@ function isForTokens(variable: string): boolean {
 }
 
 /**
- * Whether a name is probably a misspelled variable: written in other case, with one typing error, or with two in a
- * long name. In a name of up to five letters, only two exchanged neighbors count, because `HOST` and `PORT` are close
- * to many names.
+ * Whether a name is probably a misspelled variable: in another case, with one typing error, or with two typing errors
+ * in a long name. In names of up to five letters, only two exchanged neighbors count, because `HOST` and `PORT`
+ * resemble many names.
  */
 function resembles(name: string, variable: string): boolean {
   if (variable.length <= 3) return false;
@@ -346,9 +347,11 @@ function sorted(text: string): string {
   return [...text].sort().join('');
 }
 
-/** Counts the letters to insert, delete, replace, or exchange with their neighbor (optimal string alignment). */
+/**
+ * Returns the number of letters to insert, delete, replace, or exchange with their neighbor (optimal string alignment).
+ */
 function distance(a: string, b: string): number {
-  // Names that differ more in length are never close, and a long name would take long.
+  // A larger difference in length cannot be close. The check also avoids long computations for long names.
   if (Math.abs(a.length - b.length) > 2) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);

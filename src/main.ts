@@ -6,7 +6,7 @@ import { version } from './lib/version.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);
 
-// Node's own listener adds a hint to trace the warning. Deprecations are for the authors of the service.
+// Node's listener adds a hint about tracing the warning. Deprecation warnings are only for developers of the service.
 process.removeAllListeners('warning');
 process.on('warning', ({ name, message }) => {
   if (name !== 'DeprecationWarning' && name !== 'ExperimentalWarning')
@@ -19,10 +19,10 @@ const code = await runProgram(process.argv.slice(2), {
   open: () => openSession(process.env, { notify }),
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
   openPlace: (place, { migrate }) => openPlace(process.env, place, { notify, migrate }),
-  // Imported on demand: loading the server takes longer than most commands.
+  // The import is deferred because loading the server takes longer than most commands.
   serve: async () => (await import('./server.ts')).serve(process.env),
   io: process,
   env: process.env,
 });
-// Not after success: a service runs on, and output may still be on its way.
+// After a success, the process must not exit: the service continues to run, or output may be pending.
 if (code !== 0) process.exit(code);

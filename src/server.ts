@@ -34,8 +34,9 @@ import { pruneStoredResults } from './tenants/stored-results.ts';
 const CHECK_EVERY_MS = 500;
 
 /**
- * Calls `onEnd` once the `npx` that started this process has ended. npx does not pass signals on: it runs a shell
- * that runs the command, and ends without it. Other parents may end while the process goes on, as with `nohup`.
+ * Calls `onEnd` when the `npx` that started this process ends. npx runs a shell that runs the command, does not forward
+ * signals, and may end first. Other parents are not watched, because a process may intentionally outlive them, as with
+ * `nohup`.
  *
  * @returns a function that stops the watch
  */
@@ -51,28 +52,29 @@ export function watchNpx(env: NodeJS.ProcessEnv, onEnd: () => void): () => void 
   return () => clearInterval(timer);
 }
 
-/** The parent of a process that is a shell, where the system says so. After `kill -9` of npx, the shell lives on. */
+/** Returns the parent of a shell process on Linux. After `kill -9` of npx, the shell continues with another parent. */
 function shellParent(pid: number): string | undefined {
   try {
     const [, name, parent] = /^\d+ \((.*)\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
     return name?.endsWith('sh') ? parent : undefined;
   } catch {
-    // No Linux, or the shell has just ended.
+    // The system is not Linux, or the shell has just ended.
     return undefined;
   }
 }
 
 /**
- * Runs the service until a signal ends it: configuration, database, migrations, HTTP. SIGTERM and SIGINT make it
- * unready, let running requests finish, and close; `SHUTDOWN_TIMEOUT_MS` or a second signal force it.
+ * Runs the service until a signal ends it. SIGTERM and SIGINT make the service unready, complete running requests, and
+ * close the service. `SHUTDOWN_TIMEOUT_MS` or a second signal force the end.
  *
- * @throws OperatorError when it cannot start.
+ * @throws OperatorError if the service cannot start
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const { config, bootstrap } = configured(() => loadAll(env));
   const log = createLogger(config.LOG_LEVEL);
   for (const warning of configWarnings(env, config)) log.warn(warning);
-  // Everything that has been started, because a signal can come at any time.
+  // The functions that stop the started parts. The list grows during the start, because a signal can arrive at any
+  // time.
   const started: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (let end = started.pop(); end !== undefined; end = started.pop()) await end();
@@ -97,7 +99,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   started.push(async () => stopWatching());
 
   const tracing = await startTracing(config, log);
-  // Comes to an end last, when all spans have ended.
+  // Tracing stops last, after all spans have ended.
   if (tracing) started.push(() => tracing.stop());
   const events: DatabaseEvents = {
     stopped(reason) {
@@ -154,7 +156,11 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Reads the configuration with the initial tenants and keys. @throws ConfigError naming what is wrong in both */
+/**
+ * Reads the configuration, and the initial tenants and keys.
+ *
+ * @throws ConfigError with the problems of both
+ */
 function loadAll(env: NodeJS.ProcessEnv): { config: Config; bootstrap: Bootstrap } {
   const problems: string[] = [];
   const collect = <T>(read: () => T): T | undefined => {
@@ -182,15 +188,15 @@ async function warnWithoutKeys(database: Database, log: Logger): Promise<void> {
 
 interface Listener {
   app: FastifyInstance;
-  /** For the log: whom the listener is for, and how they authenticate. */
+  /** The users of the listener and their authentication, for the log. */
   purpose: string;
   host: string;
   port: number;
-  /** What the names of the variables for its address begin with. */
+  /** The prefix of the variables for the address of the listener. */
   variables: '' | 'ADMIN_';
 }
 
-/** What agents call, and with `ADMIN_PORT` the admin API. */
+/** Builds the main listener, and the admin listener if `ADMIN_PORT` is set. */
 async function buildListeners(
   agents: FastifyInstance,
   shared: Parameters<typeof buildAdminApp>[0],
@@ -209,7 +215,7 @@ async function buildListeners(
   return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }
 
-/** Lets commands reach the embedded database while this process uses it. The service also works without this. */
+/** Serves commands on the embedded database while this process uses it. A failure only disables this feature. */
 async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Logger): Promise<void> {
   try {
     if (process.platform === 'win32') throw Object.assign(new Error(), { code: 'no Unix domain sockets' });
@@ -224,10 +230,10 @@ async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Log
 }
 
 const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
-/** Often, because a run takes the longer the more was deleted, and every request waits for it. */
+/** The interval is short, because requests wait for each run, and a run takes longer the more rows were deleted. */
 const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
 
-/** Starts the background work of a serving process; the returned function ends it. */
+/** Starts the background jobs of the service, and returns a function that stops them. */
 function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
   const cleaning = {
     expiration: async () => {
@@ -282,11 +288,11 @@ function asErrorLog(log: { error(details: object, message: string): void }) {
   return { error: (message: unknown) => log.error({ reason: String(message) }, 'shutdown') };
 }
 
-/** Starts tracing when a collector is configured. */
+/** Starts tracing if a collector is configured. */
 async function startTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
   const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;
-  // Imported on demand: without a collector, none of OpenTelemetry is loaded.
+  // The import is deferred, so that without a collector OpenTelemetry is not loaded.
   const { startOpenTelemetry } = await import('./http/opentelemetry.ts');
   return startOpenTelemetry(config, endpoint, log);
 }

@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Who may do what: credentials, admin keys, and the state of a tenant. */
+/** Errors about credentials, access, and the state of a tenant. */
 export const ACCESS_ERRORS = {
   tenant_required: {
     description: 'The credential is valid for many tenants, and the request names none.',
@@ -17,7 +17,7 @@ export const ACCESS_ERRORS = {
     }),
   },
   unauthorized: {
-    // The caller must not learn which of these it was.
+    // The response must not reveal which of the four reasons applies.
     description: 'The credential is missing, unknown, expired or revoked.',
     problem: () => ({
       status: 401,

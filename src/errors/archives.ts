@@ -3,14 +3,17 @@ import { reasonFor } from './definition.ts';
 const refused = reasonFor('refused');
 const overQuota = reasonFor('over_quota');
 
-/** Why an entry of an archive or a folder cannot be imported. `name` must be printable. */
+/**
+ * Defines an error for an entry of an archive or a directory that cannot be imported. The caller must make `name`
+ * printable.
+ */
 const entry = <Values extends unknown[]>(why: (...values: Values) => string) =>
   refused((name: string, ...values: Values) => `Cannot import ${name}: ${why(...values)}`);
 
 const unsupported = (type: string, advice: string) =>
   entry(() => `it is ${type}; a memory holds only files and directories. ${advice}`);
 
-/** Why an archive cannot be exported or imported. */
+/** Errors of exports and imports. */
 export const ARCHIVE_ERRORS = {
   entry_after_end: entry(
     () =>

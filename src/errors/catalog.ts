@@ -9,9 +9,9 @@ import { SERVICE_ERRORS } from './service.ts';
 export type { ErrorDefinition } from './definition.ts';
 
 /**
- * Every error that a caller or an operator has to handle, by its reason. Its code is for programs, so it is stable.
- * Both the thrown errors and the examples in OpenAPI come from here. HTTP clients, the console and the command line
- * all show these messages: they name no command, no option and no route.
+ * All errors that a caller or an operator has to handle, by their reason. The code of an error is stable because
+ * programs use it. Both thrown errors and the examples in OpenAPI are created from this catalog. HTTP clients, the
+ * console, and the command line show the same messages, which therefore name no command, option, or route.
  */
 export const ERROR_CATALOG = {
   ...REQUEST_ERRORS,
@@ -23,13 +23,13 @@ export const ERROR_CATALOG = {
   ...DRAFT_ERRORS,
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
-/** What programs see. */
+/** The codes that programs see. */
 export type ErrorCode =
   | keyof (typeof REQUEST_ERRORS & typeof ACCESS_ERRORS & typeof SERVICE_ERRORS)
   | 'own_draft'
   | SharedCode;
 
-/** The values that a reason's message is made of. */
+/** The values in the message of each reason. */
 export type ErrorValues = {
   [R in keyof typeof ERROR_CATALOG]: Parameters<(typeof ERROR_CATALOG)[R]['problem']>;
 };

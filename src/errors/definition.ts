@@ -1,24 +1,23 @@
-/** What the service returns for an error. */
+/** The parts of an error response. */
 export interface Problem {
-  /** The HTTP status code. */
   status: number;
-  /** What went wrong and what to do, for people. Nothing secret may be in it. */
+  /** The problem and its remedy, for people. The message must not contain secrets. */
   message: string;
-  /** Seconds after which to try again (the `Retry-After` header). */
+  /** Number of seconds after which the client should retry (the `Retry-After` header). */
   retryAfter?: number;
-  /** For the log only. */
+  /** The underlying error, for the log only. */
   cause?: unknown;
 }
 
 export interface ErrorDefinition<Values extends unknown[], Code extends string = string> {
-  /** The code that programs see, where it is not the name of the entry. */
+  /** The code that programs see. The default is the name of the entry. */
   code?: Code;
-  /** What the code means, in the API's description. */
+  /** The meaning of the code, for the description of the API. */
   description: string;
   problem: (...values: Values) => Problem;
 }
 
-/** The codes that several reasons share: programs act on the code, people read the message. */
+/** Codes shared by several reasons. Programs decide by the code, and people read the message. */
 const SHARED = {
   invalid_parameter: {
     status: 400,
@@ -40,7 +39,7 @@ const SHARED = {
 
 export type SharedCode = keyof typeof SHARED;
 
-/** Returns a function that defines a reason with this code by its message. */
+/** Returns a function that defines a reason with this code from its message. */
 export function reasonFor<Code extends SharedCode>(code: Code) {
   const { status, description } = SHARED[code];
   return <Values extends unknown[]>(

@@ -3,15 +3,14 @@ import { ERROR_CATALOG, type ErrorCode, type ErrorDefinition, type ErrorValues }
 const definitions: { readonly [R in ErrorReason]: ErrorDefinition<ErrorValues[R], ErrorCode> } =
   ERROR_CATALOG;
 
-/** An entry of the catalog. Several reasons can share a code, which is what programs see. */
+/** The name of an entry in the catalog. Several reasons may share the code that programs see. */
 export type ErrorReason = keyof ErrorValues;
 
 /**
- * What a caller or an operator has to deal with, as opposed to a result that the model can read. The catalog words
- * it: HTTP clients get it as `application/problem+json`, and the command line prints it with a hint of its own
- * (`cli/hints.ts`). To add one, add it to the catalog.
+ * An error for a caller or an operator. Errors for the model are results instead. The catalog contains the messages:
+ * HTTP clients receive them as `application/problem+json`, and the command line adds a hint (`cli/hints.ts`).
  *
- * @param values what the message is made of
+ * @param values values for the message
  */
 export class ServiceError<R extends ErrorReason = ErrorReason> extends Error {
   override name = 'ServiceError';
@@ -19,7 +18,7 @@ export class ServiceError<R extends ErrorReason = ErrorReason> extends Error {
   readonly values: ErrorValues[R];
   readonly status: number;
   readonly code: ErrorCode;
-  /** Seconds after which trying again makes sense (the `Retry-After` header). */
+  /** Number of seconds after which the client should retry (the `Retry-After` header). */
   readonly retryAfter: number | undefined;
 
   constructor(reason: R, ...values: ErrorValues[R]) {
@@ -33,7 +32,7 @@ export class ServiceError<R extends ErrorReason = ErrorReason> extends Error {
   }
 }
 
-/** Whether an error has a reason, and so the values of that reason. */
+/** Whether an error has this reason, which also determines the types of its values. */
 export function hasReason<R extends ErrorReason>(error: unknown, reason: R): error is ServiceError<R> {
   return error instanceof ServiceError && error.reason === reason;
 }
@@ -42,14 +41,14 @@ export function codeOf(reason: ErrorReason): ErrorCode {
   return definitions[reason].code ?? (reason as ErrorCode);
 }
 
-/** What a code means, in the API's description. */
+/** Returns the meaning of the reason's code for the description of the API. */
 export function descriptionOf(reason: ErrorReason): string {
   return definitions[reason].description;
 }
 
 /**
- * Ends the process with a message on the terminal. Only starting the process and the command line throw it, so no
- * request meets it; what an operation cannot do is a `ServiceError`.
+ * Ends the process with a message on the terminal. Only the start of the process and the command line throw this error.
+ * Operations throw a `ServiceError`, because HTTP clients may call them.
  */
 export class OperatorError extends Error {
   override name = 'OperatorError';

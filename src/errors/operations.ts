@@ -7,9 +7,9 @@ const incomplete = reasonFor('history_incomplete');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
 
-/** Why a parameter of the admin API is not valid, where its schema cannot say. */
+/** Errors of invalid parameters that a schema cannot describe. */
 export const PARAMETER_ERRORS = {
-  /** `what` names the parameter and says what is wrong: `The field limit must be at most 200.` */
+  /** `what` names the parameter and the problem: `The field limit must be at most 200.` */
   invalid_parameter: invalid((what: string) => what),
   invalid_cursor: invalid(
     () =>
@@ -23,10 +23,10 @@ export const PARAMETER_ERRORS = {
   ),
 };
 
-/** Work that one process does at a time. */
+/** Jobs that only one process may run at a time. */
 const JOBS = { expiration: 'deleting expired files', history: 'pruning the history' };
 
-/** Why an operation on tenants, keys, files or the history is not possible. */
+/** Errors of operations on tenants, keys, files, and the history. */
 export const OPERATION_ERRORS = {
   // Tenants and keys
 
@@ -157,7 +157,7 @@ export const OPERATION_ERRORS = {
       'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
   ),
   nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
-  /** `version`: the one that is restored; null for a time. */
+  /** `version` is the restored version, or null if the operation restores a time. */
   cannot_restore: refused(
     (_tenant: string, _version: string | null, path: string, blockedBy: string) =>
       `Cannot restore ${path}: ${blockedBy} is occupied.`,

@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** What is wrong with a request, or with how many there are. */
+/** Errors of an invalid request, or of too many requests. */
 export const REQUEST_ERRORS = {
   invalid_json: {
     description: 'The body is not JSON.',

@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** What is wrong with the service or what it depends on. */
+/** Errors of the service and its dependencies. */
 export const SERVICE_ERRORS = {
   internal_error: {
     description: 'The service failed.',

@@ -1,15 +1,15 @@
-/** 0 means no limit. A unit is whatever is counted: a request, a byte. */
+/** Limits in units, such as requests or bytes. 0 means no limit. */
 export interface ConcurrencyLimits {
-  /** Units in flight of all keys. */
+  /** Maximum number of units in flight for all keys. */
   total: number;
-  /** Units in flight of one key. */
+  /** Maximum number of units in flight for one key. */
   perKey: number;
-  /** How many slots may wait at once. */
+  /** Maximum number of waiting slots. */
   maxWaiting: number;
   maxWaitMs: number;
 }
 
-/** Why a slot gets no units: its key is at its limit, all together are, or it was released while it waited. */
+/** The reason for rejecting a slot: the limit of its key, the limit of all keys, or a release during the wait. */
 export type Refusal = 'key_at_limit' | 'at_limit' | 'released';
 
 interface Waiter {
@@ -21,10 +21,10 @@ interface Waiter {
 }
 
 /**
- * Bounds what is in flight. When the limit is reached, slots wait: first in, first out within a key, and keys take
- * turns, so a key with a long queue does not delay the others. A slot that waits too long is refused.
+ * Limits the units in flight. At the limit, slots wait: in order of arrival within a key, and alternating between keys,
+ * so that a long queue delays only its own key. A slot that waits too long is rejected.
  *
- * A slot that holds everything in flight may always take more, so that nothing is too large to ever be served.
+ * A slot that holds all units in flight may exceed the limit, because otherwise a large request could never run.
  */
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
@@ -33,21 +33,21 @@ export class ConcurrencyLimiter {
   #slotsInFlight = 0;
   readonly #inFlightByKey = new Map<string, number>();
   #waiting = 0;
-  /** Keys in the order of their turns. */
+  /** The queues of the keys, in the order of their service. */
   readonly #queues = new Map<string, Waiter[]>();
 
-  /** @param errorFor makes what is thrown */
+  /** @param errorFor creates the error to throw */
   constructor(limits: ConcurrencyLimits, errorFor: (refusal: Refusal) => Error) {
     this.#limits = limits;
     this.#errorFor = errorFor;
   }
 
-  /** Units in flight, the slots that hold them, and the slots that wait. */
+  /** Number of units in flight, of slots that hold units, and of waiting slots. */
   get current(): { inFlight: number; slots: number; waiting: number } {
     return { inFlight: this.#inFlight, slots: this.#slotsInFlight, waiting: this.#waiting };
   }
 
-  /** Returns an empty slot. Release it when its work has ended. */
+  /** Returns an empty slot. The caller must release the slot when its work ends. */
   slot(key: string): Slot {
     return new Slot(this, key);
   }
@@ -56,7 +56,7 @@ export class ConcurrencyLimiter {
    * Runs work in a slot of one unit.
    *
    * @param gone ends the wait for the slot, but not the work
-   * @throws when no slot became free in time, or `gone` was aborted before that
+   * @throws if no slot is available in time, or if `gone` aborts first
    */
   async run<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
     const slot = this.slot(key);
@@ -76,8 +76,8 @@ export class ConcurrencyLimiter {
   /**
    * Called by the slot.
    *
-   * @returns undefined when there is room, else a promise that resolves once there is.
-   * @throws (also by the promise) when there is none in time.
+   * @returns undefined if the units are available at once, and otherwise a promise that resolves when they are
+   * @throws (also through the promise) if the units are not available in time
    */
   acquire(slot: Slot, units: number): Promise<void> | undefined {
     if (this.#waiting === 0 && this.#hasRoom(slot, units)) {
@@ -102,7 +102,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Called by the slot: counts units without waiting for room. */
+  /** Called by the slot. Adds units without waiting and beyond the limits. */
   add(slot: Slot, units: number): void {
     if (slot.units === 0 && units > 0) this.#slotsInFlight++;
     slot.units += units;
@@ -110,7 +110,7 @@ export class ConcurrencyLimiter {
     this.#inFlightByKey.set(slot.key, this.#keyInFlight(slot.key) + units);
   }
 
-  /** Called by the slot: gives back all it holds, and leaves the queue. */
+  /** Called by the slot. Releases all units of the slot and removes the slot from the queue. */
   release(slot: Slot): void {
     const { units, waiter } = slot;
     if (waiter) {
@@ -120,7 +120,7 @@ export class ConcurrencyLimiter {
     this.giveBack(slot, units);
   }
 
-  /** Called by the slot: gives back some of what it holds. */
+  /** Called by the slot. Releases some units of the slot. */
   giveBack(slot: Slot, units: number): void {
     slot.units -= units;
     if (slot.units === 0 && units > 0) this.#slotsInFlight--;
@@ -131,17 +131,17 @@ export class ConcurrencyLimiter {
     this.#admit();
   }
 
-  /** Called by the slot: what a released one throws. */
+  /** Called by the slot. Returns the error of a released slot. */
   released(): Error {
     return this.#errorFor('released');
   }
 
-  /** Admits waiting slots that now fit, one per key in turn. */
+  /** Admits waiting slots that now fit, alternating between keys. */
   #admit(): void {
-    // A key that was served moves to the end of the map, where this loop reaches it again.
+    // A served key moves to the end of the map, and this loop also visits the new end.
     for (const [key, [waiter]] of this.#queues) {
       if (waiter === undefined || !this.#keyHasRoom(waiter.slot, waiter.units)) continue;
-      // A large one must not starve behind small ones, so nothing overtakes it.
+      // Later slots have to wait as well, because otherwise small slots could delay a large slot forever.
       if (!this.#allHaveRoom(waiter.slot, waiter.units)) return;
       this.#remove(waiter);
       const queue = this.#queues.get(key);
@@ -154,7 +154,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** When the queue is full, refuses the newest slot of the longest queue, which may be the one that asks. */
+  /** If the queue is full, rejects the newest slot of the longest queue, which may be the new slot. */
   #makeWaitingRoom(slot: Slot, units: number): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     let longest: Waiter[] = [];
@@ -207,7 +207,7 @@ function hasRoom(limit: number, inFlight: number, held: number, units: number): 
   return limit === 0 || inFlight === held || inFlight + units <= limit;
 }
 
-/** The units that some work holds until they are released. */
+/** The units that some work holds until their release. */
 export class Slot {
   readonly key: string;
   /** For the limiter only. */
@@ -223,33 +223,33 @@ export class Slot {
   }
 
   /**
-   * Takes units, waiting for room if necessary. One call at a time.
+   * Acquires units and waits for them if necessary. Concurrent calls are not allowed.
    *
-   * @returns undefined when there was room at once.
-   * @throws (also by the promise) when there was none in time, or the slot is released.
+   * @returns undefined if the units were available at once
+   * @throws (also through the promise) if the units are not available in time, or if the slot is released
    */
   acquire(units: number): Promise<void> | undefined {
     if (this.#isReleased) throw this.#limiter.released();
     return this.#limiter.acquire(this, units);
   }
 
-  /** Counts units that are already in use, even beyond the limits. */
+  /** Adds units that are already in use, even beyond the limits. */
   add(units: number): void {
     if (!this.#isReleased && units > 0) this.#limiter.add(this, units);
   }
 
-  /** Counts units that are in use, even beyond the limits, instead of some that it has taken. */
+  /** Replaces acquired units by the units that are in use, even beyond the limits. */
   replace(taken: number, inUse: number): void {
     if (inUse > taken) this.add(inUse - taken);
     else this.giveBack(taken - inUse);
   }
 
-  /** Gives back some of the units. */
+  /** Releases some of the units. */
   giveBack(units: number): void {
     if (!this.#isReleased && units > 0) this.#limiter.giveBack(this, units);
   }
 
-  /** Runs work that holds no units, and takes them back afterward, even beyond the limits. */
+  /** Releases all units while `work` runs, and adds them again afterward, even beyond the limits. */
   async runWithout<T>(work: () => Promise<T>): Promise<T> {
     const { units } = this;
     this.#limiter.release(this);
@@ -260,7 +260,7 @@ export class Slot {
     }
   }
 
-  /** Gives back all units. The slot cannot be used again. */
+  /** Releases all units. The slot cannot be used again. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

@@ -1,21 +1,27 @@
-/** A deadline fires at most this late. */
+/** Maximum delay of an expired deadline. */
 const RESOLUTION_MS = 100;
 
-/** A deadline for some work. */
+/** A time limit for some work. */
 export interface Deadline {
   readonly at: number;
   readonly onExpired: () => void;
-  /** Where it is among the pending ones; undefined once it is cleared. */
+  /** The index in the list of pending deadlines. Undefined after `clear`. */
   index: number | undefined;
 }
 
-/** Many deadlines on one timer: each request has several, almost none expires, and a timer for each would cost more. */
+/**
+ * Many deadlines with one timer. Each request has several deadlines, of which almost none expires, and separate timers
+ * would cost more.
+ */
 export class Deadlines {
-  /** In no order. Not a `Set`: see docs/decisions/0011-short-lived-entries.md. */
+  /**
+   * The pending deadlines in any order. docs/decisions/0011-short-lived-entries.md explains why the list is not a
+   * `Set`.
+   */
   readonly #pending: Deadline[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls `onExpired` after `ms`, or up to a tenth of a second later, unless the deadline is cleared. */
+  /** Calls `onExpired` after `ms`, at most `RESOLUTION_MS` late, unless the deadline is cleared first. */
   start(ms: number, onExpired: () => void): Deadline {
     this.#timer ??= setInterval(() => this.#check(), RESOLUTION_MS).unref();
     const deadline: Deadline = { at: performance.now() + ms, onExpired, index: this.#pending.length };
@@ -23,7 +29,7 @@ export class Deadlines {
     return deadline;
   }
 
-  /** Call it when the work is done. A deadline that is no longer pending stays as it is. */
+  /** Cancels a deadline whose work is done. Further calls have no effect. */
   clear(deadline: Deadline): void {
     const { index } = deadline;
     if (index === undefined) return;
@@ -42,7 +48,7 @@ export class Deadlines {
     }
     const now = performance.now();
     for (const deadline of this.#pending.filter(({ at }) => at <= now)) {
-      // One that expired before it may have cleared it.
+      // An earlier expired deadline may have cleared this deadline.
       if (deadline.index === undefined) continue;
       this.clear(deadline);
       deadline.onExpired();

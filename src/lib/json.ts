@@ -1,18 +1,18 @@
 import { endOfSlice } from './time-slice.ts';
 
-/** The most bytes that one UTF-16 code unit takes in JSON: a control character is `\u0001`. */
+/** Maximum number of bytes of one UTF-16 code unit in JSON: a control character is `\u0001`. */
 export const MAX_JSON_BYTES_OF_UNIT = 6;
 
-/** Control characters that JSON has two bytes for. */
+/** Control characters with an escape of two bytes in JSON. */
 const SHORT_ESCAPES = new Set([...'\b\t\n\f\r'].map((character) => character.charCodeAt(0)));
 
-/** Bytes of each ASCII character in JSON. */
+/** Number of bytes of each ASCII character in JSON. */
 const ASCII_BYTES = Uint8Array.from({ length: 0x80 }, (_, code) => {
   if (code < 0x20) return SHORT_ESCAPES.has(code) ? 2 : MAX_JSON_BYTES_OF_UNIT;
   return code === 0x22 || code === 0x5c ? 2 : 1;
 });
 
-/** Returns the bytes that `JSON.stringify` makes of data, as UTF-8, without making them. */
+/** Returns the size of the data as JSON in UTF-8, without creating the JSON. */
 export function jsonBytes(data: unknown): number {
   if (typeof data === 'string') return textBytes(data);
   if (Array.isArray(data)) {
@@ -43,15 +43,15 @@ function textBytes(text: string): number {
   return bytes;
 }
 
-/** The code after the last one is NaN. */
+/** At the end of the text, the code is NaN. */
 function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
-/** Characters of a text that are encoded at once. */
+/** Number of characters of a text to encode at once. */
 const PART_CHARACTERS = 64 * 1024;
 
-/** Encodes data as `JSON.stringify` does, as UTF-8, in time slices. */
+/** Encodes data like `JSON.stringify`, as UTF-8 and in time slices. */
 export async function jsonInSlices(data: unknown): Promise<Buffer> {
   const parts: Buffer[] = [];
   let text = '';
@@ -82,7 +82,7 @@ function* piecesOfText(text: string): Generator<string> {
   yield '"';
   for (let from = 0; from < text.length; ) {
     let to = from + PART_CHARACTERS;
-    // A surrogate pair stays together: each half alone is escaped.
+    // A surrogate pair must not be split, because each half alone would be escaped.
     if (isHighSurrogate(text.charCodeAt(to - 1))) to++;
     yield JSON.stringify(text.slice(from, to)).slice(1, -1);
     from = to;
@@ -111,7 +111,7 @@ function* piecesOfObject(data: object): Generator<string> {
   yield isEmpty ? '{}' : '}';
 }
 
-/** The code after the last one is NaN. */
+/** At the end of the text, the code is NaN. */
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }

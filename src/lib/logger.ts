@@ -2,22 +2,25 @@ import { once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import sonicBoom from 'sonic-boom';
 
-/** In UTF-16 units. Lines are written once this much is gathered, or after the interval. */
+/** Minimum number of UTF-16 code units to write at once. Fewer are written after the interval. */
 const MIN_WRITE_CHARACTERS = 16 * 1024;
 const FLUSH_INTERVAL_MS = 100;
-/** Lines beyond this are dropped: a reader that has stopped must cost neither memory nor requests. */
+/**
+ * Maximum size of buffered lines. Further lines are dropped, so that a stalled reader causes neither a growing memory
+ * nor failed requests.
+ */
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
-/** How long the end of the process waits for the last lines. */
+/** Maximum time that the end of the process waits for the last lines. */
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * Standard output as a log destination that never blocks and never fails. Whatever happens to the reader (it stops
- * reading, goes away, its disk is full), lines are kept up to a limit, and then dropped and counted.
+ * Standard output as a log destination that never blocks and never fails. If the reader stalls, exits, or has a full
+ * disk, lines are buffered up to a limit. Further lines are dropped and counted.
  */
 class LogOutput implements DestinationStream {
   readonly #stream: sonicBoom.SonicBoom;
   readonly #onRoom: (dropped: number) => void;
-  /** Gathered here: sonic-boom's `minLength` copies and measures all that it has gathered at each line. */
+  /** The lines are buffered here because sonic-boom's `minLength` copies and measures the whole buffer at each line. */
   #lines: string[] = [];
   #characters = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -25,10 +28,10 @@ class LogOutput implements DestinationStream {
   #isClosed = false;
   dropped = 0;
 
-  /** @param onRoom called with the number of lines dropped, once lines can be written again. */
+  /** @param onRoom called with the number of dropped lines when lines can be written again */
   constructor(onRoom: (dropped: number) => void) {
     this.#onRoom = onRoom;
-    // Opening the stream makes a pipe non-blocking. A blocked write would keep the process from exiting, since Node
+    // Opening the stream makes a pipe non-blocking. A blocked write would keep the process from exiting, because Node
     // waits for its thread pool.
     void process.stdout;
     this.#stream = new sonicBoom.SonicBoom({
@@ -55,7 +58,7 @@ class LogOutput implements DestinationStream {
     else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref();
   }
 
-  /** Writes what is buffered, and gives up after `CLOSE_TIMEOUT_MS`. Later lines are lost. */
+  /** Writes the buffered lines within `CLOSE_TIMEOUT_MS`. Later lines are lost. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -85,7 +88,7 @@ class LogOutput implements DestinationStream {
 
 let output: LogOutput | undefined;
 
-/** The service's log: one JSON object a line, to standard output. Loggers share one output. */
+/** Creates a logger that writes one JSON object per line to standard output. All loggers share one output. */
 export function createLogger(level: string): Logger {
   output ??= new LogOutput((dropped) => log.warn({ dropped }, 'log lines dropped'));
   const log = pino(
@@ -100,12 +103,12 @@ export function createLogger(level: string): Logger {
   return log;
 }
 
-/** Lines dropped since the process started, because standard output took none. */
+/** Returns the number of lines dropped since the start of the process because standard output was blocked. */
 export function droppedLogLines(): number {
   return output?.dropped ?? 0;
 }
 
-/** Writes the last lines, for the end of the process. */
+/** Writes the last lines at the end of the process. */
 export async function closeLog(): Promise<void> {
   await output?.close();
 }

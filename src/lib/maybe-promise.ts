@@ -1,6 +1,6 @@
 /**
- * Applies `next` synchronously to a value that is there, which most cached ones are, otherwise after the promise
- * resolves.
+ * Applies `next` to a value, synchronously unless the value is a promise. Most cached values are available
+ * synchronously.
  */
 export function mapMaybePromise<T, R>(
   value: T | Promise<T>,

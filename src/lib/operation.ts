@@ -2,21 +2,21 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
 /*
- * Definition of the operations of the admin API (src/admin) and the Memory Stores API (src/agents/memory-stores). The
- * route and its documentation follow from one definition (src/http/operation-routes.ts). Each API adds its context,
- * permissions, audit, and limits. No operation knows Fastify: the command line runs those of the admin API itself.
+ * Definition of the operations of the admin API (src/admin) and the Memory Stores API (src/agents/memory-stores).
+ * src/http/operation-routes.ts derives the route and its documentation from a definition. Each API adds its context,
+ * permissions, audit, and limits. Operations are independent of Fastify, so that the command line can run operations of
+ * the admin API in its own process.
  */
 
-/** Types that an API gives its operations. */
+/** Types that differ between the APIs. */
 export interface OperationTypes {
-  /** Everything that an operation works with, beside its input. */
+  /** The values that an operation needs in addition to its input. */
   context: object;
-  /** Properties of an operation from which permissions and limits follow. */
+  /** Properties of an operation that determine permissions and limits. */
   rules: object;
   error: Error;
 }
 
-/** Input of one call. */
 export interface OperationInput<Params, Query, Body, Headers = unknown> {
   params: Params;
   query: Query;
@@ -24,25 +24,24 @@ export interface OperationInput<Params, Query, Body, Headers = unknown> {
   headers: Headers;
 }
 
-/** Media type of an archive as a body or a response. */
 export const ARCHIVE = 'application/x-tar';
-/** Media type of a response in lines: progress, and then the result or the error. */
+/** Media type of a response as JSON lines: the progress, and then the result or the error. */
 export const JSON_LINES = 'application/x-ndjson';
 export const JSON_TYPE = 'application/json';
 export const TEXT = 'text/plain';
 
-/** Description of a response of success in OpenAPI. */
+/** Description of a success response in OpenAPI. */
 export interface ResponseDescription {
   description: string;
   schema: z.ZodType;
-  /** By default JSON. */
+  /** The default is JSON. */
   mediaType?: typeof TEXT | typeof ARCHIVE;
-  /** Description of the response as `JSON_LINES`, for an operation that reports its progress. */
+  /** Schema of the response as `JSON_LINES`, for operations that report progress. */
   lines?: z.ZodType;
   headers?: Record<string, object>;
 }
 
-/** A response over HTTP that is not only JSON. */
+/** An HTTP response with a status, headers, or a body other than JSON. */
 export interface EncodedResponse {
   status?: number;
   headers?: Record<string, string>;
@@ -57,10 +56,10 @@ export type Operation<
   Output = unknown,
   Headers = unknown,
 > = Types['rules'] & {
-  /** Name in OpenAPI, the audit trail, and the log. */
+  /** Name of the operation in OpenAPI, the audit trail, and the log. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below the prefix of the API. */
+  /** Path of the route below the prefix of the API. */
   url: string;
   summary: string;
   description?: string;
@@ -68,29 +67,29 @@ export type Operation<
   params?: z.ZodType<Params>;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
-  /** Media type of the body, by default JSON. */
+  /** Media type of the body. The default is JSON. */
   bodyType?: typeof TEXT | typeof ARCHIVE;
-  /** Request headers with names in lower case. */
+  /** Request headers, with names in lower case. */
   headers?: z.ZodType<Headers>;
-  /** Status of success, by default 200. With 204, `run` returns null. */
+  /** Status of a success. The default is 200. With 204, `run` returns null. */
   status?: 201 | 204;
-  /** URL of what the operation created, below the prefix of the API. */
+  /** Returns the URL of the created resource below the prefix of the API. */
   location?(output: Output): string;
   response: ResponseDescription;
-  /** Other responses of success, by status. */
+  /** Other success responses by their status. */
   otherResponses?: Record<number, ResponseDescription>;
-  /** Errors beside those of every operation with this method and body. */
+  /** Errors other than the common errors of the operation's method and body. */
   errors?: Types['error'][];
-  /** Tenant that only the body names, for the audit trail. It is recorded before the operation runs. */
+  /** Returns the tenant named by the body for the audit trail, which records the tenant before the operation runs. */
   tenantOf?(body: Body): string | undefined;
   run(call: Types['context'] & OperationInput<Params, Query, Body, Headers>): Promise<Output>;
-  /** Returns the response over HTTP; by default the output as JSON. */
+  /** Converts the output to an HTTP response. The default is the output as JSON. */
   encode?(output: Output, headers: Headers): EncodedResponse | Promise<EncodedResponse>;
-  /** Reads a response that `encode` returned. */
+  /** Converts a response of `encode` back to the output. */
   decode?(response: Response, params: Params): Promise<Output>;
 };
 
-/** Returns a function that declares operations of an API, with types inferred from their schemas. */
+/** Returns a function that declares operations of an API and infers their types from the schemas. */
 export function operationsOf<Types extends OperationTypes>() {
   return <Params, Query, Body, Output extends object | null, Headers>(
     operation: Operation<Types, Params, Query, Body, Output, Headers>,

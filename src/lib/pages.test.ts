@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readPages } from './pages.ts';
 
-/** Pages of the numbers from 1 to `count`, and what was read of them. */
+/** Returns a reader for pages of the numbers from 1 to `count`, and the positions that were read. */
 function numbers(count: number, limit: number) {
   const asked: (number | undefined)[] = [];
   const readPage = async (last: number | undefined) => {

@@ -1,4 +1,4 @@
-/** Cuts a stream into arrays of at most `items` items, each cut early once its items weigh `weight` together. */
+/** Splits a stream into batches. A batch ends after `items` items, or when its items together reach `weight`. */
 export async function* batches<T>(
   source: AsyncIterable<T>,
   { items, weight, weightOf }: { items: number; weight: number; weightOf: (item: T) => number },
@@ -17,11 +17,11 @@ export async function* batches<T>(
 }
 
 /**
- * Reads the rows of a keyset-paginated query, a page at a time, as they are consumed.
+ * Yields the rows of a keyset-paginated query, and reads each page on demand.
  *
- * @param readPage reads the page that follows a row, or the first page
- * @param pageSize the number of rows in a full page: a shorter one is the last. By default only an empty page is, for
- *   pages that are also limited by their bytes.
+ * @param readPage reads the page after a row, or the first page
+ * @param pageSize number of rows in a full page, so that a shorter page is the last. By default, only an empty page is
+ *   the last, for pages that are also limited by their bytes.
  */
 export async function* readPages<Row>(
   readPage: (last: Row | undefined) => Promise<Row[]>,

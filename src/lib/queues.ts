@@ -1,6 +1,7 @@
 /**
- * A map for entries that come and go with each request. V8 may keep what a `Map` held until the next full collection,
- * long after it was deleted (docs/decisions/0011-short-lived-entries.md). Here a deleted entry lets go of its value.
+ * A map for entries that live as long as a request. V8 may retain the entries of a `Map` until the next full
+ * collection, long after their deletion (docs/decisions/0011-short-lived-entries.md). This map clears the value of a
+ * deleted entry.
  */
 export class ShortLivedMap<Key, Value> {
   readonly #entries = new Map<Key, { value: Value | undefined }>();
@@ -23,9 +24,7 @@ export class ShortLivedMap<Key, Value> {
   }
 }
 
-/**
- * Runs tasks with the same key one at a time, in arrival order. Tasks with different keys do not wait for each other.
- */
+/** Runs tasks with the same key one at a time, in order of arrival. Tasks with different keys run concurrently. */
 export class SerialQueue {
   readonly #tails = new ShortLivedMap<string, Promise<unknown>>();
 
@@ -41,10 +40,7 @@ export class SerialQueue {
   }
 }
 
-/**
- * Runs synchronous tasks, one in each turn of the event loop, so that what arrives in between does not wait for all
- * of them.
- */
+/** Runs synchronous tasks, one in each iteration of the event loop, so that other events do not wait for all tasks. */
 export class TurnQueue {
   readonly #tasks: (() => void)[] = [];
 

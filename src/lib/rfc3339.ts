@@ -3,13 +3,14 @@ import { z } from 'zod';
 const DATE_TIME = z.iso.datetime({ offset: true });
 const FRACTION = /\.(\d+)/;
 
-/** Postgres writes other years in another way, and reads none from 0000. */
+/** Postgres formats other years differently, and cannot read the year 0000. */
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
 /**
- * A bound in RFC 3339 with any number of digits, in UTC with microseconds, as times are stored; undefined for another
- * text, or a year that is not 1 to 9999 in UTC. What a bound has beyond microseconds is rounded so that it includes
- * the same times.
+ * Converts a bound in RFC 3339 to UTC with microseconds, the format of stored times. Further digits are rounded so that
+ * the bound includes the same stored times.
+ *
+ * @returns undefined if the text is not a time, or if its year in UTC is not between 1 and 9999
  */
 export function boundOf(text: string, bound: 'since' | 'until'): string | undefined {
   if (text.length > 64 || !DATE_TIME.safeParse(text).success) return undefined;
@@ -23,16 +24,20 @@ export function boundOf(text: string, bound: 'since' | 'until'): string | undefi
   return at.toISOString().replace(/\.\d+Z$/, `.${fraction}Z`);
 }
 
-/** A time as it is stored, for positions that come back from a caller. */
+/** A stored time in a position that a caller sends back. */
 export const storedTime = z.string().refine((text) => boundOf(text, 'until') === text);
 
-/** A time in RFC 3339 as microseconds since 1970, without what it has beyond those; undefined for another text. */
+/**
+ * Converts a time in RFC 3339 to microseconds since 1970, without further digits.
+ *
+ * @returns undefined if the text is not a valid time
+ */
 export function microsecondsOf(text: string): number | undefined {
   const at = boundOf(text, 'until');
   return at === undefined ? undefined : Date.parse(at) * 1000 + Number(at.slice(-4, -1));
 }
 
-/** The text of such a time, as Postgres writes it (src/database/query.ts). */
+/** Converts microseconds since 1970 to a time in the format of Postgres (src/database/query.ts). */
 export function timeOf(microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   const rest = String(microseconds - milliseconds * 1000).padStart(3, '0');

@@ -1,8 +1,8 @@
 /**
- * Runs a background task repeatedly, never concurrently with itself, until it is stopped.
+ * Runs a background task repeatedly, never concurrently with itself, until the schedule is stopped.
  *
- * @param options.firstAfterMs from now to the start of the first run
- * @param options.everyMs from the end of one run to the start of the next; up to a tenth is added, so that replicas
+ * @param options.firstAfterMs time until the start of the first run
+ * @param options.everyMs time between the end of a run and the start of the next, plus up to a tenth so that replicas
  *   that started together drift apart
  * @returns a function that stops the schedule and waits for a run in progress
  */

@@ -12,8 +12,8 @@ const STEPS = 3000;
 const PAYLOAD_BYTES = 8 * 1024;
 
 /**
- * Calls `step` as often as `STEPS` says, with a payload of its own each time, and returns by how many bytes the old
- * generation grows beyond what a full collection left at the start.
+ * Calls `step` `STEPS` times, each time with a new payload. Returns the growth of the old generation in bytes since a
+ * full collection near the start.
  */
 function retainedBy(step: (payload: number[], i: number) => void): number {
   let before = 0;
@@ -32,7 +32,7 @@ function oldBytes(): number {
   return space?.space_used_size ?? Number.NaN;
 }
 
-/** What the live entries, and what else the process does, may take. All payloads take 24 MB. */
+/** Maximum growth caused by live entries and by other work of the process. All payloads together have 24 MB. */
 const MAX_RETAINED = 4 * 1024 * 1024;
 
 describe('the objects of a request are collected with the young generation after it ended', () => {

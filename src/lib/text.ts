@@ -4,17 +4,17 @@ export type SnakeCase<Name extends string> = Name extends `${infer First}${infer
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
-/** The name of a field as JSON has it: `maxFiles` is `max_files`. */
+/** Converts the name of a field in code to its name in JSON: `maxFiles` to `max_files`. */
 export function snakeCase<Name extends string>(name: Name): SnakeCase<Name> {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as SnakeCase<Name>;
 }
 
-/** The name of a field as code has it: `max_files` is `maxFiles`. */
+/** Converts the name of a field in JSON to its name in code: `max_files` to `maxFiles`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A value of JSON with other names of its fields. The names in `metadata` are its author's and stay. */
+/** Renames the fields of a JSON value. The names in `metadata` are kept, because users chose them. */
 export function renamed(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
@@ -26,7 +26,7 @@ export function renamed(value: unknown, rename: (name: string) => string): unkno
   );
 }
 
-/** Text that Postgres can hold. */
+/** A text that Postgres can store. */
 export const storableText = (maxLength: number) =>
   z
     .string()
@@ -34,12 +34,14 @@ export const storableText = (maxLength: number) =>
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without U+0000');
 
 /**
- * Control characters, line separators, and invisible ones such as bidirectional controls. Words and emoji need the
- * joiners.
+ * Matches control characters, line separators, and invisible characters such as bidirectional controls. Joiners are
+ * allowed, because words and emoji need them.
  */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
-/** The rule for labels, sources, titles and display names, which headers, logs, terminals and shells have to carry. */
+/**
+ * The rule for labels, sources, titles, and display names, which must be safe in headers, logs, terminals, and shells.
+ */
 export const NAME_RULE =
   'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
 
@@ -47,5 +49,5 @@ export function isName(text: string): boolean {
   return !UNSAFE.test(text) && text.trim() === text && !text.startsWith('-');
 }
 
-/** A new label, source, title or display name. Existing ones are not checked. */
+/** A new label, source, title, or display name. Existing names are not checked. */
 export const nameText = (maxLength: number) => storableText(maxLength).refine(isName, NAME_RULE);

@@ -1,4 +1,3 @@
-/** Loops over as many items as a request decides: each lets the event loop handle other requests. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { turnsDuring } from '../../test/support/event-loop.ts';
 import type { SourceEntry } from '../archive/entry.ts';

@@ -1,15 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** How long loops compute before the event loop handles other requests: a tenth of what one request may hold it. */
+/**
+ * Maximum time that loops compute before the event loop handles other requests. One request may occupy the event loop
+ * for ten times as long.
+ */
 const SLICE_MS = 10;
-/** How many items are sorted at once. */
+/** Number of items to sort at once. */
 const RUN_ITEMS = 2000;
 
 let startedAt = performance.now();
 
 /**
- * Iterates over items whose number a request or a tenant decides. After each time slice, the event loop runs once: an
- * `await` of a value that is ready does not let it run. All loops share the slice, since they share the thread.
+ * Yields items whose number depends on a request or a tenant, and lets the event loop run after each time slice. An
+ * `await` of a settled promise alone does not let the event loop run. All loops share one slice, because they share the
+ * thread.
  */
 export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   for await (const item of items) {
@@ -18,7 +22,7 @@ export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): Asy
   }
 }
 
-/** Waits for the event loop to run once, if the time slice is over. */
+/** Lets the event loop run once if the time slice has ended. */
 export function endOfSlice(): Promise<void> | undefined {
   return performance.now() - startedAt < SLICE_MS ? undefined : nextSlice();
 }
@@ -28,7 +32,7 @@ async function nextSlice(): Promise<void> {
   startedAt = performance.now();
 }
 
-/** Sorts any number of items, in time slices. The order of equal items stays. */
+/** Sorts any number of items in time slices. The sort is stable. */
 export async function timeSlicedSort<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number = byValue,
@@ -44,7 +48,7 @@ export async function timeSlicedSort<T>(
   return runs[0] ?? [];
 }
 
-/** In the order that `sort` has for strings. */
+/** Compares strings in the default order of `sort`. */
 function byValue<T>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

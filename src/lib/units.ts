@@ -1,4 +1,4 @@
-/** `1 file`, `2 files`. */
+/** Formats a number with a noun: `1 file`, `2 files`. */
 export function amount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
@@ -14,7 +14,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 7 * DAY_MS,
 };
 
-/** The milliseconds of `500ms`, `30s`, `90m`, `2h`, `3d`, or `1w`; undefined for another text. */
+/** Converts `500ms`, `30s`, `90m`, `2h`, `3d`, or `1w` to milliseconds. Returns undefined for other texts. */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,6})(ms|[smhdw])$/.exec(text) ?? [];
   const unitMs = UNIT_MS[unit];
@@ -24,8 +24,8 @@ export function parseDuration(text: string): number | undefined {
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
 /**
- * The bytes of `1048576`, `10MB`, or `1.5 GB`; undefined for another text. A KB has 1,024 bytes, and `KiB` is the
- * same: so have all limits of the service been, and so does the console write sizes.
+ * Converts `1048576`, `10MB`, or `1.5 GB` to bytes. Returns undefined for other texts. KB and KiB both have 1,024
+ * bytes, like the limits of the service and the sizes in the console.
  */
 export function parseSize(text: string): number | undefined {
   const [, amount, prefix = ''] = /^(\d{1,16}(?:\.\d{1,6})?) ?(?:([kmgt]?)i?b?)$/i.exec(text.trim()) ?? [];
@@ -35,7 +35,7 @@ export function parseSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** As `1.4 KB`, in units of 1,024 bytes. */
+/** Formats a size as `1.4 KB`, in units of 1,024 bytes. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -47,13 +47,13 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits).replace(/\.0$/, '')} ${UNITS[unit]}`;
 }
 
-/** For a sentence: `1 byte`, `12 bytes`, `1.4 KB`. */
+/** Formats a size for a sentence: `1 byte`, `12 bytes`, `1.4 KB`. */
 export function byteAmount(bytes: number): string {
   if (bytes >= 1024) return formatBytes(bytes);
   return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
 }
 
-/** What a number that people type or read is a number of. */
+/** The unit of a number that people write or read. */
 export type Unit =
   | ('bytes' | 'days' | 'hours' | 'seconds' | 'milliseconds')
   | ('characters' | 'drafts' | 'files' | 'requests' | 'things');
@@ -66,8 +66,8 @@ const TIMES: Partial<Record<Unit, { ms: number; example: string }>> = {
 };
 
 /**
- * The number that a text means: always digits alone, in the unit; also `10MB` for bytes, and `90d` or `2h` for a time
- * of whole units. Undefined for another text.
+ * Parses a quantity: digits in the given unit, `10MB` for bytes, or `90d` or `2h` for whole units of time. Returns
+ * undefined for other texts.
  */
 export function parseQuantity(text: string, unit: Unit): number | undefined {
   if (unit === 'bytes') return parseSize(text);
@@ -78,7 +78,7 @@ export function parseQuantity(text: string, unit: Unit): number | undefined {
   return ms / time.ms;
 }
 
-/** What such a text has to be, after "must be" or "Use". */
+/** Describes the texts that `parseQuantity` accepts, after "must be" or "Use". */
 export function expectedQuantity(unit: Unit): string {
   if (unit === 'bytes') return 'a size such as 10MB, or a whole number of bytes';
   const time = TIMES[unit];
@@ -86,7 +86,7 @@ export function expectedQuantity(unit: Unit): string {
   return `a duration of whole ${unit} such as ${time.example}, or a whole number of ${unit}`;
 }
 
-/** A number as people read it: `100 MB`, `1.9 MB (2000000)` where that is not the exact number, `30 days`. */
+/** Formats a number for people: `100 MB`, `1.9 MB (2000000)` if the short form is not exact, or `30 days`. */
 export function formatQuantity(value: number, unit: Unit): string {
   if (unit === 'bytes') {
     const text = formatBytes(value);
@@ -95,7 +95,7 @@ export function formatQuantity(value: number, unit: Unit): string {
   return TIMES[unit] === undefined ? String(value) : `${value} ${value === 1 ? unit.slice(0, -1) : unit}`;
 }
 
-/** The same as people type it: `100MB`, or the number itself where no shorter text means exactly that. */
+/** Formats a number so that `parseQuantity` accepts it: `100MB`, or digits if the short form is not exact. */
 export function typedQuantity(value: number, unit: Unit): string {
   if (unit !== 'bytes' || value < 1024) return String(value);
   const text = formatBytes(value).replace(' ', '');

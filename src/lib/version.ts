@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The service's own version. */
+/** The version of the service, from package.json. */
 export const { version } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as {

@@ -14,14 +14,14 @@ it('limits the time of a task without the start of its thread', async () => {
     maxHeapMiB: 64,
   });
   try {
-    // The first task starts the pool, so no thread is there yet.
+    // The first task starts the pool, so no thread exists before it.
     const first = threads.runWithin(MAX_MS, 'quick');
     await vi.advanceTimersByTimeAsync(10 * MAX_MS);
     expect(await first).toBe('quick');
     const endless = threads.runWithin(MAX_MS, 'endless');
     await vi.advanceTimersByTimeAsync(MAX_MS);
     expect(await endless).toBe('out_of_time');
-    // Its thread was ended with it.
+    // The timeout also ended the thread of the previous task.
     const next = threads.runWithin(MAX_MS, 'quick');
     await vi.advanceTimersByTimeAsync(10 * MAX_MS);
     expect(await next).toBe('quick');

@@ -1,17 +1,15 @@
 import type { Piscina } from 'piscina';
 
-/** What a pool of threads runs, and how much of the machine it may take. */
+/** The module and the resources of a pool of threads. */
 export interface WorkerOptions {
-  /** The module that the threads run, without its extension: its default export takes a task and returns a result. */
+  /** URL of the module without its extension. Its default export is a function from a task to a result. */
   module: URL;
   threads: number;
   idleMs: number;
   maxHeapMiB: number;
 }
 
-/**
- * Runs tasks away from the event loop, each in a thread of its own. Tasks wait for one another, first in, first out.
- */
+/** Runs tasks outside the event loop, each in a separate thread. Further tasks wait in order of arrival. */
 export class WorkerThreads<Task, Result> {
   readonly #options: WorkerOptions;
   #pool: Promise<Piscina> | undefined;
@@ -21,9 +19,9 @@ export class WorkerThreads<Task, Result> {
   }
 
   /**
-   * @param signal ends the task, and the thread that runs it
-   * @returns 'out_of_memory' when the task took more than the thread may have
-   * @throws what the task throws, or an `AbortError`
+   * @param signal ends the task and its thread
+   * @returns 'out_of_memory' if the task exceeded the memory of its thread
+   * @throws the error of the task, or an `AbortError`
    */
   async run(task: Task, signal: AbortSignal): Promise<Result | 'out_of_memory'> {
     this.#pool ??= startPool(this.#options);
@@ -37,11 +35,11 @@ export class WorkerThreads<Task, Result> {
   }
 
   /**
-   * Runs a task for at most `maxMs`. The start of a thread does not count: it takes long on a busy machine. For pools
-   * of one thread, with one task at a time.
+   * Runs a task for at most `maxMs`, without the time to start a thread, which may be long on a busy machine. The pool
+   * must have one thread and run one task at a time.
    *
-   * @returns 'out_of_time' when the task took longer, 'out_of_memory' as `run`
-   * @throws what the task throws
+   * @returns 'out_of_time' if the task took longer, or 'out_of_memory' as for `run`
+   * @throws the error of the task
    */
   async runWithin(maxMs: number, task: Task): Promise<Result | 'out_of_memory' | 'out_of_time'> {
     this.#pool ??= startPool(this.#options);
@@ -64,7 +62,7 @@ export class WorkerThreads<Task, Result> {
     }
   }
 
-  /** Ends the threads. A later task starts new ones. */
+  /** Ends the threads. A later task starts new threads. */
   async close(): Promise<void> {
     const pool = await this.#pool;
     this.#pool = undefined;
@@ -72,10 +70,10 @@ export class WorkerThreads<Task, Result> {
   }
 }
 
-/** Imported on demand: few processes need threads. */
+/** The import is deferred because few processes need threads. */
 async function startPool({ module, threads, idleMs, maxHeapMiB }: WorkerOptions): Promise<Piscina> {
   const { Piscina } = await import('piscina');
-  // From source, as in `npm run dev` and the tests, a thread needs tsx as well.
+  // When running from source (`npm run dev` and tests), a thread also needs tsx.
   const isSource = import.meta.url.endsWith('.ts');
   return new Piscina({
     filename: `${module.href}${isSource ? '.ts' : '.js'}`,

@@ -1,9 +1,8 @@
 const FLUSH_INTERVAL_MS = 10_000;
 
 /**
- * Buffers notes, such as when something was last used, and writes them in batches in the background, so that a use
- * needs no write of its own. Notes are hints: one that cannot be written is dropped, and the next use creates
- * another.
+ * Buffers notes, such as the time of the last use, and writes them in batches in the background, so that a use needs no
+ * separate write. Notes are hints: if a write fails, the notes are dropped, and the next use creates a new note.
  */
 export class WriteBehindBuffer<Note> {
   readonly #write: (notes: Note[]) => Promise<void>;
@@ -14,9 +13,9 @@ export class WriteBehindBuffer<Note> {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param max notes beyond this number are dropped
-   * @param options.flushMs for how long notes are buffered: these are lost when the process is killed
-   * @param options.merge makes one note of two with the same key; by default the newer one
+   * @param max maximum number of notes; further notes are dropped
+   * @param options.flushMs time that notes are buffered, and therefore lost if the process is killed
+   * @param options.merge combines two notes with the same key; by default, the newer note replaces the older
    */
   constructor(
     write: (notes: Note[]) => Promise<void>,
@@ -29,7 +28,7 @@ export class WriteBehindBuffer<Note> {
     this.#merge = options.merge ?? ((_, newer) => newer);
   }
 
-  /** @param key one note of each key is written */
+  /** @param key only one note is written for each key */
   add(key: string, note: Note): void {
     const buffered = this.#buffered.get(key);
     if (buffered === undefined && this.#buffered.size >= this.#max) return;
@@ -37,7 +36,6 @@ export class WriteBehindBuffer<Note> {
     this.#timer ??= setTimeout(() => void this.flush(), this.#flushMs).unref();
   }
 
-  /** Writes the buffered notes. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
