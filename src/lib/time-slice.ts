@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Maximum time that loops compute before the event loop handles other requests. One request may occupy the event loop
- * for ten times as long.
+ * Maximum time that loops compute before the event loop handles other requests. The slice is a tenth of the time that
+ * one request may occupy the event loop.
  */
 const SLICE_MS = 10;
 /** Number of items to sort at once. */
