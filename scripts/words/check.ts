@@ -1,8 +1,8 @@
 /**
  * `npm run words`: checks every comment, test title, user-visible string, and document against docs/writing.md.
  *
- * `ratchet.json` has the number of findings that each directory may still have, from before the rules. It only falls: the
- * run writes lower counts by itself, so commit the file with your change.
+ * `ratchet.json` has the number of findings that each directory may still have, from before the rules. It only falls:
+ * the run writes lower counts by itself, so commit the file with your change.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

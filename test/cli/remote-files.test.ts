@@ -2,8 +2,9 @@
  * Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the
  * database.
  */
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
+import { assertInvariants } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
@@ -13,6 +14,7 @@ describeService('commands on a memory through the admin API', (service) => {
   beforeAll(async () => {
     url = await admin().app.listen({ port: 0, host: '127.0.0.1' });
   });
+  afterAll(() => assertInvariants(service()));
   const onDatabase = (...args: string[]) => runOn(service(), args);
   const remotely = (args: string[], stdin?: string) =>
     runOn(service(), args, { admin: { url, key: admin().key.key }, ...(stdin !== undefined && { stdin }) });
@@ -219,7 +221,7 @@ describeService('commands on a memory through the admin API', (service) => {
       [tenant],
     );
     await service().query(
-      `UPDATE tenants SET (file_count, byte_count) = (
+      `UPDATE tenants SET last_change_at = now(), (file_count, byte_count) = (
          SELECT count(*), sum(size_bytes) FROM entries WHERE tenant_id = $1::text AND kind = 'file'
        ) WHERE id = $1::text`,
       [tenant],

@@ -77,6 +77,7 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
 // Long timeouts and no concurrency limits, so that a slow machine does not fail a test.
 const DEFAULTS = {
   HANDLER_TIMEOUT_MS: '120000',
+  MAX_QUEUE_MS: '60000',
   MAX_IN_FLIGHT: '0',
   MAX_IN_FLIGHT_PER_TENANT: '0',
   AUTH: 'none',
