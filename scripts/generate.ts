@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types,
- * the references of commands and errors in docs, and the migration for
+ * the references of commands, errors, and settings in docs, and the migration for
  * changes of `schema.ts`. A test fails while one of them is out of date.
  *
  * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions,
@@ -11,7 +11,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
 import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
-import { commandReference, errorReference } from './reference.ts';
+import { commandReference, errorReference, settingsReference } from './reference.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -28,6 +28,7 @@ async function writeAll(): Promise<void> {
   const documents = Object.keys(DOCUMENTS).map((name) => readFileSync(join(root, name), 'utf8'));
   writeFileSync(join(root, 'docs/cli.md'), commandReference());
   writeFileSync(join(root, 'docs/errors.md'), errorReference(documents));
+  writeFileSync(join(root, 'docs/settings.md'), settingsReference());
 }
 
 function writeFixture(): void {

@@ -25,7 +25,8 @@ const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER
       context.addIssue(`must be ${expectedQuantity(unit)}`);
       return z.NEVER;
     })
-    .refine((n) => n >= min && n <= max, { error: `must be ${range(unit, min, max)}` });
+    .refine((n) => n >= min && n <= max, { error: `must be ${range(unit, min, max)}` })
+    .meta({ unit, min, max });
 
 function range(unit: Unit, min: number, max: number): string {
   const [from, to] = [formatQuantity(min, unit), formatQuantity(max, unit)];
@@ -227,6 +228,36 @@ const environment = z.object({
 });
 
 export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+
+/** The type, default, and range of a variable, for the reference of settings. */
+export interface VariableDescription {
+  readonly name: string;
+  /** The default as the service uses it. Undefined if the variable has none, or if it depends on other variables. */
+  readonly default: unknown;
+  /** The values of a choice. */
+  readonly choices: readonly string[] | undefined;
+  /** The unit and the range of a number. */
+  readonly quantity: { readonly unit: Unit; readonly min: number; readonly max: number } | undefined;
+}
+
+/** Returns the descriptions of all variables, in the order of `VARIABLES`. */
+export function describeVariables(): VariableDescription[] {
+  return Object.entries<z.ZodType>(environment.shape).map(([name, schema]) => {
+    const { inner, value } = unwrap(schema);
+    const start = inner instanceof z.ZodPipe ? inner.in : inner;
+    const quantity = z.globalRegistry.get(inner) as VariableDescription['quantity'];
+    const choices = start instanceof z.ZodEnum ? start.options.map(String) : undefined;
+    return { name, default: value, choices, quantity };
+  });
+}
+
+/** Returns the schema of the values of a variable, and its default. */
+function unwrap(schema: z.ZodType): { inner: z.ZodType; value?: unknown } {
+  if (schema instanceof z.ZodDefault)
+    return { inner: schema.unwrap() as z.ZodType, value: schema.def.defaultValue };
+  if (schema instanceof z.ZodOptional) return { inner: schema.unwrap() as z.ZodType };
+  return { inner: schema };
+}
 
 export type Config = Readonly<ReturnType<typeof loadConfig>>;
 

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { commandReference, errorReference } from '../../scripts/reference.ts';
+import { commandReference, errorReference, exampleOf, settingsReference } from '../../scripts/reference.ts';
+import { ConfigError, describeVariables, loadConfig } from '../../src/config.ts';
 import { ERROR_CATALOG, type ErrorDefinition } from '../../src/errors/catalog.ts';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
@@ -23,4 +24,28 @@ it('docs/errors.md lists the error codes of both APIs', () => {
   expect(responses.filter((code) => !reference.includes(`\n| \`${code}\` | `))).toStrictEqual([]);
   expect(reference).toMatch(/^\| `too_many_at_once` \| 429 \| \S/m);
   expect(read('docs/errors.md')).toBe(reference);
+});
+
+it('docs/settings.md has the variables of the service', () => {
+  expect(read('docs/settings.md')).toBe(settingsReference());
+});
+
+it('docs/settings.md has an example of each variable that the service accepts', () => {
+  const invalid = describeVariables().flatMap((each) => {
+    // The text of a key is long.
+    if (each.name === 'JWT_PUBLIC_KEY') return [];
+    const given = {
+      ADMIN_PORT: each.name === 'ADMIN_HOST' ? '8081' : undefined,
+      [each.name]: exampleOf(each),
+    };
+    try {
+      loadConfig(given);
+      return [];
+    } catch (error) {
+      // Some values need other variables.
+      const problems = error instanceof ConfigError ? error.problems : [String(error)];
+      return problems.filter((problem) => problem.startsWith(`${each.name} must`));
+    }
+  });
+  expect(invalid).toStrictEqual([]);
 });
