@@ -1,5 +1,5 @@
 /**
- * Lets Claude tidy a memory, in a draft that a person then reviews (docs/consolidation.md):
+ * Lets Claude tidy a memory, in a draft that a person then reviews (docs/drafts.md):
  *
  *   memory-service keys create --tenant acme --access propose --source consolidation --label consolidation
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…

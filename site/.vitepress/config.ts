@@ -53,8 +53,9 @@ export default defineConfig({
     },
     outline: { level: [2, 3] },
     nav: [
+      { text: 'Tutorial', link: '/tutorial' },
       { text: 'Agents', link: '/agents' },
-      { text: 'Operations', link: '/operations' },
+      { text: 'Operations', link: '/production' },
       { text: 'API', link: '/api/' },
       { text: `v${version}`, link: '/changelog' },
     ],

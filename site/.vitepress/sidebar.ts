@@ -2,38 +2,59 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, PAGES, REPOSITORY } from './pages.ts';
 
-/** The guides by reader, in the order in which they are needed. A page of docs/ that is in none is listed under *More*. */
+/** The pages by kind and reader, in the order in which they are needed. A page of docs/ that is in none is listed under *More*. */
 const GUIDES: Record<string, string[]> = {
-  'Agent developers': [
-    'docs/concepts.md',
+  Start: ['docs/tutorial.md', 'docs/concepts.md', 'docs/production.md', 'docs/troubleshooting.md'],
+  'Build agents': [
     'docs/agents.md',
+    'docs/memory-per-user.md',
+    'docs/keep-secrets-out.md',
+    'docs/any-model.md',
     'clients/typescript/README.md',
     'clients/python/README.md',
     'clients/mcp/README.md',
     'docs/any-language.md',
-    'docs/contract.md',
-    'docs/errors.md',
     'docs/mounts.md',
     'docs/drafts.md',
-    'docs/consolidation.md',
     'docs/memory-stores.md',
+    'docs/costs.md',
   ],
-  Operators: [
-    'docs/production.md',
-    'docs/configuration.md',
-    'docs/operations.md',
-    'docs/cli.md',
+  'Run the service': [
+    'docs/lifecycle.md',
+    'docs/command-line.md',
+    'docs/console.md',
+    'docs/backup.md',
+    'docs/upgrade.md',
+    'docs/delete-a-user.md',
     'docs/kubernetes.md',
     'examples/kubernetes/README.md',
-    'docs/observability.md',
     'examples/monitoring/README.md',
+    'docs/pgbouncer.md',
     'docs/scaling.md',
-    'docs/security.md',
-    'docs/history.md',
-    'docs/console.md',
   ],
-  'Control planes': ['docs/admin-api.md'],
-  Contributors: ['CONTRIBUTING.md', 'docs/writing.md', 'docs/design.md', 'bench/RESULTS.md'],
+  Reference: [
+    'docs/contract.md',
+    'docs/contract-paths.md',
+    'docs/contract-commands.md',
+    'docs/contract-errors.md',
+    'docs/contract-search.md',
+    'docs/contract-mounts.md',
+    'docs/errors.md',
+    'docs/configuration.md',
+    'docs/settings.md',
+    'docs/cli.md',
+    'docs/observability.md',
+    'docs/admin-api.md',
+  ],
+  Explanation: [
+    'docs/history.md',
+    'docs/idempotency.md',
+    'docs/security.md',
+    'docs/failures.md',
+    'docs/capacity.md',
+    'docs/design.md',
+  ],
+  Contributors: ['CONTRIBUTING.md', 'docs/writing.md', 'bench/RESULTS.md'],
   Releases: ['CHANGELOG.md', 'SECURITY.md'],
 };
 

@@ -130,7 +130,7 @@ export function createProgram(context: CliContext): Command {
       'admin API to use instead of the database, such as https://admin.example.com',
       adminUrl,
     )
-    .option('--profile <name>', 'admin API of a profile in your configuration (docs/operations.md)')
+    .option('--profile <name>', 'admin API of a profile in your configuration (docs/command-line.md)')
     .addHelpText('after', EXAMPLES)
     .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
     // With positional options, a command can define its own option --version.

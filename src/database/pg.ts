@@ -54,7 +54,7 @@ function textArray(strings: (string | null)[]): Buffer {
 /*
  * A pooler between the service and Postgres, such as PgBouncer. It takes no settings from a connection that starts,
  * and in transaction mode a connection may get another session for each transaction. See
- * docs/operations.md#pgbouncer.
+ * docs/pgbouncer.md.
  */
 
 /** Whether a pooler is in between: the process that works is not the one that the connection was told of. */

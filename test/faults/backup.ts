@@ -1,5 +1,5 @@
 /**
- * Makes backups while clients write, and restores them, with the commands of docs/operations.md. Every file must come
+ * Makes backups while clients write, and restores them, with the commands of docs/backup.md. Every file must come
  * back byte for byte, and the service must run on the restored database.
  */
 import { appendFile, mkdir } from 'node:fs/promises';
@@ -86,7 +86,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
 
 export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('backup: copy of the PGlite folder');
-  const copyCommands = commands(documentedCommands('PGlite')[0]).join('\n');
+  const copyCommands = commands(documentedCommands('The embedded database')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
     const folder = join(scratch, `backup-pglite-${row.times}`);
     await mkdir(folder);

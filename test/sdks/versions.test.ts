@@ -145,7 +145,7 @@ it('the README lists the packages to install for each snippet', () => {
 
 it('the guide lists the tested versions of the SDKs', async () => {
   const guide = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
-  const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## Java'));
+  const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## From'));
   const versions = VERSIONS.flatMap(([, packages]) =>
     packages.map((name) => name.slice(name.lastIndexOf('@') + 1)),
   );

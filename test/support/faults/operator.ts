@@ -1,4 +1,4 @@
-/** An operator who follows docs/operations.md to the letter: the commands are read from that document. */
+/** An operator who follows docs/backup.md to the letter: the commands are read from that document. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { asNobody } from '../postgres/binaries.ts';
 
 const run = promisify(execFile);
-const DOCUMENT = new URL('../../../docs/operations.md', import.meta.url);
+const DOCUMENT = new URL('../../../docs/backup.md', import.meta.url);
 
 /** Returns the command blocks below a heading. */
 export function documentedCommands(heading: string): string[] {
   const sections = readFileSync(DOCUMENT, 'utf8').split(/^#+ /m);
   const section = sections.find((each) => each.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`docs/operations.md has no section "${heading}"`);
+  if (section === undefined) throw new Error(`docs/backup.md has no section "${heading}"`);
   return [...section.matchAll(/^```\w*\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 }
 
