@@ -1,5 +1,5 @@
--- Keeps a tenant's shard where it is until the transaction ends. If the shard moved between the lock of the tenant
--- and the end, the lock would stay with the row that is left behind, and other writers would not wait for it.
+-- Prevents Citus from moving a tenant's shard until the transaction ends. If the shard moved after the tenant was
+-- locked, the lock would apply to the old row, and other writers would not wait for it.
 CREATE OR REPLACE FUNCTION memory_hold_shard(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -8,7 +8,7 @@ DECLARE
   held bigint;
 BEGIN
   LOOP
-    -- Null while the tables are not distributed. It may have become another one while this waited for the lock.
+    -- Null if the tables are not distributed. The shard may have moved while this function waited for the lock.
     shard := (
       SELECT get_shard_id_for_distribution_column('public.tenants', p_tenant)
       FROM pg_dist_partition AS p WHERE p.logicalrelid = 'public.tenants'::regclass

@@ -1,19 +1,23 @@
--- Changes many files and directories of a memory at once, as planned by src/history/plan.ts, which has made sure that
--- the result is a tree. A transaction that has locked the tenant calls it once or more, always with the time of its
--- change (memory_begin_change) and a new random id p_change. The first call keeps, deletes, and makes what is listed;
--- each call writes a part of the files, so that no call holds many contents. The last call has p_max_history_bytes,
--- and prunes the excess of the history.
+-- Changes many files and directories of a memory at once, as planned by src/history/plan.ts, which guarantees that the
+-- result is a tree. A transaction that has locked the tenant calls this function once or more, always with the time of
+-- its change (memory_begin_change) and the same new random ID p_change.
 --
--- p_edited    paths of live files that get another content
--- p_moved     paths of live files that get another path only
--- p_leaving   paths of files among both that get another path
--- p_deleted   paths of files to delete, each by the origin in p_origins that p_deleted_by says
--- p_removed   paths of directories to delete
--- p_made      paths of directories to make
--- p_memories  ids of files to write, live and new, with a path in p_paths, an origin in p_origins that p_origin_of
--- says, and a content: a text in p_contents, that of a version in p_versions, or with neither their own
+-- The first call creates versions, deletes entries, and creates directories. Each call writes a batch of files, which
+-- bounds the size of a call. The last call has p_max_history_bytes, and prunes the excess of the history.
 --
--- Statements get elements of arrays as variables: an element of an array in a statement can crash Citus.
+--   p_edited    paths of existing files whose content changes
+--   p_moved     paths of existing files of which only the path changes
+--   p_leaving   paths of files in either list whose path changes
+--   p_deleted   paths of files to delete; p_deleted_by: index of the origin in p_origins for each
+--   p_removed   paths of directories to delete
+--   p_made      paths of directories to create
+--   p_memories  IDs of existing and new files to write; the arrays below have an element for each
+--   p_paths     new paths
+--   p_contents  new contents, or null
+--   p_versions  versions whose content to copy, or null; if both are null, the content is unchanged
+--   p_origin_of indexes of the origins in p_origins
+--
+-- Array elements are assigned to variables before use, because an array element in a statement can crash Citus.
 CREATE OR REPLACE FUNCTION memory_change(
   p_tenant text, p_at timestamptz, p_change uuid, p_edited text[], p_moved text[], p_leaving text[],
   p_deleted text[], p_deleted_by integer[], p_removed text[], p_made text[],
@@ -49,8 +53,8 @@ BEGIN
   ELSE
     history_bytes := memory_lose_entries(p_tenant, p_edited);
   END IF;
-  -- Files may swap paths, or leave a directory that a file replaces. So they all leave first, for paths that no
-  -- caller can name.
+  -- Files may swap paths, or leave a directory that is replaced by a file. All moving files are therefore first moved
+  -- to temporary paths, which no caller can name.
   FOREACH entry IN ARRAY p_leaving LOOP
     UPDATE entries AS e SET path = '/memories/' || chr(1) || e.memory_id::text, parent_path = '/memories'
     WHERE e.tenant_id = p_tenant AND e.path = entry;
@@ -109,7 +113,7 @@ BEGIN
 END
 $$;
 
--- The file that a version belongs to.
+-- Returns the ID of the file that a version belongs to.
 CREATE OR REPLACE FUNCTION memory_of_version(p_tenant text, p_version uuid) RETURNS uuid
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,8 +1,8 @@
--- Creates a file, and the directories above it that are missing. p_version is a random id: see memory_version_id.
+-- Creates a file and its missing parent directories. p_version is a random ID: see memory_version_id. With
+-- p_auto_create, the first file of a missing tenant creates the tenant.
 --
--- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): exists,
--- not_a_directory {path}, over_quota {of, used, limit, needed}, created. With p_auto_create the tenant's first file
--- makes the tenant.
+-- Outcomes besides those of memory_open_write, in the order of the contract (docs/contract.md, section 2): exists,
+-- not_a_directory {path}, over_quota {of, used, limit, needed}, created.
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 
--- The rest of memory_create where the directory does not exist yet, or the file cannot be created.
+-- The slow path of memory_create, if the parent directory is missing or the file cannot be created.
 CREATE OR REPLACE FUNCTION memory_create_below(
   p_tenant text, p_path text, p_content text, p_id uuid, p_at timestamptz, p_origin jsonb,
   p_files bigint, p_max_files bigint, p_bytes bigint, p_max_bytes bigint,

@@ -1,7 +1,7 @@
--- Deletes a file, or a directory with all below it. p_change is a new random id, which those of the recorded versions
--- come from.
+-- Deletes a file, or a directory with its descendants. p_change is a new random ID, from which the IDs of the recorded
+-- versions are derived.
 --
--- Outcomes beside those of memory_open_write: missing, deleted.
+-- Outcomes besides those of memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
   p_tenant text, p_path text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
@@ -36,8 +36,8 @@ BEGIN
 END
 $$;
 
--- Deletes the entries at p_paths, with a directory all below it, and records it as the change p_change at p_at. The
--- caller has locked the tenant. Returns how many files and bytes that were.
+-- Deletes the entries at p_paths, which must include all descendants of a directory. Records the deletion as the change
+-- p_change at p_at. The caller has locked the tenant. Returns the number of deleted files and their bytes.
 CREATE OR REPLACE FUNCTION memory_delete_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_id_prefix text, p_keeps_history boolean, p_change uuid, p_origin jsonb,
   p_max_history_bytes bigint, OUT files bigint, OUT bytes bigint
@@ -59,7 +59,7 @@ BEGIN
   ELSE
     history_bytes := memory_lose_entries(p_tenant, p_paths);
   END IF;
-  -- What is below a directory before the directory.
+  -- Descending order, so that the contents of a directory are deleted before the directory.
   FOR deleted_path IN SELECT p.path FROM unnest(p_paths) AS p (path) ORDER BY p.path COLLATE "C" DESC LOOP
     IF p_keeps_history THEN
       INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, bytes)

@@ -1,4 +1,5 @@
--- The directory above `p_path` that is a file, if there is one. Only one can be: no file has children.
+-- Returns the ancestor of `p_path` that is a file, or null. At most one ancestor is a file, because files have no
+-- children.
 CREATE OR REPLACE FUNCTION memory_file_above(p_tenant text, p_path text) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -9,8 +10,8 @@ BEGIN
 END
 $$;
 
--- The quota that so many more directories would exceed, or null, as memory_exceeded_quota has it. A tenant may have
--- as many directories, without the root, as files. They are counted when one is made, which is rare.
+-- Returns the quota that p_more directories would exceed, in the format of memory_exceeded_quota, or null. A tenant may
+-- have as many directories, without the root, as files. Directories are counted on each creation, which is rare.
 CREATE OR REPLACE FUNCTION memory_exceeded_directories(
   p_tenant text, p_more bigint, p_max_directories bigint
 ) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
@@ -27,8 +28,8 @@ BEGIN
 END
 $$;
 
--- Makes the directories above `p_path` that are missing, in a change at p_at, unless that exceeds a quota, which it
--- then returns.
+-- Creates the missing ancestor directories of `p_path`, in a change at p_at. If this would exceed a quota, returns the
+-- quota and creates none.
 CREATE OR REPLACE FUNCTION memory_make_directories(
   p_tenant text, p_path text, p_max_directories bigint, p_at timestamptz
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

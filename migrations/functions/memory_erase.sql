@@ -1,6 +1,7 @@
--- For a tenant that is to go: these record nothing.
+-- Functions that delete the data of a tenant before the tenant itself. They record no versions.
 
--- Erases up to p_limit entries of a tenant, what is below a directory before the directory. Returns how many that were.
+-- Deletes at most p_limit entries of a tenant, in descending order of paths, so that the contents of a directory
+-- precede the directory. Returns the number of deleted entries.
 CREATE OR REPLACE FUNCTION memory_erase_entries(p_tenant text, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -22,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Erases up to p_limit rows of a tenant's history. Returns how many rows of which table that were.
+-- Deletes at most p_limit rows of a tenant's history. Returns the number of deleted rows per table.
 CREATE OR REPLACE FUNCTION memory_erase_history(p_tenant text, p_limit integer, OUT versions bigint, OUT directories bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -37,7 +38,7 @@ BEGIN
     RETURNING v.bytes
   )
   SELECT count(*), COALESCE(sum(x.bytes), 0) INTO versions, version_bytes FROM erased AS x;
-  -- A path that was a directory more than once goes at once, so these may be some more than p_limit.
+  -- All periods of a directory are deleted together, so the number of rows may exceed p_limit slightly.
   WITH erased AS (
     DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path IN (
       SELECT old.path FROM past_directories AS old WHERE old.tenant_id = p_tenant LIMIT p_limit - versions

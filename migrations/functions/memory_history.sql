@@ -1,7 +1,7 @@
--- What is recorded of each change (docs/design.md, History). The caller of a function has locked the tenant.
+-- The history of changes (docs/design.md, History). The caller of a function has locked the tenant.
 
--- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it
--- (src/database/schema.ts).
+-- All versions. The content of a current version is in `live_content`. The columns of superseded versions are described
+-- in src/database/schema.ts.
 CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,
@@ -16,29 +16,29 @@ SELECT v.tenant_id, v.id, v.memory_id, v.operation, v.path, v.size_bytes, v.cont
   NULL, v.splice_start, v.splice_length, v.content, v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by
 FROM versions AS v;
 
--- All directories, present and past, without the root, which is always there.
+-- All existing and past directories without the root, which always exists.
 CREATE OR REPLACE VIEW memory_directories AS
 SELECT e.tenant_id, e.dir_path AS path, e.changed_at AS created_at, NULL::timestamptz AS removed_at
 FROM entries AS e WHERE e.dir_path > '/memories'
 UNION ALL
 SELECT d.tenant_id, d.path, d.created_at, d.removed_at FROM past_directories AS d;
 
--- The time of a change, after that of the tenant's last one, whatever the clock says.
+-- Returns the time of a change, which is always later than the tenant's last change, even if the clock is wrong.
 CREATE OR REPLACE FUNCTION memory_next_time(p_last timestamptz) RETURNS timestamptz
 LANGUAGE sql VOLATILE AS $$
   SELECT GREATEST(clock_timestamp(), p_last + interval '1 microsecond')
 $$;
 
--- The first half of the ids of versions of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2,
--- method 3). A second half of 16 hexadecimal digits makes it an id.
+-- Returns the first half of the version IDs of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2,
+-- method 3). Append 16 hexadecimal digits to get an ID.
 CREATE OR REPLACE FUNCTION memory_id_prefix(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT lpad(to_hex(trunc(extract(epoch FROM p_at) * 1000)::bigint), 12, '0')
     || to_hex(x'7000'::integer + extract(microseconds FROM p_at)::integer % 1000 * 4096 / 1000)
 $$;
 
--- The least id that a version of a time can have; null for null. Immutable, though functions in it are not: Citus
--- sends only immutable functions of a column to the shard, and no others in a condition.
+-- Returns the lowest possible version ID of a time; null for null. Declared immutable although it calls functions that
+-- are not: Citus only pushes immutable functions of columns down to the shard.
 CREATE OR REPLACE FUNCTION memory_first_id(p_at timestamptz) RETURNS uuid
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
@@ -46,44 +46,45 @@ BEGIN
 END
 $$;
 
--- The id of a version whose writer has chosen the second half, as that of a UUID.
+-- Returns a version ID from the prefix of its time and the second half of p_version, a UUID chosen by the writer.
 CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_version uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (p_id_prefix || right(p_version::text, 17))::uuid
 $$;
 
--- The same for a version that is one of many in a change: of the change's own random id and the file.
+-- Returns the ID of one of many versions in a change, derived from the random ID of the change and the ID of the file.
 CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_change uuid, p_memory uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (p_id_prefix || '8' || right(md5(p_change::text || p_memory::text), 15))::uuid
 $$;
 
--- Whether a version that a splice could make from the next one is kept as a whole, so that no content takes many
--- splices: about one in 256.
+-- Whether a version is stored whole even if a splice would suffice. Selects about 1 in 256 versions, which limits the
+-- number of splices needed to reconstruct a content.
 CREATE OR REPLACE FUNCTION memory_is_whole(p_version uuid) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT right(p_version::text, 2) = '00'
 $$;
 
--- What a row of `versions` takes, with its entries in the four indexes that have all rows, whose pages are two thirds
--- full; p_content is what it stores of the content. Compression is not counted.
+-- Estimates the size of a row of `versions` with its entries in the four full indexes, whose pages are two thirds full.
+-- p_content is the stored part of the content. Ignores compression.
 CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 400 + 9 * octet_length(p_tenant) + 10 * COALESCE(octet_length(p_path), 0) / 3 + 11 * COALESCE(octet_length(p_origin::text), 0) / 10
     + COALESCE(octet_length(p_content), 0)
 $$;
 
--- The same of a row of `past_directories`.
+-- Estimates the size of a row of `past_directories` with its index entries.
 CREATE OR REPLACE FUNCTION memory_directory_bytes(p_tenant text, p_path text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 135 + 9 * octet_length(p_tenant) / 2 + 16 * octet_length(p_path) / 5
 $$;
 
--- Keeps the entries at p_paths, which a change at p_at is about to replace: the head versions of files, and where
--- directories were until now. With p_whole, the versions keep their contents; otherwise the change leaves those as
--- they are. Returns how many versions and bytes the history grew by. Here and in other functions for many rows, each
--- statement finds one by its key: no statistics can make that slow, while those for a list may read all rows of a
--- tenant for each of its items.
+-- Copies the entries at p_paths to the history before a change at p_at replaces them: the current versions of files,
+-- and the periods of directories. With p_whole, versions store their whole contents. Without p_whole, the change must
+-- leave the contents unchanged. Returns the number of added versions and bytes.
+--
+-- Here and in other functions for many rows, each statement finds one row by its key. Such a statement is fast with any
+-- statistics. A statement for a list of keys may scan all rows of the tenant for each key.
 CREATE OR REPLACE FUNCTION memory_keep_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -94,7 +95,7 @@ BEGIN
   versions := 0;
   bytes := 0;
   FOREACH kept_path IN ARRAY p_paths LOOP
-    -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both
+    -- The inserts read the tenant from the selected rows instead of the parameter, so that Citus knows that both tables
     -- are on one shard.
     INSERT INTO versions AS v (
       tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, size_bytes, content_sha256,
@@ -118,8 +119,8 @@ BEGIN
 END
 $$;
 
--- Prepares for a change that replaces or deletes the files at p_paths without keeping their heads: the versions that
--- are made from these heads keep their contents. Returns by how many bytes the history grew.
+-- Prepares a change that replaces or deletes the files at p_paths without recording their current versions. Superseded
+-- versions that are splices of these current versions are stored whole. Returns the growth of the history in bytes.
 CREATE OR REPLACE FUNCTION memory_lose_entries(p_tenant text, p_paths text[], OUT bytes bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -137,8 +138,9 @@ BEGIN
 END
 $$;
 
--- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not
--- kept, so the history is complete only from now on. With p_max_history_bytes null, the caller is not done yet.
+-- Updates the counters of a tenant for a change at p_at. With p_is_lost, the change replaced versions that are not
+-- recorded, so the history is complete only from p_at. A null p_max_history_bytes skips pruning, because the change has
+-- further calls.
 CREATE OR REPLACE FUNCTION memory_count_change(
   p_tenant text, p_files bigint, p_bytes bigint, p_versions bigint, p_history_bytes bigint, p_at timestamptz, p_is_lost boolean,
   p_max_history_bytes bigint
@@ -158,8 +160,8 @@ BEGIN
 END
 $$;
 
--- Locks a tenant for a change that is several statements, and returns the time of the change; null when there is no
--- such tenant.
+-- Locks a tenant for a change of several statements, and returns the time of the change; null if the tenant does not
+-- exist.
 CREATE OR REPLACE FUNCTION memory_begin_change(p_tenant text) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -1,15 +1,18 @@
--- Opens every write: locks the tenant, then looks for an earlier result under the request's idempotency key.
+-- Starts a write: locks the tenant, and looks up an earlier result under the request's idempotency key. After the lock,
+-- each further statement of the write sees the latest committed state, and other writes of the tenant wait.
 --
--- After the lock, each further statement of the write sees the latest committed state, and no other write of the
--- tenant can come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the
--- beginning of the ids of its versions, whether versions that are superseded are kept (p_history_days holds for
--- tenants without a setting of their own), and a null outcome when the write is to go on. Otherwise it returns the
--- write's outcome: skipped         p_wait is false, and another session holds the lock or the tenant does not exist
--- p_if_missing    the tenant does not exist; unknown_tenant by default replaced        the tenant that was created at
--- p_created_at does not exist: it was deleted, and another one may have its id. With -infinity: there is a tenant
--- replayed        the key has a stored result: {content, isError} key_reused      the key has a stored result, to a
--- different request p_if_archived   the tenant is archived, so that its files may only be deleted; null where the
--- write is allowed
+-- Returns the usage of the tenant, its own limits, the time of the change (`at`), the prefix of the change's version
+-- IDs (`id_prefix`), and whether superseded versions are recorded (`keeps_history`). p_history_days is the default for
+-- tenants without this setting.
+--
+-- A null outcome means that the write may continue. Otherwise, the outcome is the outcome of the write:
+--   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
+--   p_if_missing    the tenant does not exist; unknown_tenant by default
+--   replaced        the tenant was not created at p_created_at: it was deleted, and another may have its ID; for
+--                   -infinity: the tenant exists
+--   replayed        the key has a stored result: {content, isError}
+--   key_reused      the key has a stored result of a different request
+--   p_if_archived   the tenant is archived, so that files may only be deleted; null allows the write
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   p_if_missing text DEFAULT 'unknown_tenant', p_if_archived text DEFAULT NULL,
@@ -49,7 +52,7 @@ BEGIN
     SELECT i.request_hash, i.content, i.is_error INTO stored
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF FOUND THEN
-      -- Empty: a redaction erased what the request could be guessed by.
+      -- An empty hash means that a redaction deleted it. The request of the stored result is then unknown.
       IF stored.request_hash IN (p_request_hash, '') THEN
         outcome := 'replayed';
         data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);

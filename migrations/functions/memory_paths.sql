@@ -1,19 +1,19 @@
--- Rules about paths. The planner inlines the SQL functions, so a query that uses them still uses its indexes.
+-- Rules about paths. The planner inlines the SQL functions, so queries that call them can still use indexes.
 
--- The directory that holds `p_path`; null for the root.
+-- Returns the parent directory of `p_path`; null for the root.
 CREATE OR REPLACE FUNCTION memory_parent(p_path text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT NULLIF(left(p_path, -strpos(reverse(p_path), '/')), '')
 $$;
 
--- Whether `p_path` is `p_top` or below it. '0' follows '/', so this is a range of the primary key and there is
--- nothing to escape. Columns of paths have the collation "C", and parameters that of the database.
+-- Whether `p_path` is at or below `p_top`. '0' follows '/', so the condition is a range of the primary key, and `p_top`
+-- needs no escaping. Columns of paths have the collation "C", and parameters have the collation of the database.
 CREATE OR REPLACE FUNCTION memory_in_subtree(p_path text, p_top text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_path COLLATE "C" >= p_top AND p_path COLLATE "C" < p_top || '0' AND (p_path = p_top OR p_path COLLATE "C" >= p_top || '/')
 $$;
 
--- Every directory above `p_path`, the root first.
+-- Returns the ancestors of `p_path`, starting with the root.
 CREATE OR REPLACE FUNCTION memory_ancestors(p_path text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE

@@ -1,15 +1,16 @@
--- Retention of superseded versions and past directories. Each call is a small batch that locks the tenant, so its
--- writes wait only briefly. The oldest versions of a file go first, and no other version is made from them.
+-- Retention of superseded versions and past directories. Each call is a small batch that locks the tenant, so the
+-- tenant's writes wait only briefly. The oldest versions of a file are deleted first, because no other version depends
+-- on them.
 
--- How much a batch deletes at most, in bytes and one row: to delete a large content takes as long as to delete many
--- rows.
+-- Returns the maximum number of bytes that a batch deletes, plus one row. Deleting a large content takes as long as
+-- deleting many rows.
 CREATE OR REPLACE FUNCTION memory_prune_batch_bytes() RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 16 * 1024 * 1024::bigint
 $$;
 
--- Counts rows of the history that were deleted from a locked tenant. It is complete only since the last time at which
--- one of them ended.
+-- Updates the counters of a locked tenant after rows of its history were deleted. The history is then complete from
+-- p_since, the latest end of a deleted row.
 CREATE OR REPLACE FUNCTION memory_count_pruned(p_tenant text, p_versions bigint, p_bytes bigint, p_since timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -20,9 +21,9 @@ BEGIN
 END
 $$;
 
--- Prunes what was superseded before p_before, except the last p_keep versions of each live file, its head among them.
--- Looks at up to p_limit versions after (p_after, p_after_id), the oldest first, and at as many past directories.
--- Returns where to go on; null at the end.
+-- Prunes rows superseded before p_before, except the newest p_keep versions of each existing file, including its
+-- current version. Examines at most p_limit versions after (p_after, p_after_id), oldest first, and at most p_limit
+-- past directories. Returns the position of the next batch; null at the end.
 CREATE OR REPLACE FUNCTION memory_prune_old(
   p_tenant text, p_before timestamptz, p_keep integer, p_after timestamptz, p_after_id uuid, p_limit integer,
   OUT versions bigint, OUT bytes bigint, OUT next_after timestamptz, OUT next_after_id uuid
@@ -81,13 +82,13 @@ BEGIN
 END
 $$;
 
--- Prunes the oldest versions and past directories of a locked tenant, up to p_limit of them, until p_bytes are free.
--- Returns how many versions and bytes that were.
+-- Prunes the oldest versions and past directories of a locked tenant, until p_bytes are freed or p_limit rows are
+-- deleted. Returns the number of deleted versions and the freed bytes.
 CREATE OR REPLACE FUNCTION memory_prune_oldest(
   p_tenant text, p_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  -- No row counts less than 150 bytes, so these are enough.
+  -- Each row counts at least 150 bytes, so this number of rows frees p_bytes.
   enough CONSTANT integer := LEAST(p_limit, p_bytes / 150 + 1);
   old record;
   since timestamptz;
@@ -116,9 +117,9 @@ BEGIN
 END
 $$;
 
--- Prunes a history that is over its limit p_max_bytes, after a write to a locked tenant that added p_added bytes to
--- it. Frees a little more than is needed, so that not each write has to prune. Where much more is over, as after the
--- limit was lowered, this frees more than was added; the job (src/history/pruning.ts) does the rest.
+-- Prunes a history that exceeds p_max_bytes, after a write to a locked tenant has added p_added bytes. Frees slightly
+-- more than the excess, so that not every write has to prune. A large excess, for example after the limit was lowered,
+-- is reduced gradually. The job (src/history/pruning.ts) deletes the rest.
 CREATE OR REPLACE FUNCTION memory_prune_after_write(p_tenant text, p_history_bytes bigint, p_max_bytes bigint, p_added bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -126,8 +127,8 @@ BEGIN
 END
 $$;
 
--- Prunes a batch of a tenant whose history takes more than p_max_bytes: up to p_limit rows. Returns how many versions
--- and bytes that were.
+-- Prunes a batch of at most p_limit rows of a tenant whose history exceeds p_max_bytes. Returns the number of deleted
+-- versions and the freed bytes.
 CREATE OR REPLACE FUNCTION memory_prune_excess(
   p_tenant text, p_max_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$

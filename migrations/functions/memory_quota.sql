@@ -1,10 +1,10 @@
--- Whether so much more fits a limit. A limit of 0 is none, and what does not grow always fits.
+-- Whether usage can grow by p_more within p_max. 0 means no limit, and shrinking is always allowed.
 CREATE OR REPLACE FUNCTION memory_fits(p_used bigint, p_more bigint, p_max bigint) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_more <= 0 OR p_max = 0 OR p_used + p_more <= p_max
 $$;
 
--- The quota that a write would exceed, or null: {of, used, limit, needed}.
+-- Returns the quota that a write would exceed, or null: {of, used, limit, needed}.
 CREATE OR REPLACE FUNCTION memory_exceeded_quota(
   p_files bigint, p_max_files bigint, p_more_files bigint, p_bytes bigint, p_max_bytes bigint, p_more_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -18,8 +18,8 @@ BEGIN
 END
 $$;
 
--- The quota that so many more files, directories, and bytes of a tenant would exceed, or null, as
--- memory_exceeded_quota has it. p_max_files and p_max_bytes hold for tenants without limits of their own.
+-- Returns the quota that additional files, directories, and bytes of a tenant would exceed, in the format of
+-- memory_exceeded_quota, or null. p_max_files and p_max_bytes are defaults for tenants without these settings.
 CREATE OR REPLACE FUNCTION memory_exceeded(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- Counts files and bytes as used by a tenant that the caller has locked, unless they or so many more directories
--- exceed a quota, which it then returns.
+-- Adds files and bytes to the usage of a locked tenant. If these or the additional directories exceed a quota, changes
+-- no counters and returns the quota.
 CREATE OR REPLACE FUNCTION memory_reserve(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$

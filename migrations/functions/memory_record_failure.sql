@@ -1,6 +1,7 @@
--- Stores the result of a write that failed, and so changed nothing, under its idempotency key.
+-- Stores the result of a failed write, which changed no data, under its idempotency key.
 --
--- Outcomes beside those of memory_open_write: recorded. For a tenant that does not exist nothing is stored.
+-- Outcomes besides those of memory_open_write: recorded. For a missing tenant, the outcome is recorded, but the result
+-- is not stored.
 CREATE OR REPLACE FUNCTION memory_record_failure(
   p_tenant text, p_key_hash text, p_request_hash text, p_result text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb

@@ -1,11 +1,13 @@
--- Removes path and content of a superseded version for good, and of every other version of the file with that
--- content. The versions before them keep their contents. Past directories above their paths that no longer hold
--- anything go as well, because their names are part of a path. What is redacted already stays as it is.
+-- Permanently removes the path and content of a superseded version, and of all superseded versions of the file with the
+-- same content. Earlier versions keep their contents. Also removes the names of past directories above the redacted
+-- paths that contain no other files, because their names are part of the paths. Redacted versions are not changed
+-- again.
 --
--- Returns how many versions that were, how many others still have one of the paths, and the outcome:
---   missing   there is no such tenant or version
---   live      the version is a head, or the live file with the head `head` still has the content
---   redacted  at `redacted_at`, which is earlier if the version was redacted before
+-- Returns the number of redacted versions, the number of other versions that still have one of the paths, and the
+-- outcome:
+--   missing   the tenant or the version does not exist
+--   live      the version is current, or the current version `head` of the file has the same content
+--   redacted  the version was redacted at `redacted_at`, now or by an earlier call
 CREATE OR REPLACE FUNCTION memory_redact(
   p_tenant text, p_version uuid, p_by jsonb,
   OUT outcome text, OUT head uuid, OUT versions bigint, OUT same_path bigint, OUT redacted_at timestamptz
@@ -65,8 +67,8 @@ BEGIN
 END
 $$;
 
--- Keeps as a whole the content of each version of a file that comes before one of p_versions, so that those can be
--- erased or replaced. Returns by how many bytes the history grew.
+-- Stores the version before each of p_versions whole, so that p_versions can be redacted or replaced. Returns the
+-- growth of the history in bytes.
 CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[], OUT bytes bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -89,14 +91,14 @@ BEGIN
 END
 $$;
 
--- Removes for good that there were directories at p_path and below it, where nothing is any more. With p_dry_run, it
--- only says what it would do.
+-- Permanently removes the records of directories that were at or below p_path. With p_dry_run, only returns the
+-- outcome.
 --
--- Returns how many times of directories that were, and the outcome:
---   missing   there was no such directory, or there is no such tenant
---   live      something is at the path
---   kept      the version `version` was at the path or below it, and has to be redacted first
---   redacted  at `redacted_at`
+-- Returns the number of removed periods of directories, and the outcome:
+--   missing   no such directory existed, or the tenant does not exist
+--   live      an entry is at the path
+--   kept      the version `version` was at or below the path, and must be redacted first
+--   redacted  the records were removed at `redacted_at`
 CREATE OR REPLACE FUNCTION memory_redact_directories(
   p_tenant text, p_path text, p_dry_run boolean,
   OUT outcome text, OUT version uuid, OUT directories bigint, OUT redacted_at timestamptz
@@ -127,7 +129,7 @@ BEGIN
 END
 $$;
 
--- Removes the names of past directories at p_paths and below them. Returns by how many bytes the history shrank.
+-- Removes the records of past directories at or below p_paths. Returns the freed bytes of the history.
 CREATE OR REPLACE FUNCTION memory_forget_directories(p_tenant text, p_paths text[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

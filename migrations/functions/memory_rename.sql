@@ -1,9 +1,9 @@
--- Moves a file, or a directory with all below it, and makes the directories above the destination that are missing.
--- p_change is a new random id, which those of the files' new versions come from.
+-- Moves a file, or a directory with its descendants, and creates the missing ancestors of the destination. p_change is
+-- a new random ID, from which the IDs of the files' new versions are derived.
 --
--- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2):
+-- Outcomes besides those of memory_open_write, in the order of the contract (docs/contract.md, section 2):
 -- destination_exists, source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used,
--- limit, needed}, renamed. too_long names the first path that would exceed p_max_path_bytes, or be more than
+-- limit, needed}, renamed. too_long returns the first new path that is longer than p_max_path_bytes or deeper than
 -- p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,

@@ -1,11 +1,14 @@
--- The writes of the Memory Stores API (src/stores-api), which names a file by its memory_id and knows no directories:
--- one that holds no file is removed where it is in the way.
+-- The writes of the Memory Stores API (src/agents/memory-stores), which identifies a file by its memory_id and has no
+-- directories. A directory without files is removed if its path is needed.
 --
--- Outcomes that they have in common, beside those of memory_open_write: archived; precondition_failed (the content
--- does not have the SHA-256 p_expected, in hexadecimal); conflict {path, memoryId} (the file that has the path, is
--- above it, or is below it); over_quota {of, used, limit, needed}. A success has the data of memory_store_item.
+-- Common outcomes, besides those of memory_open_write:
+--   archived
+--   precondition_failed  the content does not have the SHA-256 p_expected, in hexadecimal
+--   conflict             {path, memoryId} of the file that is at the path, above it, or below it
+--   over_quota           {of, used, limit, needed}
+-- After a success, data has the format of memory_store_item.
 
--- Creates a file. p_version is a random id: see memory_version_id. Outcomes: conflict, over_quota, created.
+-- Creates a file. p_version is a random ID: see memory_version_id. Outcomes: conflict, over_quota, created.
 CREATE OR REPLACE FUNCTION memory_store_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_origin jsonb, p_with_content boolean,
   p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
@@ -24,8 +27,8 @@ BEGIN
     outcome := 'conflict';
     RETURN;
   END IF;
-  -- Before a directory is removed, after which memory_create can exceed no other quota: nothing above the path is
-  -- missing.
+  -- The quota is checked before a directory is removed. After that, memory_create cannot exceed another quota, because
+  -- no ancestor of the path is missing.
   data := memory_exceeded_quota(
     opened.files, COALESCE(opened.max_files, p_max_files), 1, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), octet_length(p_content)
   );
@@ -44,9 +47,9 @@ BEGIN
 END
 $$;
 
--- Gives a file another path, another content, or both, in one version; null leaves one as it is. p_change is a random
--- id: see memory_version_id. p_max_file_bytes limits the content, unless it gets smaller. A file that is as requested
--- already is left alone, whatever is expected of it.
+-- Changes the path or the content of a file, or both, in one version. Null keeps the path or the content. p_change is a
+-- random ID: see memory_version_id. p_max_file_bytes limits the content, unless it shrinks. If the file already has the
+-- requested path and content, the outcome is unchanged, without a check of p_expected.
 --
 -- Outcomes: missing, unchanged, precondition_failed, too_large, conflict, over_quota, updated.
 CREATE OR REPLACE FUNCTION memory_store_update(
@@ -99,8 +102,8 @@ BEGIN
   END IF;
   data := memory_exceeded_quota(0, 0, 0, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), more_bytes);
   IF data IS NULL AND is_moved THEN
-    -- Out of the way first, at a path that no caller can give: it may become a file of the directory that it was, or
-    -- the other way around.
+    -- Moves the file to a temporary path first, which no caller can name: a file may become a child of a directory at
+    -- its own path, or the reverse.
     UPDATE entries AS e SET path = '/memories/' || chr(1), parent_path = '/memories' WHERE e.tenant_id = p_tenant AND e.path = file.path;
     data := memory_make_directories(p_tenant, new_path, COALESCE(opened.max_files, p_max_files), opened.at);
     UPDATE entries AS e SET path = file.path, parent_path = memory_parent(file.path)
@@ -162,7 +165,8 @@ BEGIN
 END
 $$;
 
--- The first file that a file at p_path would overlap, other than p_memory: at the path, above it, or below it.
+-- Returns the first file, other than p_memory, that conflicts with a file at p_path: at the path, above it, or below
+-- it.
 CREATE OR REPLACE FUNCTION memory_store_conflict(p_tenant text, p_path text, p_memory uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -179,7 +183,7 @@ BEGIN
 END
 $$;
 
--- Removes the directories at p_path and below it, which hold no file, in a change at p_at.
+-- Removes the directories at or below p_path, which contain no files, in a change at p_at.
 CREATE OR REPLACE FUNCTION memory_store_clear(
   p_tenant text, p_path text, p_at timestamptz, p_id_prefix text, p_keeps_history boolean, p_max_history_bytes bigint
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
@@ -192,8 +196,8 @@ BEGIN
 END
 $$;
 
--- Keeps the head of a file that gets another content or path at p_at, as memory_write does. Returns by how many bytes
--- the history grew.
+-- Records the current version of a file before a change of its content or path at p_at, in the same way as
+-- memory_write. Returns the growth of the history in bytes.
 CREATE OR REPLACE FUNCTION memory_store_keep(p_tenant text, p_path text, p_file record, p_content text, p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -218,8 +222,8 @@ BEGIN
 END
 $$;
 
--- The shortest range of bytes of p_old, of whole characters, whose replacement makes p_new of it: p_added bytes of
--- that.
+-- Finds the shortest byte range of p_old whose replacement gives p_new. The range starts and ends at character
+-- boundaries. `added` is the length of the replacement in p_new.
 CREATE OR REPLACE FUNCTION memory_splice(p_old bytea, p_new bytea, OUT start integer, OUT removed integer, OUT added integer)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -229,7 +233,8 @@ DECLARE
   tail integer := 0;
   middle integer;
 BEGIN
-  -- Each search halves what it compares: the first `start` bytes are the same, more than the first `most` are not.
+  -- Binary search for the length of the common prefix: the first `start` bytes are equal, and at most `most` bytes can
+  -- be.
   start := 0;
   WHILE start < most LOOP
     middle := (start + most + 1) / 2;
@@ -259,13 +264,13 @@ BEGIN
 END
 $$;
 
--- Whether the byte after the first p_offset ones continues a character of UTF-8.
+-- Whether the byte at p_offset, from 0, continues a UTF-8 character.
 CREATE OR REPLACE FUNCTION memory_is_continuation(p_text bytea, p_offset integer) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT p_offset < octet_length(p_text) AND get_byte(p_text, p_offset) & 192 = 128
 $$;
 
--- A file as the API describes it, by its path.
+-- Returns the file at a path in the format of the API.
 CREATE OR REPLACE FUNCTION memory_store_item(p_tenant text, p_path text, p_with_content boolean) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -280,7 +285,7 @@ BEGIN
 END
 $$;
 
--- A time as text, as src/database/query.ts writes it.
+-- Formats a time in the same way as src/database/query.ts.
 CREATE OR REPLACE FUNCTION memory_time(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')

@@ -1,5 +1,5 @@
--- The SHA-256 of a text. Immutable for a database in UTF-8, though the conversion is not: Citus sends only immutable
--- functions of a column to the shard.
+-- Returns the SHA-256 of a text. Declared immutable, which is valid for databases in UTF-8: Citus only pushes immutable
+-- functions of columns down to the shard.
 CREATE OR REPLACE FUNCTION memory_sha256(p_content text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -7,8 +7,8 @@ BEGIN
 END
 $$;
 
--- The content of a version as bytes, made from the next newer one that is kept as a whole, or from the live file.
--- Null for a deletion, a redacted version, and one that is not there.
+-- Returns the content of a version as bytes, reconstructed from the next newer version that is stored whole, or from
+-- the current version. Null for deletions, redacted versions, and missing versions.
 CREATE OR REPLACE FUNCTION memory_content_bytes(p_tenant text, p_memory uuid, p_version uuid) RETURNS bytea
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 
--- The contents of several versions, by their numbers in the arrays, from 1.
+-- Returns the contents of several versions. `item` is the position in the arrays, from 1.
 CREATE OR REPLACE FUNCTION memory_contents(p_tenant text, p_memories uuid[], p_versions uuid[])
 RETURNS TABLE (item integer, content text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -68,9 +68,9 @@ BEGIN
 END
 $$;
 
--- The superseded versions of a file before p_before that have a content, the newest first, until they have p_bytes
--- together: whether each has the size and the hash that its row says and, with p_with_contents, the contents of those
--- that have.
+-- Returns the superseded versions of a file before p_before that have content, newest first, until their contents reach
+-- p_bytes in total. `is_right`: whether the content has the size and the hash in its row. With p_with_contents, also
+-- returns valid contents.
 CREATE OR REPLACE FUNCTION memory_past_contents(
   p_tenant text, p_memory uuid, p_before uuid, p_bytes bigint, p_with_contents boolean
 ) RETURNS TABLE (id uuid, is_right boolean, content text) LANGUAGE plpgsql STABLE AS $$
@@ -102,7 +102,7 @@ BEGIN
 END
 $$;
 
--- Gives a superseded version another content. Those that are made from it keep theirs.
+-- Replaces the content of a superseded version. Versions that are splices of this version keep their contents.
 CREATE OR REPLACE FUNCTION memory_replace_content(p_tenant text, p_memory uuid, p_version uuid, p_content text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

@@ -1,9 +1,11 @@
 -- Replaces p_removed bytes after the first p_start bytes of a file with p_text, if the file is still at the version
--- that was read (compare-and-swap). So the content itself does not have to be sent. p_version is a random id: see
--- memory_version_id. A version is named by the second half of its id, which its writer knows before it is written. A
--- write that changes nothing makes no version.
+-- that was read (compare-and-swap). The rest of the content is not sent. A write that changes no bytes creates no
+-- version.
 --
--- Outcomes beside those of memory_open_write: missing (also for a directory), conflict (the file is at another
+-- p_version is a random ID: see memory_version_id. p_read_version is compared by the second half of the ID, which the
+-- writer chooses before the write.
+--
+-- Outcomes besides those of memory_open_write: missing (also for a directory), conflict (the file is at another
 -- version), over_quota {of, used, limit, needed}, written.
 CREATE OR REPLACE FUNCTION memory_write(
   p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid, p_origin jsonb,

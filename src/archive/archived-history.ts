@@ -20,16 +20,19 @@ import type { Placement } from './import-tree.ts';
 import { closeAll, Spool } from './spool.ts';
 
 const DEFAULT_MAX_FILE_BYTES = 1024 * 1024;
-/** Room for the other fields of a version. */
+/** Bytes allowed for the fields of a version other than its content. */
 const FIELDS_BYTES = 64 * 1024;
 
-/** The part of a name below the folder of the history; undefined for a name that is not in it. */
+/**
+ * Returns the part of an entry name below the directory of the history, or undefined if the entry is outside this
+ * directory.
+ */
 function nameInHistory(name: string): string | undefined {
   const names = name.split('/').filter((each) => each !== '' && each !== '.');
   return names[0] === FOLDER && !name.startsWith('/') ? names.slice(1).join('/') : undefined;
 }
 
-/** Whether an entry is part of a history. Where files are placed otherwise, its names have no meaning. */
+/** Whether an archive entry is part of a history. A history cannot be imported with `into` or `strip`. */
 export function isHistory({ name }: SourceEntry, { into, strip }: Placement): boolean {
   const inside = nameInHistory(name);
   if (into === undefined && strip === undefined) return inside !== undefined;
@@ -37,19 +40,19 @@ export function isHistory({ name }: SourceEntry, { into, strip }: Placement): bo
   throw cannotImport(name, 'entry_history_not_placeable');
 }
 
-/** What the policy on secrets says of the parts of a history. */
+/** Applies the policy on secrets to the parts of a history. */
 interface SecretPolicy {
-  /** Whether it has changed the live file at a path. */
+  /** Whether the policy has masked the current file at a path. */
   isMasked: (path: string) => boolean;
-  /** Applies it to the content of a version. */
+  /** Applies the policy to the content of a version. */
   inspect: HistorySource['inspect'];
-  /** Finds the first of some paths that contains a secret. */
+  /** Finds the first path that contains a secret. */
   findSecret: (paths: readonly string[]) => Promise<{ masked: string; kinds: readonly string[] } | undefined>;
 }
 
 /**
- * The history in an archive, whose entries come in any order. Each is checked by itself and kept in temporary files,
- * since there may be many. Whether they fit together, the database says.
+ * The history in an archive. Its entries may have any order and size, so each entry is validated alone and stored in
+ * temporary files. The database validates their consistency.
  */
 export class ArchivedHistory implements HistorySource {
   readonly #pages: Record<'heads' | 'versions' | 'directories', Spool<object>>;
@@ -68,7 +71,7 @@ export class ArchivedHistory implements HistorySource {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** @param maxFileBytes the tenant's limit; 0: none */
+  /** @param maxFileBytes the tenant's limit; 0 means no limit */
   static async open(policy: SecretPolicy, maxFileBytes: number): Promise<ArchivedHistory> {
     return new ArchivedHistory(
       await Spool.openAll(['heads', 'versions', 'directories']),
@@ -82,9 +85,9 @@ export class ArchivedHistory implements HistorySource {
   }
 
   /**
-   * Takes the next entry of the archive, with its content.
+   * Adds the next archive entry with its content.
    *
-   * @throws ServiceError when it is not what an export writes
+   * @throws ServiceError if an export cannot have written the entry
    */
   async add({ name, kind }: SourceEntry, content: Buffer): Promise<void> {
     const inside = nameInHistory(name) ?? '';
@@ -95,7 +98,11 @@ export class ArchivedHistory implements HistorySource {
     else throw damagedHistory(`${printable(name)} does not belong to it`);
   }
 
-  /** To be called after the last entry. @param files how many files the memory has */
+  /**
+   * Checks the completeness of the history. Call this after the last entry.
+   *
+   * @param files number of files in the memory
+   */
   check(files: number): void {
     const manifest = this.#manifest;
     if (manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
@@ -175,7 +182,7 @@ export class ArchivedHistory implements HistorySource {
     }
   }
 
-  /** The text itself is in no message: it may quote a memory. */
+  /** Parses and validates a JSON text. Error messages do not quote the text, because it may contain memory content. */
   #parse<T>(place: string, schema: z.ZodType<T>, json: string): T {
     const parsed = schema.safeParse(parseJson(json));
     if (parsed.success) return parsed.data;
@@ -195,15 +202,15 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Returns the most bytes of a line: nothing else can run while one is parsed. A version may be from a time when the
- * limit of files was higher, but no lower than the default.
+ * Returns the maximum number of bytes of a line. Parsing a line blocks the event loop. A version may be from a time
+ * with a higher file limit, so the result is at least the size for the default limit.
  */
 function longestLine(maxFileBytes: number): number {
   if (maxFileBytes === 0) return Number.POSITIVE_INFINITY;
   return MAX_JSON_BYTES_OF_UNIT * Math.max(maxFileBytes, DEFAULT_MAX_FILE_BYTES) + FIELDS_BYTES;
 }
 
-/** The lines of a page; undefined for a last one without an end. */
+/** Splits a page into lines. Yields undefined for a last line without a line feed. */
 function* linesOf(content: Buffer): Generator<Buffer | undefined> {
   for (let from = 0; from < content.length; ) {
     const end = content.indexOf('\n', from);

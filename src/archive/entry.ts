@@ -2,12 +2,12 @@ import type { ARCHIVE_ERRORS } from '../errors/archives.ts';
 import type { ErrorValues } from '../errors/catalog.ts';
 import { ServiceError } from '../errors/errors.ts';
 
-/** An entry of an archive or a folder. */
+/** A file or directory in an archive or in a local directory. */
 export interface SourceEntry {
-  /** The path as the source spells it. */
+  /** Name of the entry, not normalized. */
   name: string;
   kind: 'file' | 'dir';
-  /** The size of `content` in bytes, as declared by the source. */
+  /** Declared size of `content` in bytes. */
   bytes: number;
   modified: Date;
   content: AsyncIterable<Uint8Array>;
@@ -16,7 +16,8 @@ export interface SourceEntry {
 const SHOWN_CHARACTERS = 300;
 
 /**
- * Makes text from an untrusted source safe to print on a terminal: escapes control characters and invisible ones.
+ * Escapes control characters and invisible characters, so that untrusted text is safe to print on a terminal. Truncates
+ * long text.
  *
  * @param visible matches the characters that need no escape
  */
@@ -35,17 +36,17 @@ function escaped(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
-/** Escapes everything but ASCII, for names that only look the same. */
+/** Escapes all characters except printable ASCII, to distinguish names that look the same. */
 export function spelledOut(text: string): string {
   return printable(text, /[ -~]/);
 }
 
-/** Why an entry cannot be imported. The first value of each is the name of the entry. */
+/** Reason why an entry cannot be imported. The first value of each error is the name of the entry. */
 export type EntryFault = Extract<keyof typeof ARCHIVE_ERRORS, `entry_${string}`>;
 type FaultValues<F extends EntryFault> =
   Parameters<(typeof ARCHIVE_ERRORS)[F]['problem']> extends [string, ...infer Others] ? Others : never;
 
-/** The error for an entry that cannot be imported. */
+/** Creates the error for an entry that cannot be imported. */
 export function cannotImport<F extends EntryFault>(
   name: string,
   fault: F,
@@ -54,7 +55,7 @@ export function cannotImport<F extends EntryFault>(
   return new ServiceError(fault, ...([printable(name), ...values] as unknown as ErrorValues[F]));
 }
 
-/** Shows a character up to U+00FF as the byte that it represents. */
+/** Formats a character up to U+00FF as the byte that it represents. */
 export function asByte(character: string): string {
   return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 }

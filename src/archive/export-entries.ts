@@ -18,7 +18,7 @@ import {
   PAGE_ROWS,
 } from './history-format.ts';
 
-/** What an archive says about a whole history. */
+/** Reads the manifest of a history. */
 export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
   'read_manifest',
   `
@@ -29,7 +29,7 @@ FROM tenants WHERE id = $tenant
 `,
 );
 
-/** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
+/** Lists a page of current versions, ordered by path. The archive stores their contents as files. */
 export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(
   'export_heads',
   `
@@ -41,8 +41,9 @@ ORDER BY v.path
 );
 
 /**
- * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there
- * is one. `needsWhole`: the content is to be made from the live file, which an archive may hold in another form.
+ * Lists a page of superseded versions, newest first. The page ends after the version that reaches `bytes` in total, so
+ * it has at least one version if any are left. `needsWhole`: the stored content is a splice of the current file, whose
+ * content in the archive may differ.
  */
 export const exportVersionsQuery = defineQuery<
   { tenant: string; before: string; limit: number; bytes: number },
@@ -66,11 +67,11 @@ WHERE v.before < $bytes::bigint ORDER BY v.id DESC
 export interface DirectoryRow {
   path: string;
   created_at: string;
-  /** Null for one that is there. */
+  /** Null for existing directories. */
   removed_at: string | null;
 }
 
-/** A page of the directories that are there, without the root, in the order of their paths. */
+/** Lists a page of existing directories without the root, ordered by path. */
 export const exportPresentDirectoriesQuery = defineQuery<
   { tenant: string; after: string; limit: number },
   DirectoryRow
@@ -82,7 +83,7 @@ WHERE tenant_id = $tenant AND dir_path > $after ORDER BY dir_path LIMIT $limit
 `,
 );
 
-/** A page of past directories, in the order of their paths and times. The first page comes after ''. */
+/** Lists a page of past directories, ordered by path and removal time. The first page starts after ''. */
 export const exportPastDirectoriesQuery = defineQuery<
   { tenant: string; after: string; afterTime: string; limit: number },
   DirectoryRow
@@ -96,7 +97,7 @@ WHERE tenant_id = $tenant AND (path, removed_at) > ($after, $afterTime::text::ti
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
 
-/** An entry of an archive that is no file of the memory; `modified` in seconds since 1970. */
+/** An archive entry of the history. `modified` is in seconds since 1970. */
 export interface ExportedHistory {
   path: string;
   kind: 'history';
@@ -105,11 +106,11 @@ export interface ExportedHistory {
 }
 
 /**
- * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page
- * starts at a key, so it costs as much as the first.
+ * Exports a tenant's history entry by entry, in a stable order and from the caller's snapshot. Pages start at a key, so
+ * each page costs as much as the first.
  *
- * @param scope the only tenants that versions name as `via_tenant`; null: all
- * @returns how many versions those were
+ * @param scope tenants that may be named as `via_tenant`; null means all
+ * @returns the number of exported versions
  */
 export async function exportHistory(
   query: QueryExecutor,
@@ -119,7 +120,7 @@ export async function exportHistory(
 ): Promise<number> {
   const manifest = (await query(readManifestQuery, { tenant })).rows[0];
   if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
-  // No entry has a time of its own, and one that changed would make archives differ.
+  // Uses the tenant's creation time for all entries, so that exports of the same history are identical.
   const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
   const add = (name: string, content: string) =>
     write({ path: `/${FOLDER}/${name}`, kind: 'history', content, modified });
@@ -188,7 +189,7 @@ async function* directoryLines(query: QueryExecutor, tenant: string) {
   }, PAGE_ROWS);
 }
 
-// As a number, because the drivers parse timestamps differently.
+// A number, because drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
 
 interface ExportedFileRow {
@@ -198,8 +199,8 @@ interface ExportedFileRow {
 }
 
 /**
- * A page of the files at a path and below it, in path order: at most `limit`, stopping once they exceed `bytes`, but
- * at least one if there is one.
+ * Lists a page of the files at or below a path, ordered by path. The page has at most `limit` files and ends after the
+ * file that reaches `bytes` in total, so it has at least one file if any are left.
  */
 const exportFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number; bytes: number; path: string },
@@ -221,7 +222,7 @@ interface ExportedDirectoryRow {
 }
 
 /**
- * A page of the directories at a path and below it, in reverse path order, so that a directory comes after its
+ * Lists a page of the directories at or below a path, in descending order of paths, so that each directory follows its
  * subdirectories.
  */
 const exportDirectoriesQuery = defineQuery<
@@ -235,9 +236,7 @@ WHERE tenant_id = $tenant AND dir_path < $before AND memory_in_subtree(dir_path,
 `,
 );
 
-/**
- * Disables the timeout of an idle transaction, for a transaction whose rows go to a reader that may be slow.
- */
+/** Disables the idle timeout of a transaction that waits for a slow reader of its rows. */
 const waitForReaderQuery = defineQuery<Record<string, never>>(
   'wait_for_reader',
   "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
@@ -246,21 +245,21 @@ const waitForReaderQuery = defineQuery<Record<string, never>>(
 /** Sorts after every path: '0' follows '/', and all paths start with `/memories`. */
 const PAST_THE_END = `${ROOT}0`;
 
-/** An exported entry; `modified` in seconds since 1970. */
+/** An exported entry. `modified` is in seconds since 1970. */
 export type Exported =
   | { path: string; kind: 'file'; content: string; modified: number }
   | { path: string; kind: 'dir'; modified: number }
   | ExportedHistory;
 
 /**
- * Exports what is at a path and below it, by default the whole memory, as of one moment, entry by entry: the files,
- * then the directories, each after its subdirectories. Unpacking in this order does not touch a directory after its
- * time is set. The history comes last, if asked for. Waits for `write` before it reads on.
+ * Exports the entries at or below a path, by default the whole memory, from one snapshot. Exports files, then
+ * directories, then the history if requested. Each directory follows its subdirectories, so that unpacking a later
+ * entry cannot change the time of an earlier directory. Waits for `write` before reading further entries.
  *
- * @param options.history goes with the whole memory only
- * @param options.scope the only tenants that the history names; null: all
- * @param options.signal ends the export before its next statement; its reason is thrown
- * @returns how many versions were exported; null without the history
+ * @param options.history whether to export the history; valid only for the whole memory
+ * @param options.scope tenants that the history may name; null means all
+ * @param options.signal aborts the export before its next statement; the reason of the signal is thrown
+ * @returns the number of exported versions, or null without the history
  */
 export async function exportEntries(
   database: Database,

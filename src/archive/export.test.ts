@@ -1,4 +1,3 @@
-/** Writing archives to files and streams that fail, or that are left. */
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';

@@ -9,28 +9,28 @@ import { writeTar } from './tar.ts';
 export interface Total {
   files: number;
   bytes: number;
-  /** Null without the history. */
+  /** Null if the history was not exported. */
   versions: number | null;
   /**
-   * The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name
-   * commands to run.
+   * The first file that a program may execute after the archive is unpacked. Configurations of Git and Mercurial can
+   * contain commands.
    */
   actedUpon: string | null;
 }
 
-/** File systems that ignore case find these under any spelling. */
+/** Case-insensitive, because some file systems are. */
 const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
 
 /**
- * Writes a tenant's memory, as it is at one moment, as a tar archive.
+ * Writes a snapshot of a tenant's memory as a tar archive.
  *
- * @param end whether the archive is all that `output` gets
- * @param path a directory or file of it; by default everything
- * @param history whether to take the history along
- * @param scope the only tenants that the history names; null: all
+ * @param end whether to end `output` after the archive
+ * @param path file or directory to export; defaults to the whole memory
+ * @param history whether to include the history
+ * @param scope tenants that the history may name; null means all
  * @param onFile called after each file
- * @param signal ends the export; its reason is thrown
- * @throws ServiceError when the output cannot be written
+ * @param signal aborts the export; its reason is thrown
+ * @throws ServiceError if the output cannot be written
  */
 export async function exportArchive(
   database: Database,
@@ -69,7 +69,11 @@ export async function exportArchive(
   });
 }
 
-/** Writes an archive. @throws ServiceError when its output cannot be written */
+/**
+ * Runs `write` and explains errors of its output.
+ *
+ * @throws ServiceError if the output cannot be written
+ */
 export async function explainingOutput<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -80,7 +84,7 @@ export async function explainingOutput<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** An archive in a temporary file, which is gone once the content is read or destroyed. */
+/** An archive in a temporary file. The file is deleted when the content is consumed or destroyed. */
 export interface SpooledArchive {
   bytes: number;
   total: Total;
@@ -88,8 +92,8 @@ export interface SpooledArchive {
 }
 
 /**
- * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export
- * is not mistaken for one.
+ * Exports to a temporary file first. A slow reader then holds no transaction open, the size is known in advance, and a
+ * failed export cannot be mistaken for a complete archive.
  *
  * @param write writes the archive, and ends its output
  */
@@ -98,7 +102,7 @@ export async function spoolArchive(write: (output: Writable) => Promise<Total>):
   try {
     const total = await write(writerTo(handle));
     const { size } = await handle.stat();
-    // From here on, the stream owns the handle.
+    // The stream owns the handle and closes it.
     return { bytes: size, total, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {
     await handle.close();

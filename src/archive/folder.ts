@@ -6,10 +6,11 @@ import { ServiceError } from '../errors/errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 
 /**
- * Reads the files and directories in a folder, in the order of their names, without following links.
+ * Reads the files and directories of a local directory, ordered by name. Symbolic links are rejected.
  *
- * @param bare whether names are relative to the folder. Otherwise the folder is `memories` itself, or one that holds it
- *   (as that of the SDK's `BetaLocalFilesystemMemoryTool`), and they begin with `memories/`.
+ * @param bare whether entry names are relative to the directory. Otherwise, the directory is `memories` or contains
+ *   `memories`, like the directory of the SDK's `BetaLocalFilesystemMemoryTool`, and entry names begin with
+ *   `memories/`.
  */
 export async function* readFolder(folder: string, bare: boolean): AsyncGenerator<SourceEntry> {
   try {
@@ -29,7 +30,7 @@ async function memoriesFolder(folder: string): Promise<string> {
   throw new ServiceError('folder_without_memories', folder);
 }
 
-/** Works on paths as bytes, because they may not be UTF-8. */
+/** Uses bytes for paths, because names may not be valid UTF-8. */
 async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> {
   const { mtime } = await stat(folder);
   yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: nothing() };
@@ -53,7 +54,7 @@ async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> 
 }
 
 async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
-  // If it has become a link or a pipe in the meantime, this fails instead of waiting.
+  // Fails immediately if the file has been replaced by a link or a pipe since it was listed.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     yield* handle.createReadStream({ autoClose: false });

@@ -5,13 +5,13 @@ import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
 
 /*
- * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and
- * pages of JSON lines.
+ * The format of a history in an archive: docs/history.md, Archives. The directory `history/` next to `memories/`
+ * contains a manifest and pages of JSON lines.
  */
 
 export const FOLDER = 'history';
 export const MANIFEST = 'memory-history.json';
-/** The most lines of a page, and about how many bytes it has unless a single line has more. */
+/** Maximum number of lines of a page, and its approximate maximum size. A single line may be larger. */
 export const PAGE_ROWS = 500;
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ const ACTOR = z.discriminatedUnion('type', [
 
 export const manifestSchema = z.strictObject({
   format: z.literal(1),
-  /** Of the tenant. */
+  /** Creation time of the tenant. */
   created_at: TIME,
   complete_since: TIME,
   versions: z.int().nonnegative(),
@@ -66,7 +66,7 @@ const version = z.strictObject({
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
   via_tenant: z.string().nullable().default(null),
-  /** That of the actor, repeated for readers. */
+  /** Source of the actor, repeated for readers. */
   source: z.string().nullable().default(null),
   draft: z.string().nullable().default(null),
   approved_by: ACTOR.nullable().default(null),
@@ -111,7 +111,7 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** What the table keeps of a version's content: src/database/schema.ts. */
+/** Stored content of a version, whole or as a splice: src/database/schema.ts. */
 export interface KeptContent {
   spliceStart: number | null;
   spliceLength: number | null;
@@ -119,7 +119,8 @@ export interface KeptContent {
 }
 
 /**
- * A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content.
+ * Converts a version to a line of an archive: the fields of `log --json`, the end of the version, and its stored
+ * content.
  */
 export function archivedVersion(version: Version, kept: KeptContent): ArchivedVersion {
   return {
@@ -131,7 +132,7 @@ export function archivedVersion(version: Version, kept: KeptContent): ArchivedVe
   };
 }
 
-/** A version as the import queries take it. */
+/** Converts a version to the input of the import queries. */
 export function storedVersion(archived: ArchivedVersion) {
   const { actor, request_id, tool_use_id, via_tenant, source, draft, approved_by, ...rest } = archived;
   const { redacted_by, ...columns } = rest;

@@ -9,17 +9,20 @@ import {
   type StoredVersion,
 } from './history-format.ts';
 
-// The following are for a tenant that had neither and has been locked. Rows go as a JSON array.
+// These queries require a locked tenant that had no files and no history. Rows are sent as a JSON array.
 
 const VERSIONS = `json_to_recordset($rows::text::json) AS v (
   id uuid, memory_id uuid, operation text, path text, sha256 text, size_bytes integer, created_at timestamptz,
   superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb,
   splice_start integer, splice_length integer, content text
 )`;
-/** The first half of an id is the time. */
+/** Whether the first half of the version ID encodes the creation time of the version. */
 const HAS_ITS_TIME = 'left(v.id::text, 18) = left(memory_first_id(v.created_at)::text, 18)';
 
-/** Makes imported files the versions that they were. Returns the ids of those whose content is that of the version. */
+/**
+ * Turns imported files into their current versions from the history. Returns the IDs of the versions whose content
+ * matches.
+ */
 export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_heads',
   `
@@ -33,7 +36,7 @@ RETURNING v.id
 `,
 );
 
-/** Makes superseded versions. Returns the ids of those that were not there. */
+/** Inserts superseded versions. Returns the IDs of the inserted versions and skips existing IDs. */
 export const importVersionsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_versions',
   `
@@ -50,7 +53,7 @@ RETURNING made.id
 `,
 );
 
-/** Files are as old as their oldest version. */
+/** Sets the creation time of each file to the creation time of its oldest version. */
 export const importCreationTimesQuery = defineQuery<{ tenant: string }>(
   'import_creation_times',
   `
@@ -60,7 +63,7 @@ WHERE e.tenant_id = $tenant AND e.memory_id = oldest.memory_id
 `,
 );
 
-/** A page of the files that have superseded versions, by their ids. */
+/** Lists a page of the files that have superseded versions, ordered by file ID. */
 export const listPastFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number },
   { memoryId: string }
@@ -72,7 +75,9 @@ ORDER BY memory_id LIMIT $limit
 `,
 );
 
-/** The superseded versions of a file that have a content, the newest first, until they have `bytes` together. */
+/**
+ * Reads the superseded versions of a file that have content, newest first, until the contents reach `bytes` in total.
+ */
 export const readPastContentsQuery = defineQuery<
   { tenant: string; memoryId: string; before: string; bytes: number; withContents: boolean },
   { id: string; isRight: boolean; content: string | null }
@@ -84,7 +89,7 @@ FROM memory_past_contents($tenant, $memoryId::text::uuid, $before::text::uuid, $
 `,
 );
 
-/** Gives a superseded version another content. */
+/** Replaces the content of a superseded version. */
 export const replaceContentQuery = defineQuery<{
   tenant: string;
   memoryId: string;
@@ -98,13 +103,13 @@ export const replaceContentQuery = defineQuery<{
 const DIRECTORIES =
   'json_to_recordset($rows::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';
 
-/** Dates directories that are there. */
+/** Sets the creation times of existing directories. */
 export const importDirectoryTimesQuery = defineQuery<{ tenant: string; rows: string }>(
   'import_directory_times',
   `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $tenant AND e.dir_path = d.path`,
 );
 
-/** Returns the paths of those that were not there. */
+/** Inserts past directories. Returns the paths of the inserted directories and skips existing ones. */
 export const importPastDirectoriesQuery = defineQuery<{ tenant: string; rows: string }, { path: string }>(
   'import_past_directories',
   `
@@ -115,7 +120,10 @@ RETURNING made.path
 `,
 );
 
-/** Counts an imported history, and lets later changes come after it. */
+/**
+ * Updates the counters of a tenant after the import of a history, and moves its times so that later changes sort after
+ * the history.
+ */
 export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string; since: string }>(
   'count_history',
   `
@@ -130,7 +138,7 @@ WHERE id = $tenant
 `,
 );
 
-/** What is wrong with an imported history, as the end of a sentence, and where. Nothing when all is well. */
+/** Finds the first inconsistency of an imported history. `what` is the end of a sentence that starts with `at`. */
 export const findDamageQuery = defineQuery<{ tenant: string }, { what: string; at: string }>(
   'find_damage',
   `
@@ -159,26 +167,26 @@ SELECT * FROM (
 `,
 );
 
-/** A history that is to be imported; each of its rows is known to be valid in itself. */
+/** A history to import. Each row is already valid by itself. */
 export interface HistorySource {
   readonly manifest: Manifest;
-  /** The versions of the live files. */
+  /** Yields the current versions of existing files. */
   heads(): AsyncIterable<StoredVersion[]>;
-  /** The superseded versions. */
+  /** Yields the superseded versions. */
   versions(): AsyncIterable<StoredVersion[]>;
   directories(): AsyncIterable<ArchivedDirectory[]>;
   /**
-   * Returns the content to keep of a version, by a policy on secrets; undefined without one. Throws when it refuses
-   * the content.
+   * Applies a policy on secrets to the content of a version, and returns the content to store. Throws if the policy
+   * rejects the content. Undefined without a policy.
    */
   readonly inspect?: ((version: string, content: string) => Promise<string>) | undefined;
 }
 
 /**
- * Gives files that were just imported into an empty tenant their history, in the caller's transaction.
+ * Imports the history of files that were just imported into an empty tenant, in the caller's transaction.
  *
- * @returns how many versions there are
- * @throws ServiceError when the history does not fit together, or not to the files
+ * @returns the number of imported versions
+ * @throws ServiceError if the history is inconsistent or does not match the files
  */
 export async function importHistory(
   query: QueryExecutor,
@@ -210,7 +218,7 @@ export async function importHistory(
   return versions;
 }
 
-/** Checks all superseded contents against their hashes, and then applies a policy on secrets. */
+/** Checks all superseded contents against their hashes, and then applies the policy on secrets. */
 async function checkContents(
   query: QueryExecutor,
   tenant: string,

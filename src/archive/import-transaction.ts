@@ -13,9 +13,9 @@ import { refuseArchived } from '../tenants/stores.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
-// The following belong to one change (`beginChangeQuery`) at the time `at`, which has checked that nothing conflicts.
+// These queries belong to one change (`beginChangeQuery`) at the time `at`, which has checked for conflicts.
 
-/** Creates the missing directories and returns their paths. The parent of each exists or is among them. */
+/** Creates missing directories and returns their paths. Parents must exist or be among the paths. */
 export const importDirectoriesQuery = defineQuery<
   { tenant: string; paths: string[]; modified: string[]; at: string },
   { path: string }
@@ -30,7 +30,6 @@ RETURNING e.path
 `,
 );
 
-/** Creates files in existing directories. */
 export const importFilesQuery = defineQuery<{
   tenant: string;
   paths: string[];
@@ -70,22 +69,22 @@ export interface ImportedFile {
   modified: Date;
 }
 
-/** The entries to import, already checked for everything that does not depend on the tenant's memory. */
+/** The entries to import. All checks that do not depend on the tenant's memory have passed. */
 export interface ImportSource {
-  /** All paths, including the directories above each. */
+  /** All paths, including ancestor directories. */
   readonly entries: ReadonlyMap<MemoryPath, { kind: 'file' | 'dir'; modified: Date }>;
   readonly files: number;
   readonly bytes: number;
   /** The files, in batches no larger than `BATCH`. */
   batches(): AsyncIterable<ImportedFile[]>;
-  /** How the files came to be. */
+  /** The history of the files. */
   readonly history?: HistorySource | undefined;
 }
 
 export type Imported =
   /**
-   * `directories` lists those that were created, without the root, which always exists. `versions` counts those of an
-   * imported history; null when none was imported.
+   * `directories`: the created directories, without the root, which always exists. `versions`: number of versions of an
+   * imported history, or null if no history was imported.
    */
   | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
   | { kind: 'exists'; paths: string[]; total: number }
@@ -93,22 +92,27 @@ export type Imported =
 
 export interface ImportContext {
   quotas: Quotas;
-  /** Recorded in the history. */
+  /** Metadata stored with the new versions. */
   origin: Origin;
   /**
-   * Checks the tenant, which is locked. @throws ServiceError when the source was checked by other rules than hold now
+   * Checks the locked tenant.
+   *
+   * @throws ServiceError if the rules have changed since the source was checked
    */
   check?: ((tenant: TenantRow) => void) | undefined;
-  /** Called after each batch: how many of the files are written. Nobody else sees them before the end. */
+  /**
+   * Called after each batch with the number of written files. The files are invisible to others until the transaction
+   * commits.
+   */
   onWritten?: ((files: number, total: number) => void) | undefined;
 }
 
-/** How many of the existing paths are listed in the error. */
+/** Maximum number of existing paths listed in the error. */
 const NAMED_PATHS = 5;
 
 /**
- * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile. Throws
- * `DatabaseError`.
+ * Imports files and directories into a tenant's memory in one transaction. Writes to the tenant wait until the import
+ * ends. Throws `DatabaseError`.
  *
  * @param options.dryRun whether to roll back at the end
  */
@@ -122,9 +126,9 @@ export function writeImport(
 }
 
 /**
- * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks
- * everything before it writes anything. A tenant that has files or a history keeps that and records the files as new
- * versions; otherwise it takes over the source's history.
+ * Imports files and directories into a tenant's memory, in the caller's transaction. Locks the tenant and checks the
+ * entire import before the first write. If the tenant has files or a history, the imported files are recorded as new
+ * versions. Otherwise, the history of the source is imported.
  */
 async function importInto(
   query: QueryExecutor,
@@ -178,9 +182,9 @@ async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolea
 }
 
 /**
- * Finds the paths of an import that exist already.
+ * Finds the paths of an import that already exist.
  *
- * @returns `conflicts`: the paths that conflict; `directories`: how many of the needed directories exist, without the
+ * @returns `conflicts`: the conflicting paths; `directories`: the number of needed directories that exist, without the
  *   root
  */
 async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
@@ -202,7 +206,7 @@ async function importDirectories(
   { entries }: ImportSource,
   at: string,
 ): Promise<string[]> {
-  // Sorted, so that a directory comes after its parent.
+  // Sorted, so that each directory follows its parent.
   const directories = await timeSlicedSort(
     [...entries].filter(([, { kind }]) => kind === 'dir'),
     ([a], [b]) => (a < b ? -1 : 1),
@@ -224,7 +228,7 @@ function* chunks<T>(all: T[]): Generator<T[]> {
 /** Thrown to roll back the transaction of a dry run. */
 class DryRun extends Error {}
 
-/** Runs `work` in a transaction and, for a dry run, rolls it back. So a dry run makes the same checks. */
+/** Runs `work` in a transaction. A dry run performs the same checks and is rolled back. */
 export async function transactionOrDryRun<T>(
   database: Database,
   dryRun: boolean,

@@ -11,22 +11,22 @@ import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.t
 
 /** The destination of an import's entries. */
 export interface Placement {
-  /** The directory that names are relative to. By default, they must start with `memories/`. */
+  /** Directory that names are relative to. By default, names must start with `memories/`. */
   into?: MemoryPath | undefined;
-  /** How many leading segments of each path are removed. */
+  /** Number of leading segments to remove from each name. */
   strip?: number | undefined;
 }
 
 interface Node {
   kind: 'file' | 'dir';
   modified: Date;
-  /** Whether the source contains the entry itself, and not only something below it. */
+  /** Whether the source contains the entry itself, or only an entry below it. */
   given: boolean;
   /** The path before normalization. */
   spelled: string;
 }
 
-/** The tree that an import creates. Finds the destination of each entry and rejects entries that conflict. */
+/** The tree that an import creates. Computes the destination of each entry, and rejects conflicting entries. */
 export class ImportTree {
   readonly #placement: Placement;
   readonly #now: Date;
@@ -38,14 +38,14 @@ export class ImportTree {
     this.#nodes.set(ROOT, { kind: 'dir', modified: now, given: false, spelled: ROOT });
   }
 
-  /** All paths, including the directories above each. */
+  /** All paths, including ancestor directories. */
   get entries(): ReadonlyMap<MemoryPath, Node> {
     return this.#nodes;
   }
 
   /**
    * @returns the path of the entry, or undefined for a directory that `strip` removes
-   * @throws ServiceError when the entry cannot be imported
+   * @throws ServiceError if the entry cannot be imported
    */
   add({ name, kind, modified }: Pick<SourceEntry, 'name' | 'kind' | 'modified'>): MemoryPath | undefined {
     const spelled = this.#place(name, kind);
@@ -65,10 +65,10 @@ export class ImportTree {
     return path;
   }
 
-  /** The destination of an entry, not yet normalized or validated. */
+  /** Returns the destination of an entry, not yet normalized or validated. */
   #place(name: string, kind: 'file' | 'dir'): string | undefined {
     const { into, strip = 0 } = this.#placement;
-    // Longer names are refused anyway. The early limit bounds the work on hostile names.
+    // The validation would reject longer names too. The early limit bounds the work on hostile names.
     const bytes = Buffer.byteLength(name);
     if (bytes > 8 * MAX_PATH_BYTES) {
       throw invalidPath(name, { kind: 'too_long', of: 'path', length: bytes, limit: MAX_PATH_BYTES });
@@ -101,7 +101,7 @@ export class ImportTree {
       }
       if (known.spelled !== above) throw sameName(above, known.spelled);
       if (known.kind === 'file') throw cannotImport(name, 'entry_file_and_directory', directory);
-      // The directories above it were checked when it was added.
+      // Ancestors of a known directory have already been checked.
       return;
     }
   }

@@ -16,37 +16,39 @@ import { type ImportRules, type Inspected, prepareImport } from './prepare-impor
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
   origin: Origin;
   dryRun: boolean;
-  /** Called as the files are written, once the whole source has been checked. */
+  /** Called during the write, after the whole source has been checked. */
   onWritten?: ImportContext['onWritten'];
 }
 
-/** Where an archive is imported. */
+/** Destination of an import. */
 interface ImportSession {
   config: Config;
   tenant: TenantRow;
   database: Database;
-  /** Waits until the checked archive may be written. */
+  /** Waits for permission to write the checked archive. */
   inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
 }
 
-/** What was imported, or would be. */
+/** The result of an import or of its dry run. */
 export interface ImportedArchive {
   files: number;
   bytes: number;
   filePaths: MemoryPath[];
-  /** Those that were made. */
+  /** Created directories. */
   directories: string[];
-  /** Null without a history. */
+  /** Null if no history was imported. */
   versions: number | null;
-  /** Why the archive's history was left out; null when it was not, or there is none. */
+  /**
+   * Reason why the history of the archive was not imported; null if the history was imported or the archive has none.
+   */
   historyLeftOut: string | null;
 }
 
 /**
- * Puts files and directories into a tenant's memory: all, or none if any of them cannot be kept or exists already.
- * The limits and rules of requests hold.
+ * Imports files and directories into a tenant's memory: all, or none if an entry is invalid or already exists. The
+ * limits and rules are the same as for requests.
  *
- * @throws ServiceError naming the first entry that cannot be imported, and why.
+ * @throws ServiceError naming the first entry that cannot be imported, with the reason
  */
 export async function importEntries(
   { config, database, tenant, inTurn = (write) => write() }: ImportSession,
@@ -70,7 +72,7 @@ export async function importEntries(
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
-    // The archive may have taken long to arrive.
+    // Checked again, because the archive may have arrived slowly.
     const check = (current: TenantRow) => {
       if (current.createdAt !== tenant.createdAt) throw new ServiceError('tenant_replaced', tenant.id);
       if (effectiveSettings(current, config).secrets !== secretsMode)
@@ -94,7 +96,7 @@ export async function importEntries(
   }
 }
 
-/** Applies the tenant's policy on secrets to a text. Undefined when the policy is `off`. */
+/** Creates a function that applies the tenant's policy on secrets to a text. Undefined if the policy stores secrets. */
 export async function inspectorFor(mode: EffectiveSettings['secrets']) {
   if (mode === 'store') return undefined;
   const scanner = await loadSecretScanner();
@@ -105,7 +107,7 @@ export async function inspectorFor(mode: EffectiveSettings['secrets']) {
   };
 }
 
-/** @throws ServiceError when nothing was imported */
+/** @throws ServiceError if no entries were imported */
 function successful(imported: Imported, tenant: string) {
   switch (imported.kind) {
     case 'imported':

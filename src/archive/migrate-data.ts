@@ -18,11 +18,11 @@ import {
 } from './migrate-rows.ts';
 
 /**
- * Compares the rows of a table with those that the target has under the same key. Rows that only the target has do
- * not matter.
+ * Compares the rows of a table with the rows that the target has under the same keys. Ignores rows that only exist in
+ * the target.
  *
- * @param onPage receives each page, with those of its rows that the target does not have
- * @throws ServiceError when a row differs
+ * @param onPage receives each page, and its rows that are missing in the target
+ * @throws ServiceError if a row differs
  */
 export async function compareRows(
   from: QueryExecutor,
@@ -43,9 +43,9 @@ export async function compareRows(
 }
 
 /**
- * Copies the rows that the target does not have, and then compares all of them.
+ * Copies the rows that are missing in the target, and then compares all rows.
  *
- * @throws ServiceError when the target has another row under the same key
+ * @throws ServiceError if the target has a different row under the same key
  */
 export async function copyShared(from: QueryExecutor, to: QueryExecutor, table: Table): Promise<Digest> {
   const digest = new Digest();
@@ -60,7 +60,10 @@ export async function copyShared(from: QueryExecutor, to: QueryExecutor, table: 
   return digest;
 }
 
-/** What a person knows a row by. The hash of a key is none of that. */
+/**
+ * Returns a readable name of a row for error messages. An API key is not named by its hash, which means little to an
+ * operator.
+ */
 function nameOf(table: Table, row: TextRow): string {
   switch (table.name) {
     case 'public.tenants':
@@ -74,19 +77,19 @@ function nameOf(table: Table, row: TextRow): string {
   }
 }
 
-/** What was read of the source, by table. */
+/** Digests of the rows read from the source, by table. */
 export interface MovedTenant {
-  /** Whether the target had all of it already. */
+  /** Whether the target already had all rows of the tenant. */
   wasThere: boolean;
   digests: Map<Table, Digest>;
 }
 
 /**
- * Copies a tenant in one transaction, which commits only once the target has the same rows. So a tenant is in the
- * target as a whole or not at all, and an interrupted move goes on with the next one. The source may change
- * meanwhile: what is copied is one moment of it.
+ * Copies a tenant in one transaction, which commits only after the target has the same rows. The target therefore has
+ * all or none of a tenant, and an interrupted migration continues with the next tenant. The source may change during
+ * the copy, because the copy reads one snapshot.
  *
- * @throws ServiceError when the target has other rows of the tenant
+ * @throws ServiceError if the target has different rows of the tenant
  */
 export function moveTenant(
   source: Database,
@@ -148,21 +151,24 @@ export interface MigrationProgress {
 
 export interface Migrated {
   tenants: number;
-  /** How many of them the target had already. */
+  /** Number of tenants that the target already had. */
   alreadyThere: number;
   rows: number;
   bytes: number;
-  /** What both databases have: the rows by table, and a hash of them in the order of tenants and keys. */
+  /**
+   * Row counts and hashes of the tables, which are equal in both databases. Rows are hashed in the order of tenants and
+   * keys.
+   */
   tables: { table: string; rows: number; sha256: string }[];
 }
 
 /**
- * Copies all data of a database into another one that has nothing of it, or a part from an interrupted run. Both have
- * the schema of this version. Nothing is deleted or overwritten.
+ * Copies all data into another database, which is empty or has a part of the data from an interrupted run. Both
+ * databases must have the schema of this version. Existing data in the target is kept.
  *
- * @returns undefined when another process is doing the same with the target
- * @throws ServiceError when the target has other data for the same tenant, key, event, or day; nothing has been
- *   changed then
+ * @returns undefined if another process is migrating data to the target
+ * @throws ServiceError if the target has different data for the same tenant, key, event, or day; the target is then
+ *   unchanged
  */
 export async function migrateData(
   source: Database,
@@ -197,7 +203,7 @@ async function migrateLocked(
     if (wasThere) alreadyThere++;
     onProgress({ tenants: done + 1, of: ids.length, rows });
   }
-  // Keys come last: with them, a service on the target would answer requests.
+  // Keys are copied last, because with keys, a service on the target would accept requests.
   await source.transaction(
     async (from) => {
       for (const table of shared) totals.get(table)?.append(await copyShared(from, target.query, table));
@@ -222,7 +228,7 @@ function summary(totals: Map<Table, Digest>, counted: Pick<Migrated, 'tenants' |
   };
 }
 
-/** @throws ServiceError when the databases do not have the same columns */
+/** @throws ServiceError if the columns of the databases differ */
 async function commonTables(
   source: Database,
   target: Database,
@@ -239,7 +245,11 @@ async function commonTables(
   return tables;
 }
 
-/** The ids of all tenants. @throws ServiceError when the target has one that differs */
+/**
+ * Returns the IDs of all tenants.
+ *
+ * @throws ServiceError if the target has a different tenant under the same ID
+ */
 async function checkedTenants(source: Database, target: Database): Promise<string[]> {
   const table = await describeTable(source.query, 'public.tenants', 'all');
   const ids: string[] = [];
@@ -249,7 +259,7 @@ async function checkedTenants(source: Database, target: Database): Promise<strin
   return ids;
 }
 
-/** Rows without a tenant would be left behind. */
+/** Checks that the source has no rows without a tenant, because the migration does not copy them. */
 async function assertNothingLeft(query: QueryExecutor, tables: readonly Table[]): Promise<void> {
   for (const { name } of tables.filter((table) => table.name !== 'public.tenants')) {
     const sql = `SELECT count(*)::int AS rows FROM ${name} AS t WHERE NOT EXISTS (SELECT FROM tenants WHERE id = t.tenant_id)`;

@@ -2,37 +2,37 @@ import { createHash, type Hash } from 'node:crypto';
 import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../database/citus.ts';
 import { defineQuery, parseQuery, type Query, type QueryExecutor, type Value } from '../database/query.ts';
 
-/** The tables of a tenant, `tenants` first: other rows refer to its row. */
+/** Tables with a tenant column. `tenants` is first, because other rows refer to it. */
 export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;
 
-/** The tables of all tenants together. The migrations that were applied are not data. */
+/** Tables without a tenant column. Excludes the list of applied migrations, which is not data. */
 export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDINATOR_TABLES].filter((name) =>
   name.startsWith('public.'),
 );
 
-/** What a row counts beside its texts. */
+/** Assumed size of a row without its texts. */
 export const ROW_BYTES = 200;
 
-/** A row as text: what the database writes for each column, in one form on every server. */
+/** A row in which each column is text, in a format that is the same on every server. */
 export type TextRow = (string | null)[];
 
 type Statement<Row> = Query<Record<string, Value>, Row>;
 
-/**
- * The statements that read and write whole rows of a table: those of a tenant, its first parameter, or without one
- * all.
- */
+/** Statements that read and write whole rows of a table: the rows of one tenant (`$tenant`) or all rows. */
 export interface Table {
   readonly name: string;
-  /** What the two databases must have in common: the columns with their types, and the key. */
+  /** Columns with their types, and the primary key. Must be equal in both databases. */
   readonly definition: string;
   readonly columns: number;
-  /** Positions in a row of the columns by which pages follow each other: the primary key, without the tenant. */
+  /** Positions of the columns that order pages: the primary key without the tenant. */
   readonly key: readonly number[];
-  /** A page after a key, or without one the first: up to `limit` rows, and `bytes`, but at least one row. */
+  /**
+   * Reads a page after a key, or the first page: at most `limit` rows, ending after the row that reaches `bytes` in
+   * total.
+   */
   readonly firstPage: Statement<SelectedRow>;
   readonly nextPage: Statement<SelectedRow>;
-  /** The rows with certain values of the first column of the key. */
+  /** Reads the rows with given values in the first column of the key. */
   readonly matching: Statement<SelectedRow>;
   readonly insert: Statement<never>;
 }
@@ -47,7 +47,7 @@ interface Column {
   key: number | null;
 }
 
-/** The columns of a table that rows are inserted with: not those that are generated from others. */
+/** Lists the columns of a table, except generated columns, which cannot be inserted. */
 export const tableColumnsQuery = defineQuery<{ table: string }, Column>(
   'table_columns',
   `
@@ -60,9 +60,9 @@ ORDER BY a.attname
 );
 
 /**
- * Reads from the database what a table looks like, so that no column can be forgotten.
+ * Reads the definition of a table from the database, so that new columns are migrated automatically.
  *
- * @param by whether its statements are for one tenant, or for all rows
+ * @param by whether the statements select the rows of one tenant or all rows
  */
 export async function describeTable(
   query: QueryExecutor,
@@ -126,7 +126,10 @@ SELECT ${values.join(', ')} FROM unnest(${arrays}) AS r (${given.map((_, i) => `
   );
 }
 
-/** As text that depends on no setting of the server: its time zone, or how it writes dates and bytes. */
+/**
+ * SQL text of a column that is independent of server settings, such as the time zone and the formats of dates and
+ * bytes.
+ */
 function toText(column: string, type: string): string {
   switch (type) {
     case 'timestamp with time zone':
@@ -144,7 +147,7 @@ function fromText(value: string, type: string): string {
   return type === 'bytea' ? `decode(${value}::text, 'hex')` : `${value}::text::${type}`;
 }
 
-/** About the bytes of a row. Texts are measured without reading the compressed ones. */
+/** SQL value of a row's approximate size in bytes. Measures texts without decompressing them. */
 function sizeOf(columns: Column[]): string {
   const long = columns.filter(({ type }) => type === 'text' || type === 'bytea');
   return [`${ROW_BYTES}::bigint`, ...long.map(({ name }) => `COALESCE(octet_length(${name}), 0)`)].join(
@@ -152,13 +155,10 @@ function sizeOf(columns: Column[]): string {
   );
 }
 
-/** A page is in memory at once, a few times over. One row alone may be larger. */
+/** Limits of a page, of which several copies are in memory at once. A single row may exceed the limit of bytes. */
 const PAGE = { limit: 1000, bytes: 4 * 1024 * 1024 };
 
-/**
- * Reads the rows of a table by their key, page by page: those of a tenant, or of a table that is for no single one,
- * all.
- */
+/** Yields pages of rows in the order of their keys: the rows of a tenant, or all rows if `tenant` is null. */
 export async function* readPagesOf(
   query: QueryExecutor,
   table: Table,
@@ -186,10 +186,10 @@ async function readPage(
   return rows.map((row) => textRow(table, row));
 }
 
-/** Whether there may be more rows after a page. */
+/** Whether further rows may follow a page. */
 function isCut(rows: TextRow[]): boolean {
   if (rows.length === PAGE.limit) return true;
-  // At least what the database counts, which ends a page.
+  // At least as large as the size in the database, which ends a page.
   let bytes = 0;
   for (const row of rows) {
     bytes += ROW_BYTES;
@@ -219,7 +219,7 @@ export async function insertRows(
   await query(table.insert, { tenant, ...Object.fromEntries(columns) });
 }
 
-/** The rows whose first key column is that of one of `rows`, by that value. */
+/** Finds rows with the same first key column as the given rows, keyed by this column. */
 export async function matchingRows(
   query: QueryExecutor,
   table: Table,
@@ -230,7 +230,7 @@ export async function matchingRows(
   return new Map(found.map((row) => [identity(table, row), row]));
 }
 
-/** The value of the first column of the key. */
+/** Returns the value of the first key column. */
 export function identity({ key: [position = 0] }: Table, row: TextRow): string {
   return row[position] ?? '';
 }
@@ -252,14 +252,14 @@ export class Digest {
     this.rows += rows.length;
   }
 
-  /** Adds what another one has counted. */
+  /** Adds the counts and the hash of another digest. */
   append(other: Digest): void {
     this.#hash.update(other.sha256);
     this.rows += other.rows;
     this.bytes += other.bytes;
   }
 
-  /** Of what was added so far. */
+  /** SHA-256 of the rows added so far, in hexadecimal. */
   get sha256(): string {
     return this.#hash.copy().digest('hex');
   }

@@ -9,10 +9,7 @@ import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
 import { closeAll, Spool } from './spool.ts';
 
-/**
- * What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without
- * them.
- */
+/** Result of applying a policy on secrets to a text: the kinds of detected secrets, and the masked text. */
 export interface Inspected {
   isRefused: boolean;
   kinds: string[];
@@ -26,7 +23,7 @@ export interface ImportRules extends Placement {
   maxFiles: number;
   maxBytes: number;
   inspect?: ((text: string) => Promise<Inspected>) | undefined;
-  /** Called for each file whose text the policy has changed. */
+  /** Called for each file whose text the policy has masked. */
   onChanged?: ((path: string, kinds: string[]) => void) | undefined;
   onProgress?: ((files: number, bytes: number) => void) | undefined;
 }
@@ -35,15 +32,15 @@ export interface PreparedImport extends ImportSource {
   close(): Promise<void>;
 }
 
-/** The limit for tenants without one: more cannot be sent to the database in one piece. */
+/** Limit for tenants without a limit of their own, because the database accepts no larger value in one statement. */
 const LARGEST_FILE = 128 * 1024 * 1024;
 const LARGEST_PAGE = 256 * 1024 * 1024;
 
 /**
- * Reads a whole source and checks everything that does not need the database.
+ * Reads a whole source, and makes all checks that do not need the database.
  *
- * @returns the entries to import. The caller closes it.
- * @throws ServiceError that names the first entry that cannot be imported and says why
+ * @returns the entries to import; the caller must close them
+ * @throws ServiceError naming the first entry that cannot be imported, with the reason
  */
 export async function prepareImport(
   source: AsyncIterable<SourceEntry>,
@@ -52,7 +49,7 @@ export async function prepareImport(
   const now = new Date();
   const tree = new ImportTree(rules, now);
   const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
-  /** Paths of files. */
+  /** Paths of masked files. */
   const masked = new Set<string>();
   let history: ArchivedHistory | undefined;
   const close = async () => {
@@ -101,13 +98,13 @@ export async function prepareImport(
   }
 }
 
-/** Limits a modification time to the present: a file from the future would never expire. */
+/** Limits a modification time to the present, because a file from the future would never expire. */
 function believable(modified: Date, now: Date): Date {
   const time = modified.getTime();
   return time >= 0 && time <= now.getTime() ? modified : now;
 }
 
-/** A checked content, and whether the policy on secrets has changed it. */
+/** A checked content. `isMasked`: whether the policy on secrets has changed the content. */
 interface CheckedContent {
   bytes: Buffer;
   isMasked: boolean;
@@ -125,13 +122,13 @@ async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<C
   return { bytes: changed, isMasked: true };
 }
 
-/** The same policy for the content of a version. */
+/** Creates a function that applies the policy to the content of a version. */
 function versionInspector(rules: ImportRules): HistorySource['inspect'] {
   const { inspect } = rules;
   return inspect && ((version, content) => inspected(`version ${version}`, content, rules, inspect));
 }
 
-/** Returns the text to keep. */
+/** Applies the policy, and returns the text to store. */
 async function inspected(
   name: string,
   text: string,
@@ -144,19 +141,22 @@ async function inspected(
   return masked;
 }
 
-/** Like requests, refuses a path with a secret also where secrets are masked: masked, it would be another path. */
+/**
+ * Rejects a path that contains a secret, even if secrets are masked, because masking would change the path. Requests
+ * have the same rule.
+ */
 async function checkPath(path: MemoryPath, rules: ImportRules): Promise<void> {
   const found = await secretIn([path], rules);
   if (found !== undefined) throw cannotImport(found.masked, 'entry_path_has_secret', found.kinds);
 }
 
-/** Returns the first of some paths in which there is a secret, masked. */
+/** Finds the first path that contains a secret, and returns the masked path. */
 async function secretIn(
   paths: readonly string[],
   { inspect }: ImportRules,
 ): Promise<{ masked: string; kinds: string[] } | undefined> {
   if (inspect === undefined) return undefined;
-  // All at once, as nearly always there are none.
+  // Scans all paths at once first, because secrets in paths are rare.
   if (paths.length > 1 && (await inspect(paths.join('\n'))).kinds.length === 0) return undefined;
   for (const path of paths) {
     const { kinds, masked } = await inspect(path);
@@ -166,9 +166,9 @@ async function secretIn(
 }
 
 /**
- * Reads the content, and stops as soon as it cannot be imported.
+ * Reads a content, and stops at the first error.
  *
- * @param check called with the size so far
+ * @param check called with the number of bytes read so far
  */
 async function read(
   { name, bytes: announced, content }: SourceEntry,
@@ -189,7 +189,10 @@ async function read(
   throw cannotImport(name, 'entry_not_utf8');
 }
 
-/** A page of a history may hold one version with the largest content, which JSON makes up to six times as long. */
+/**
+ * Limits the size of a page of a history. A page may contain a version with the largest content, which JSON makes up to
+ * six times longer.
+ */
 function checkPageSize(name: string, bytes: number): void {
   if (bytes > LARGEST_PAGE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_PAGE);
 }
@@ -201,7 +204,10 @@ function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: Import
   if (bytes > LARGEST_FILE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_FILE);
 }
 
-/** Rejects early what would not fit even into an empty memory. The database decides about the rest. */
+/**
+ * Rejects an import early if it exceeds the limits of an empty memory. The database checks the limits together with
+ * existing files.
+ */
 function checkTotals(
   total: { files: number; bytes: number },
   { tenant, maxFiles, maxBytes }: ImportRules,

@@ -5,14 +5,14 @@ import { type Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors/errors.ts';
 import { BATCH } from '../lib/pages.ts';
 
-/** What an archive is made or read for. */
+/** Use of a temporary file, for error messages. */
 type Purpose = 'import' | 'export';
 
 /**
- * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with
- * the process.
+ * Opens a temporary file that only the current user can read. The file has no name, so closing it or ending the process
+ * deletes it.
  *
- * @throws ServiceError when it cannot be written
+ * @throws ServiceError if the file cannot be written
  */
 export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
   try {
@@ -28,9 +28,8 @@ export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
 }
 
 /**
- * Returns a stream that appends to an open file and never closes it. A stream over the file's descriptor would close
- * that when it is destroyed, and the handle would close the number again, which may belong to another file or socket
- * by then.
+ * Returns a stream that appends to an open file and never closes the file. A stream over the descriptor would close the
+ * descriptor. The handle would then close the same number again, which may belong to another file or socket by then.
  */
 export function writerTo(handle: FileHandle): Writable {
   const append = (content: Uint8Array, done: (error?: Error | null) => void) => {
@@ -42,7 +41,7 @@ export function writerTo(handle: FileHandle): Writable {
   });
 }
 
-/** Reads everything into a temporary file, and returns its content. */
+/** Copies a stream to a temporary file, and returns a stream of the file. */
 export async function spooled(chunks: AsyncIterable<Uint8Array>, purpose: Purpose): Promise<Readable> {
   const handle = await openTemporaryFile(purpose);
   try {
@@ -51,7 +50,7 @@ export async function spooled(chunks: AsyncIterable<Uint8Array>, purpose: Purpos
         throw cannotWrite(error, purpose);
       });
     }
-    // From here on, the stream owns the handle.
+    // The stream owns the handle and closes it.
     return handle.createReadStream({ start: 0 });
   } catch (error) {
     await handle.close();
@@ -60,9 +59,9 @@ export async function spooled(chunks: AsyncIterable<Uint8Array>, purpose: Purpos
 }
 
 /**
- * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does
- * not wait for a slow source, and memory does not grow with the archive. Each content has a label, which says what it
- * is.
+ * Stores the checked contents of an import in a temporary file until the whole source is checked. The database does not
+ * wait for a slow source, and memory use does not grow with the archive. Each content has a label that describes the
+ * content.
  */
 export class Spool<Label extends object> {
   readonly #handle: FileHandle;
@@ -91,7 +90,7 @@ export class Spool<Label extends object> {
     this.bytes += content.length;
   }
 
-  /** Returns the files in their original order, in batches. */
+  /** Yields the files in their original order, in batches. */
   async *batches(): AsyncGenerator<(Label & { content: string })[]> {
     let position = 0;
     for (let first = 0; first < this.#files.length; ) {
@@ -118,7 +117,7 @@ export class Spool<Label extends object> {
     await this.#handle.close();
   }
 
-  /** Opens a spool for each name. A fault leaves none open. */
+  /** Opens a spool for each name. If one fails, the others are closed. */
   static async openAll<Name extends string, Label extends object>(
     names: readonly Name[],
   ): Promise<Record<Name, Spool<Label>>> {
@@ -143,7 +142,11 @@ export class Spool<Label extends object> {
   }
 }
 
-/** Closes everything, also after a fault. @throws the first fault */
+/**
+ * Closes all resources, even if some fail.
+ *
+ * @throws the first error
+ */
 export async function closeAll(all: readonly { close(): Promise<void> }[]): Promise<void> {
   const closed = await Promise.allSettled(all.map((each) => each.close()));
   for (const each of closed) if (each.status === 'rejected') throw each.reason;

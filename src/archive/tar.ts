@@ -7,12 +7,15 @@ import { ServiceError } from '../errors/errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 import type { Exported } from './export-entries.ts';
 
-/** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
+/**
+ * Maximum bytes between two contents. Exceeds the headers of any valid entry, and the padding of any tar program at the
+ * end.
+ */
 const MOST = 16 * 1024 * 1024;
 
 /**
- * The bytes of an archive that are not content of an entry: the headers before the next entry and, after the last
- * one, the end. Needed because tar-stream decodes headers, some of them irreversibly.
+ * The bytes of an archive outside the contents of its entries: the headers before the next entry, and the end. Needed
+ * because tar-stream decodes headers, some of them irreversibly.
  */
 class HeaderBytes {
   #held: Uint8Array[] = [];
@@ -21,7 +24,7 @@ class HeaderBytes {
   #start = 0;
   #passed = 0;
 
-  /** @throws ServiceError when there are more bytes than an archive can have */
+  /** @throws ServiceError if the bytes exceed the headers of any valid archive */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
@@ -52,14 +55,14 @@ class HeaderBytes {
   }
 }
 
-// Why tar-stream, and not node-tar: docs/decisions/0007-tar-stream.md.
+// The choice of tar-stream over node-tar: docs/decisions/0007-tar-stream.md.
 
 const BLOCK = 512;
 /** The latest time, in seconds since 1970, that tar-stream can write into a plain header. */
 const LAST_PLAIN_TIME = 2 ** 31 - 1;
 
 /**
- * Writes an archive. `fill` adds the entries; each `add` waits until the output accepts more.
+ * Writes an archive. `fill` adds the entries, and each `add` waits until the output accepts more.
  *
  * @param end whether to end `output` after the archive
  */
@@ -69,19 +72,19 @@ export async function writeTar(
   fill: (add: (entry: Exported | SourceEntry) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const archive = pack();
-  // Readable.from, because a pack's own `pipe` knows nothing of `end`.
+  // `Readable.from`, because the `pipe` method of a pack ignores `end`.
   const flowing = pipeline(Readable.from(archive), output, { end });
   const failed = flowing.catch(() => {});
   try {
     await fill(async (entry) => {
       await ('name' in entry ? copyEntry(archive, entry) : addEntry(archive, entry));
-      // The pack itself applies no backpressure to directories.
+      // The pack applies no backpressure to directories.
       if (output.writableNeedDrain) await Promise.race([once(output, 'drain'), flowing]);
     });
     archive.finalize();
     await flowing;
   } catch (error) {
-    // Destroying the archive fails the output too, so only an earlier error of the output is the cause.
+    // Destroying the archive also fails the output, so only an earlier error of the output is the cause.
     const cause = output.errored ?? error;
     archive.destroy();
     await failed;
@@ -95,7 +98,7 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
   const header = {
     name: path.slice(1) + (kind === 'dir' ? '/' : ''),
     type: kind === 'dir' ? ('directory' as const) : ('file' as const),
-    // The modes that BetaLocalFilesystemMemoryTool uses: memories are private.
+    // The modes of BetaLocalFilesystemMemoryTool, because memories are private.
     mode: kind === 'dir' ? 0o700 : 0o600,
     mtime: new Date(Math.min(seconds, LAST_PLAIN_TIME) * 1000),
     ...(seconds > LAST_PLAIN_TIME ? { pax: { mtime: String(seconds) } } : {}),
@@ -108,7 +111,7 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
   });
 }
 
-/** Copies an entry of a source, with its name and the milliseconds of its time. */
+/** Copies an entry of a source with its name, and its modification time in milliseconds. */
 async function copyEntry(
   archive: Pack,
   { name, kind, bytes, modified, content }: SourceEntry,
@@ -138,7 +141,11 @@ async function copyEntry(
   await added;
 }
 
-/** Returns an archive of the entries of a source. @throws what reading the source throws */
+/**
+ * Packs the entries of a source into an archive.
+ *
+ * @throws errors of the source
+ */
 export async function* packTar(entries: AsyncIterable<SourceEntry>): AsyncGenerator<Uint8Array> {
   const output = new PassThrough();
   let failure: unknown;
@@ -159,21 +166,21 @@ export async function* packTar(entries: AsyncIterable<SourceEntry>): AsyncGenera
   }
 }
 
-/** Adds what the types of tar-stream lack: extended headers, the offset of the content, and unknown types. */
+/** Adds fields that the types of tar-stream lack: extended headers, the offset of the content, and unknown types. */
 type ReadHeader = Omit<Header, 'type'> & {
   type: Header['type'] | null;
   pax: Record<string, string> | null;
   byteOffset: number;
 };
 
-// Latin-1 keeps the bytes of a name as they are. (tar-stream's types lack the option.)
+// Latin-1 preserves the bytes of a name. The types of tar-stream lack this option.
 const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
 /**
- * Reads the files and directories of an archive, in its order. Read each content before the next entry. `archive` is
- * destroyed at the end, also when the caller stops early.
+ * Yields the files and directories of an archive in their order. Read each content before the next entry. `archive` is
+ * destroyed at the end, and when the caller stops early.
  *
- * @throws ServiceError for an entry that is neither file nor directory, and for a damaged or truncated archive
+ * @throws ServiceError for entries of other types, and for a damaged or truncated archive
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
@@ -186,7 +193,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     });
     unpack.on('close', () => resolve());
   });
-  /** The reason why the archive could not be read. The errors of the streams that depend on it do not have it. */
+  /** Returns the reason why the archive could not be read. Errors of dependent streams lack this reason. */
   const reason = async () => {
     await closed;
     return explained(failure, found > 0);
@@ -221,7 +228,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   if (!isEnd(headerBytes.rest())) throw explained(undefined, found > 0);
 }
 
-/** Feeds the archive to tar-stream with backpressure. A failure surfaces where the entries are read. */
+/** Feeds the archive to tar-stream with backpressure. Errors surface where the entries are read. */
 async function feed(archive: Readable, unpack: Extract, headerBytes: HeaderBytes): Promise<void> {
   let resume = () => {};
   unpack.on('drain', () => resume());
@@ -262,20 +269,20 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
 }
 
 /**
- * Whether the size in the header of an entry, and in each of its extended headers, is a number: tar-stream reads
- * `1e3` as 1, for example.
+ * Whether the size fields of an entry's header and of its extended headers are numbers. tar-stream parses leniently,
+ * for example `1e3` as 1.
  */
 function haveSizes(headers: Buffer): boolean {
   for (let at = 0; at < headers.length; ) {
     const size = sizeIn(headers.subarray(at, at + BLOCK));
     if (size === undefined) return false;
     at += BLOCK * (1 + Math.ceil(size / BLOCK));
-    // The last header is that of the entry, whose content is not among the headers.
+    // The last header belongs to the entry, whose content is not among the headers.
   }
   return true;
 }
 
-/** Octal digits, or for large numbers a byte of 0x80 before a binary one. */
+/** Parses a size: octal digits, or a binary number after a byte of 0x80. */
 function sizeIn(header: Buffer): number | undefined {
   const field = header.subarray(124, 136);
   if (field[0] === 0x80) return Number(field.readBigUInt64BE(4));
@@ -292,7 +299,10 @@ const UNSUPPORTED = {
   unknown: 'entry_type_unknown',
 } as const;
 
-/** Decodes the name. tar-stream has already decoded that of an extended header, with U+FFFD for invalid UTF-8. */
+/**
+ * Decodes the name of an entry. tar-stream has already decoded names in extended headers, with U+FFFD for invalid
+ * UTF-8.
+ */
 function nameOf({ name, pax }: ReadHeader, headers: Buffer): string {
   if (pax?.path) {
     if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`))
@@ -308,12 +318,12 @@ function isZero(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** An archive ends with two blocks of zeros; some programs write one. */
+/** Whether the bytes end an archive. The format requires two blocks of zeros, but some programs write one. */
 function isEnd(bytes: Buffer): boolean {
   return bytes.length >= BLOCK && isZero(bytes);
 }
 
-/** @param isArchive whether it was a valid archive up to the failure */
+/** @param isArchive whether the archive was valid up to the failure */
 function explained(failure: unknown, isArchive: boolean): ServiceError {
   if (failure instanceof ServiceError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;

@@ -2,28 +2,28 @@ import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { ThreeWay } from './three-way.ts';
 
-/** What blocks the path that a file has in the draft. */
+/** Entries of the original that occupy the path of a file in the draft. */
 export interface BlockedBy {
-  /** A file of the original at that path or above it, or the directory at that path. */
+  /** Path of the blocking file, which is at the path or above it, or the blocking directory at the path. */
   path: MemoryPath;
-  /** The file, or all files in the directory, by path. */
+  /** The blocking file, or all files in the blocking directory, ordered by path. */
   files: ThreeWay[];
-  /** The directory and those in it. */
+  /** The blocking directory and its subdirectories. */
   directories: MemoryPath[];
 }
 
-/** What a merge leaves in place in the original. */
+/** Entries of the original that a merge keeps at their paths. */
 export interface Remaining {
   files: Iterable<ThreeWay>;
   /** All directories of the original. */
   directories: Iterable<MemoryPath>;
-  /** Those that are removed once they are empty. */
+  /** Directories to remove if the merge empties them. */
   unwanted: ReadonlySet<MemoryPath>;
 }
 
 /**
- * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each
- * file has at most one file above it, and no two files of a draft have the same files below.
+ * Finds the entries that block the paths of files in the draft. The total length of the lists is bounded by the size of
+ * the memory: each file has at most one file above its path, and no two files of a draft share descendants.
  */
 export async function findBlockers(
   files: Iterable<ThreeWay>,
@@ -80,7 +80,7 @@ class Obstacles {
   }
 }
 
-/** The paths at `path` and below it, of sorted ones. */
+/** Filters sorted paths to those at or below `path`. */
 function within(sorted: readonly MemoryPath[], path: MemoryPath): MemoryPath[] {
   const found: MemoryPath[] = [];
   const prefix = `${path}/`;

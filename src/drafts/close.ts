@@ -13,13 +13,13 @@ import { draftDaysOf, expiryAfter, lastUseOf } from './records.ts';
 export interface Closing {
   state: Exclude<DraftState, 'open'>;
   by: Actor;
-  /** The time of the versions of a merge. */
+  /** Time shared by all versions of the merge. */
   mergedAt?: string | null;
 }
 
 /**
- * Closes a draft in a transaction that has locked it, and lets nobody write to it any more. `deleteMemory` is to
- * follow.
+ * Closes a draft and rejects further writes to it, in a transaction that has locked the draft. The caller must call
+ * `deleteMemory` after the commit.
  */
 export async function closeLocked(
   query: QueryExecutor,
@@ -31,15 +31,15 @@ export async function closeLocked(
   await query(archiveStoreQuery, { tenant: draft });
 }
 
-/** Deletes the memory of a draft that is closed. If it is interrupted, the hourly job goes on. */
+/** Deletes the memory of a closed draft. The hourly job completes an interrupted deletion. */
 export function deleteMemory(database: Database, draft: string): Promise<void> {
   return new Tenants(database).deleteDraft(draft);
 }
 
 /**
- * Closes a draft without merging it: only its record remains.
+ * Closes a draft without a merge. Only its record is kept.
  *
- * @throws ServiceError when there is no such draft, or it is closed
+ * @throws ServiceError if the draft does not exist or is closed
  */
 export async function closeDraft(
   database: Database,
@@ -56,9 +56,12 @@ export async function closeDraft(
   return findDraft(database.query, tenant, draft);
 }
 
-/* The hourly job on drafts: closes unused ones, and deletes what an interrupted creation or closing has left behind. */
+/*
+ * The hourly job on drafts: closes unused drafts, and deletes the memories that interrupted creations and closings left
+ * behind.
+ */
 
-/** Long enough for a copy in progress. */
+/** Minimum age of an unregistered memory before its deletion. Long enough for a copy in progress. */
 const UNFINISHED_MS = 60 * 60 * 1000;
 
 interface DraftMemory {
@@ -81,16 +84,16 @@ const isOpenQuery = defineQuery<{ tenant: string; id: string }, { isOpen: boolea
 );
 
 export interface ExpiredDrafts {
-  /** Drafts that were closed. */
+  /** Number of closed drafts. */
   expired: number;
-  /** Memories of drafts that were closed or never finished. */
+  /** Number of deleted memories whose draft was closed or never registered. */
   deleted: number;
 }
 
 /**
- * Closes the drafts that nobody has read or written for `DRAFT_DAYS`, or the tenant's own number of days.
+ * Closes the drafts that were not read or written for `DRAFT_DAYS`, or for the tenant's own number of days.
  *
- * @returns undefined when another process does it
+ * @returns undefined if another replica is running the job
  */
 export async function expireDrafts(
   database: Database,

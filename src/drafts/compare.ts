@@ -12,25 +12,24 @@ import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './pl
 import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
 import { lastChangeOf, readSides, type Sides } from './trees.ts';
 
-/** A draft beside the memory that it came from, at one moment. */
+/** A draft compared with its original, from one snapshot. */
 export interface Comparison {
   draft: Draft;
   sides: Sides;
-  /** All files of the three sides. */
+  /** All files of the base, the draft, and the original. */
   files: ThreeWay[];
   same: SameContent;
   texts: MergedTexts;
-  /** What a merge does without a reviewer. */
+  /** Plan of a merge without resolutions. */
   plan: MergePlan;
-  /** Identifies what a reviewer sees: a merge applies exactly that, or is refused. */
+  /** Fingerprint of the comparison. A merge is rejected if the fingerprint of its own comparison differs. */
   review: string;
 }
 
 /**
- * Compares an open draft with the original, file by file, and the lines of the files that both changed. Nobody waits
- * for it.
+ * Compares an open draft with the original by file, and by line for files that both sides changed. Takes no locks.
  *
- * @throws ServiceError when there is no such draft, or it is closed
+ * @throws ServiceError if the draft does not exist or is closed
  */
 export async function compareDraft(
   database: Database,
@@ -46,22 +45,22 @@ export async function compareDraft(
     },
     { snapshot: true },
   );
-  // Merging lines can take long, and a version never changes, so this does not keep the snapshot.
+  // Outside the snapshot, because merging lines can take long. Versions are immutable.
   const texts = await mergeTexts(database.query, threads, ids, files.filter(isTouched), same);
   const plan = await planMerge({ sides, files, same, texts, resolutions: new Map() });
   return { draft, sides, files, same, texts, plan, review: await reviewOf(sides, files, plan) };
 }
 
-/** How long a comparison is kept for the next request of its review. */
+/** Time for which a comparison is cached for the next request of its review. */
 const KEPT_MS = 60_000;
 
-/** The latest comparison of each user of merge threads: a review asks for it again for every file. */
+/** The latest comparison of each `MergeThreads`. A review requests the comparison again for every file. */
 const latest = new WeakMap<MergeThreads, { comparison: Comparison; tenant: string; timer: NodeJS.Timeout }>();
 
 /**
- * Returns the comparison of a draft that the threads made last, while neither side has changed since, or makes it.
+ * Returns the cached comparison of a draft if neither side has changed since, or a new comparison.
  *
- * @throws ServiceError when there is no such draft, or it is closed
+ * @throws ServiceError if the draft does not exist or is closed
  */
 export async function currentComparison(
   database: Database,
@@ -84,13 +83,13 @@ export async function currentComparison(
   return comparison;
 }
 
-/** Reads the three sides, and finds each file on them. */
+/** Reads the three sides, and matches their files. */
 export async function readFiles(query: QueryExecutor, { tenant, draft }: DraftIds) {
   const sides = await readSides(query, tenant, draft);
   return { sides, files: await pairFiles(sides) };
 }
 
-/** What `review` stands for: the times of both sides, and what a merge looks at of them. */
+/** The decoded `review`: times of the last change on both sides, and a hash of the state that a merge depends on. */
 export interface Reviewed {
   draftAt: string;
   originalAt: string;
@@ -98,10 +97,11 @@ export interface Reviewed {
 }
 
 /**
- * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and
- * the files that block it. Other files of the original may change meanwhile, because a merge leaves them alone.
+ * Computes the fingerprint of a review. The fingerprint covers, on all sides, the files that the draft changed, the
+ * directories that it changed, and the files that block it. Other files of the original may change before the merge,
+ * because a merge does not affect them.
  *
- * @param plan without resolutions
+ * @param plan plan without resolutions
  */
 export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): Promise<string> {
   const { wanted, unwanted } = directoryChanges(sides);
@@ -111,7 +111,7 @@ export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: M
     versions.push([id, base?.versionId, draft?.versionId, original?.versionId].join(' '));
   const sha256 = createHash('sha256');
   for (const list of [versions, [...wanted], [...unwanted]]) {
-    // No path contains a NUL. An empty text ends the list.
+    // NUL is a safe separator: no path contains it. An empty item ends each list.
     for await (const each of timeSliced(await timeSlicedSort(list))) sha256.update(`${each}\0`);
     sha256.update('\0');
   }
@@ -120,7 +120,7 @@ export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: M
   return [microsecondsOf(draftAt), microsecondsOf(originalAt), hash.slice(0, 40)].join('-');
 }
 
-/** @throws ServiceError for what `reviewOf` has not returned */
+/** @throws ServiceError if the text was not created by `reviewOf` */
 export function readReview(review: string): Reviewed {
   const [, draft, original, hash] = /^(\d{1,17})-(\d{1,17})-([0-9a-f]{40})$/.exec(review) ?? [];
   if (draft === undefined || original === undefined || hash === undefined)
@@ -128,7 +128,7 @@ export function readReview(review: string): Reviewed {
   return { draftAt: timeAt(draft), originalAt: timeAt(original), hash };
 }
 
-/** A time of the database, since 1970. */
+/** Converts a time of the database to microseconds since 1970. */
 function microsecondsOf(time: string): string {
   return `${Date.parse(`${time.slice(0, 23)}Z`)}${time.slice(23, 26)}`;
 }
@@ -138,7 +138,7 @@ function timeAt(microseconds: string): string {
   return `${new Date(milliseconds).toISOString().slice(0, 23)}${microseconds.slice(-3)}Z`;
 }
 
-/** One side of a file with its content, as diffs take it. */
+/** Converts one side of a file to the input of a diff. */
 export function loadedSide(file: ThreeWay, texts: SideTexts, side: keyof SideTexts): LoadedState {
   const there = file[side];
   const content = texts[side];

@@ -9,13 +9,13 @@ import type { SameContent, ThreeWay } from './three-way.ts';
 import type { SideFile } from './trees.ts';
 
 /*
- * The contents of the three sides. That of the base is in the history of the original, and in that of the draft: one
- * of them may be pruned.
+ * Reads the contents of the base, the draft, and the original. The base content is stored in the history of the
+ * original and of the draft, and may be pruned from either.
  */
 
 type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
 
-/** The hashes of live versions among those given. */
+/** Reads the hashes of the given versions that are current. */
 const hashHeadsQuery = defineQuery<Versions, { id: string; sha256: string }>(
   'hash_heads',
   `
@@ -26,7 +26,7 @@ FROM unnest($memoryIds::text[]::uuid[], $ids::text[]::uuid[]) AS f (memory_id, i
 `,
 );
 
-/** The hashes of superseded versions among those given. */
+/** Reads the hashes of the given versions that are superseded. */
 const hashPastQuery = defineQuery<Pick<Versions, 'tenant' | 'ids'>, { id: string; sha256: string }>(
   'hash_past',
   `
@@ -45,7 +45,10 @@ export interface DraftIds {
   draft: string;
 }
 
-/** Finds which files have the same content. A version that no history has anymore equals only itself. */
+/**
+ * Creates a function that compares the contents of two versions by hash. A version that is pruned from both histories
+ * equals only itself.
+ */
 export async function compareContents(
   query: QueryExecutor,
   { tenant, draft }: DraftIds,
@@ -91,7 +94,8 @@ async function hashesOf(
 }
 
 /**
- * Merges the lines of the files that both sides changed. Null where they conflict, or where the base has been pruned.
+ * Merges the lines of files that both sides changed, by file ID. Null if the lines conflict or the base content is
+ * pruned.
  */
 export async function mergeTexts(
   query: QueryExecutor,
@@ -117,12 +121,12 @@ export async function mergeTexts(
   return merged;
 }
 
-/** Contents by side; null where there is no file, or its content has been pruned. */
+/** Contents of a file by side; null if the file does not exist on a side or its content is pruned. */
 export type SideTexts = { [Side in keyof ThreeTexts]: string | null };
 
 export const NO_TEXTS: SideTexts = { base: null, draft: null, original: null };
 
-/** Reads the contents of files by their ids. */
+/** Reads the contents of files, keyed by file ID. */
 export async function readTexts(
   query: QueryExecutor,
   { tenant, draft }: DraftIds,
@@ -158,7 +162,7 @@ export async function readTexts(
   );
 }
 
-/** The contents that changes take from the draft, a batch of changes at a time. */
+/** Yields batches of changes with the contents that they copy from the draft. */
 export async function* draftContents(
   query: QueryExecutor,
   draft: string,

@@ -22,7 +22,10 @@ import { followSettings, requireSameTenant, requireTenant, Tenants } from '../te
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
 import { lastChangeOrCreationQuery } from './trees.ts';
 
-/* Creates the memory of a draft: what a tenant has in the caller's snapshot, or had at a past time. */
+/*
+ * Creates drafts. The memory of a draft starts as a copy of a tenant's memory, from the caller's snapshot or from a
+ * past time.
+ */
 
 const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: string }>(
   'create_draft_tenant',
@@ -48,12 +51,12 @@ WHERE id = $tenant
 );
 
 /**
- * Creates the tenant that holds a draft's memory. Its files keep their ids and versions.
+ * Creates the tenant that stores a draft's memory. Files keep their IDs and versions.
  *
- * @param at a past time; null, or a time after the last change: now
- * @param maxBytes how large the draft may get; null: the tenant's limit
+ * @param at a past time; null or a time after the last change copies the current state
+ * @param maxBytes size limit of the draft; null means the tenant's limit
  * @returns the time of the copied state
- * @throws ServiceError for a time before the history is complete
+ * @throws ServiceError if the history is incomplete at that time
  */
 export async function copyToDraft(
   query: QueryExecutor,
@@ -67,7 +70,7 @@ export async function copyToDraft(
   if (at !== null) await checkComplete(query, tenant, at);
   const baseAt = at ?? moment.at;
   await query(createDraftTenantQuery, { id, tenant, at: baseAt });
-  // Files of a draft do not expire: that would propose their deletion.
+  // Files of a draft must not expire, because their deletion would become part of the proposal.
   await query(setTenantQuery, { ...source, maxBytes: maxBytes ?? source.maxBytes, ttlDays: 0, tenant: id });
   if (at === null) await copyEntries(query, tenant, id, { keepsHistory: true, at: null, origin: null });
   else await copyPast(query, tenant, id, at);
@@ -86,7 +89,7 @@ interface PastEntry {
   sizeBytes: number;
 }
 
-/** A page of the files and directories at a time, in the order of their paths, with the root. */
+/** Lists a page of the files and directories at a time, without the root, ordered by path. */
 const listPastEntriesQuery = defineQuery<
   { tenant: string; at: string; after: string; limit: number },
   PastEntry
@@ -107,7 +110,7 @@ ORDER BY p.path LIMIT $limit::integer
 `,
 );
 
-/** Inserts directories and files into an empty memory, each after its directory. */
+/** Inserts directories and files into an empty memory. Each directory precedes its children. */
 const insertEntriesQuery = defineQuery<{
   tenant: string;
   paths: string[];
@@ -162,7 +165,7 @@ async function copyPast(query: QueryExecutor, tenant: string, to: string, at: st
   }
 }
 
-/** The root is in no history: it is there with the first entry. */
+/** Adds the root before the first entry, because the history does not record the root. */
 async function* withRoot(entries: AsyncIterable<PastEntry>, at: string): AsyncGenerator<PastEntry> {
   let isFirst = true;
   const none = { memoryId: null, version: null, operation: null, origin: null, sizeBytes: 0 };
@@ -176,21 +179,21 @@ async function* withRoot(entries: AsyncIterable<PastEntry>, at: string): AsyncGe
 export interface NewDraft {
   title: string;
   author: Actor;
-  /** Begins with the memory at this time; by default now. */
+  /** Time of the state to copy; defaults to now. */
   at?: string | undefined;
-  /** Of a propose-only key, which has at most one open draft. */
+  /** ID of the propose-only key that owns the draft. Each key has at most one open draft. */
   keyId?: string | undefined;
-  /** When the tenant was created, where a later tenant with its id is another one. */
+  /** Creation time of the expected tenant. Detects a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
 }
 
 /**
- * Creates a draft of a tenant's memory. The tenant's writers do not wait while it is copied, only briefly while it is
- * counted.
+ * Creates a draft of a tenant's memory. The copy does not block the tenant's writers. Registering the draft blocks them
+ * briefly.
  *
- * @returns with `keyId`, the draft that another request of the key has created in the meantime
- * @throws ServiceError when there is no such tenant, it is archived or a draft itself, it has too many drafts or they
- *   would take too much, and for a time before the history is complete
+ * @returns the new draft, or the draft that a concurrent request of the same key created
+ * @throws ServiceError if the tenant does not exist, is archived, or is a draft; if the limits of drafts would be
+ *   exceeded; or if the history is incomplete at the time `at`
  */
 export async function createDraft(
   database: Database,
@@ -226,12 +229,12 @@ export async function createDraft(
   }
 }
 
-/** Counts a draft that is copied. Returns its id, or that of the draft that its key has already. */
+/** Registers a copied draft. Returns the ID of the draft, or of the open draft that the key already has. */
 async function register(
   query: QueryExecutor,
   config: Config,
   draft: Omit<Draft, 'createdAt' | 'state' | 'closedAt' | 'closedBy' | 'mergedAt'>,
-  /** Of the tenant whose memory was copied. */
+  /** Creation time of the copied tenant. */
   createdAt: string,
 ): Promise<string> {
   const { tenant, id, keyId, author } = draft;
@@ -248,18 +251,18 @@ async function register(
   if (row === undefined || own === undefined) throw new ServiceError('no_such_tenant', tenant);
   await checkQuota(query, config, row, own.bytes);
   await query(insertDraftQuery, { ...draft, author: storedActor(author) });
-  // Since the draft was copied, they may have changed.
+  // The tenant's settings may have changed since the copy.
   await followSettings(query, row, id);
   if (row.suspendedAt !== null) await query(suspendTenantQuery, { tenant: id, since: row.suspendedAt });
   return id;
 }
 
 /**
- * Checks that a tenant may have one more draft.
+ * Checks that a tenant may have another draft.
  *
- * @param bytes the size of the draft
- * @returns how large the draft may get; null: the tenant's limit
- * @throws ServiceError when it may not
+ * @param bytes size of the draft
+ * @returns size limit of the draft; null means the tenant's limit
+ * @throws ServiceError if a limit of drafts would be exceeded
  */
 async function checkQuota(
   query: QueryExecutor,

@@ -3,24 +3,24 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
 
-/* The records of drafts, open and closed. The memory of an open one is that of a tenant with its id. */
+/* Records of open and closed drafts. The memory of an open draft is a tenant with the draft's ID. */
 
 export type DraftState = 'open' | 'merged' | 'replaced' | 'rejected' | 'expired';
 
-/** Times in ISO 8601. */
+/** The record of a draft. Times are ISO 8601. */
 export interface Draft {
   tenant: string;
   id: string;
   title: string;
   author: Actor;
-  /** The propose-only key whose writes go into it. */
+  /** ID of the propose-only key whose writes the draft collects. */
   keyId: string | null;
   baseAt: string;
   createdAt: string;
   state: DraftState;
   closedAt: string | null;
   closedBy: Actor | null;
-  /** The time of all versions of the merge. */
+  /** Time shared by all versions of the merge. */
   mergedAt: string | null;
 }
 
@@ -48,7 +48,6 @@ const findDraftQuery = defineQuery<{ tenant: string; id: string }, Draft>(
   `SELECT ${COLUMNS} FROM drafts WHERE tenant_id = $tenant AND id = $id`,
 );
 
-/** The open draft of a propose-only key. */
 export const findKeyDraftQuery = defineQuery<{ tenant: string; keyId: string }, { id: string }>(
   'find_key_draft',
   `SELECT id FROM drafts WHERE tenant_id = $tenant AND key_id = $keyId AND state = 'open'`,
@@ -59,7 +58,7 @@ const listOpenIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
   `SELECT id FROM drafts WHERE tenant_id = $tenant AND state = 'open'`,
 );
 
-/** Closes an open draft. `count` is 0 when it is not open. */
+/** Closes an open draft. `count` is 0 if the draft is not open. */
 export const closeDraftQuery = defineQuery<{
   tenant: string;
   id: string;
@@ -75,7 +74,6 @@ WHERE tenant_id = $tenant AND id = $id AND state = 'open'
 `,
 );
 
-/** The sizes of the memories of drafts, by their ids. */
 const draftSizesQuery = defineQuery<{ ids: string[] }, DraftSize & { id: string }>(
   'draft_sizes',
   `
@@ -84,28 +82,28 @@ FROM tenants WHERE id = ANY ($ids::text[])
 `,
 );
 
-/** Of the memory of an open draft. */
+/** Size of an open draft's memory. */
 export interface DraftSize {
   files: number;
   bytes: number;
   lastChangeAt: string;
 }
 
-/** @throws ServiceError when the tenant has no such draft. */
+/** @throws ServiceError if the tenant has no such draft */
 export async function findDraft(query: QueryExecutor, tenant: string, id: string): Promise<Draft> {
   const [draft] = (await query(findDraftQuery, { tenant, id })).rows;
   if (draft === undefined) throw new ServiceError('no_such_draft', tenant, id);
   return draft;
 }
 
-/** @throws ServiceError when the tenant has no such draft, or it is closed. */
+/** @throws ServiceError if the tenant has no such draft, or it is closed */
 export async function findOpenDraft(query: QueryExecutor, tenant: string, id: string): Promise<Draft> {
   const draft = await findDraft(query, tenant, id);
   if (draft.state !== 'open') throw new ServiceError('draft_closed', id, draft.state);
   return draft;
 }
 
-/** How many open drafts a tenant has, and the total size of their files. */
+/** Returns the number of a tenant's open drafts and the total size of their files in bytes. */
 export async function openDrafts(
   query: QueryExecutor,
   tenant: string,
@@ -115,22 +113,22 @@ export async function openDrafts(
   return { count: ids.length, bytes: [...sizes.values()].reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** The sizes of open drafts, by their ids. */
+/** Returns the sizes of open drafts, keyed by draft ID. */
 export async function draftSizes(query: QueryExecutor, ids: string[]): Promise<Map<string, DraftSize>> {
   if (ids.length === 0) return new Map();
   return new Map((await query(draftSizesQuery, { ids })).rows.map(({ id, ...size }) => [id, size]));
 }
 
-/** Which drafts are listed; null: not by that. */
+/** Filter of a list of drafts. Null fields do not filter. */
 export type DraftFilter = {
   tenant: string | null;
-  /** `closed`: in any other state than open. */
+  /** `closed` matches every state except `open`. */
   state: DraftState | 'closed' | null;
-  /** The only tenants whose drafts are seen. */
+  /** Tenants whose drafts the caller may see. */
   scope: string[] | null;
 };
 
-/** Where a page of drafts ends. */
+/** The last draft of a page. */
 export interface DraftPosition {
   time: string;
   id: string;
@@ -157,14 +155,14 @@ const countDraftsQuery = defineQuery<DraftFilter, { count: number; tenants: numb
   `SELECT count(*)::float8 AS count, count(DISTINCT tenant_id)::float8 AS tenants FROM drafts WHERE ${MATCHES}`,
 );
 
-/** How many drafts match, and how many tenants have such. */
+/** Counts matching drafts and their distinct tenants. */
 export async function countDrafts(database: Database, filter: DraftFilter) {
   const [counted] = (await database.query(countDraftsQuery, filter)).rows;
   if (counted === undefined) throw new Error('An aggregate returned no row.');
   return counted;
 }
 
-/** A page of the drafts that match, the newest first. `next` is where the next page begins, null after the last. */
+/** Reads a page of matching drafts, newest first. `next` is the position of the next page, or null on the last page. */
 export async function readDraftPage(
   database: Database,
   filter: DraftFilter,
@@ -189,9 +187,9 @@ WHERE b.tenant_id = $tenant AND b.memory_id IS NOT NULL
 );
 
 /**
- * How many files an open draft has added, changed, moved and deleted, in total.
+ * Counts the files that an open draft has added, changed, moved, or deleted.
  *
- * @param files how many it has
+ * @param files total number of files in the draft
  */
 export async function countChangedFiles(query: QueryExecutor, id: string, files: number): Promise<number> {
   const [counted] = (await query(countChangedQuery, { tenant: id })).rows;

@@ -2,22 +2,19 @@ import { diff3Merge } from 'node-diff3';
 import { SerialQueue } from '../lib/queues.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 
-/** The contents of a file on the three sides. */
+/** Contents of a file in the base, the draft, and the original. */
 export interface ThreeTexts {
   base: string;
   draft: string;
   original: string;
 }
 
-/**
- * A part of a merged file: lines on which the sides agree once both their changes are made, or lines that both
- * changed.
- */
+/** A part of a merged file: lines that merge without a conflict, or lines that both sides changed differently. */
 export type Region =
   | { kind: 'merged'; text: string }
   | { kind: 'conflict'; base: string; draft: string; original: string };
 
-/** Merges three texts line by line. Changes that are the same on both sides are no conflict. */
+/** Merges three texts line by line. Identical changes on both sides do not conflict. */
 export function mergeLines({ base, draft, original }: ThreeTexts): Region[] {
   const regions: { ok?: string[]; conflict?: { a: string[]; o: string[]; b: string[] } }[] = diff3Merge(
     linesOf(draft),
@@ -37,12 +34,12 @@ export function mergeLines({ base, draft, original }: ThreeTexts): Region[] {
   );
 }
 
-/** Each line with its end, so that they make the text again, byte by byte. */
+/** Splits a text into lines with their line endings, so that joining the lines restores the text byte for byte. */
 function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** The whole text, when nothing conflicts; null otherwise. */
+/** Joins the merged text, or returns null if a region conflicts. */
 function mergedText(regions: readonly Region[]): string | null {
   const texts: string[] = [];
   for (const region of regions) {
@@ -53,18 +50,21 @@ function mergedText(regions: readonly Region[]): string | null {
 }
 
 /**
- * The time to merge lines grows with the product of how often they repeat. Up to this limit, counting the texts of
- * all files together, it is a few milliseconds at worst.
+ * Limits for merging on the event loop, in total over all files. The time of a merge grows with the product of the
+ * repetitions of its lines. Within these limits, a merge takes a few milliseconds at worst.
  */
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
-/** Far more than texts of the default limits take, unless most of their lines are the same. */
+/**
+ * Limits of one merge in a thread. Texts within the default limits use far less, unless most of their lines are
+ * identical.
+ */
 const MAX_MS = 5000;
 const MAX_HEAP_MIB = 512;
 
-/** Merges texts away from the event loop, unless they are short. */
+/** Merges short texts on the event loop, and all others in a worker thread. */
 export class MergeThreads {
-  /** One thread, so that merges leave the other cores to the database and to requests. */
+  /** A single thread, so that merges leave the other cores to the database and to requests. */
   readonly #threads = new WorkerThreads<MergeTask, Region[] | string | null>({
     module: new URL('./line-merge', import.meta.url),
     threads: 1,
@@ -73,16 +73,17 @@ export class MergeThreads {
   });
   readonly #queue = new SerialQueue();
 
-  /** @returns one conflict of all lines for texts that take too much time or memory */
+  /** @returns the regions, or a single conflict of all lines if the merge exceeds its time or memory limit */
   async merge(texts: ThreeTexts): Promise<Region[]> {
     if (areShort([texts])) return mergeLines(texts);
     return (await this.#run<Region[]>({ texts, result: 'regions' })) ?? allInConflict(texts);
   }
 
   /**
-   * Merges files one after the other, by their names.
+   * Merges files one after another.
    *
-   * @returns the merged texts; null for files with conflicts, and those that take too much time or memory
+   * @param files texts by file name
+   * @returns the merged texts; null for files that conflict or exceed the time or memory limit
    */
   async *mergeAll(
     files: ReadonlyMap<string, ThreeTexts>,
@@ -92,9 +93,9 @@ export class MergeThreads {
       yield [name, isShort ? mergedText(mergeLines(texts)) : await this.#run({ texts, result: 'text' })];
   }
 
-  /** @returns null for a task that takes too much time or memory */
+  /** @returns null if the task exceeds its time or memory limit */
   #run<Result extends Region[] | string | null>(task: MergeTask): Promise<Result | null> {
-    // The time of a task begins when the thread is free.
+    // Tasks run one at a time, so that the time limit does not include waiting for the thread.
     return this.#queue.run('', async () => {
       const merged = await this.#threads.runWithin(MAX_MS, task);
       return merged === 'out_of_memory' || merged === 'out_of_time' ? null : (merged as Result);
@@ -127,13 +128,13 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** What a thread makes of three texts: their regions, or only the merged text. */
+/** A task of the worker thread: returns the regions or only the merged text. */
 interface MergeTask {
   texts: ThreeTexts;
   result: 'regions' | 'text';
 }
 
-/** Runs in the threads. */
+/** Entry point of the worker thread. */
 export default function work({ texts, result }: MergeTask): Region[] | string | null {
   const regions = mergeLines(texts);
   return result === 'regions' ? regions : mergedText(regions);

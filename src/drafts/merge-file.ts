@@ -1,21 +1,21 @@
 import type { MemoryPath } from '../memory/path.ts';
 import { changeOf, type SameContent, type ThreeWay } from './three-way.ts';
 
-/* What a merge makes of one file. */
+/* Merges a single file. */
 
-/** How a reviewer resolves a file: as the draft has it, as the original has it, or with a text. */
+/** A reviewer's resolution of a file: the draft's state, the original's state, or a custom text. */
 export type Resolution = 'draft' | 'original' | { text: string };
 
-/** What happens to a file in the original; null deletes it. `keep`: it keeps its own content. */
+/** State of a file in the original after a merge. Null deletes the file. `keep` preserves the content. */
 export type Outcome = { path: MemoryPath; content: 'keep' | 'draft' | { text: string } } | null;
 
 /**
- * Why the two sides cannot be combined: both changed the same lines, both moved the file, to different paths, or one
- * deleted what the other changed. (Files that block it are found later.)
+ * Reason why the two sides of a file cannot be combined: both changed the same lines, both moved the file to different
+ * paths, or one side deleted the file and the other side changed it. Blocked paths are found separately.
  */
 export type FileConflict = 'content' | 'path' | 'deleted_in_draft' | 'deleted_in_original';
 
-/** The lines of both sides together, or null when they conflict. */
+/** Merged lines by file ID; null if the lines conflict. */
 export type MergedTexts = ReadonlyMap<string, string | null>;
 
 export interface MergedFile {
@@ -23,16 +23,13 @@ export interface MergedFile {
   conflict: FileConflict | null;
 }
 
-/**
- * Whether both sides changed the content in different ways, so that only the lines tell whether the changes can be
- * combined.
- */
+/** Whether both sides changed the content differently, so that the file needs a merge of lines. */
 export function needsLines({ base, draft, original }: ThreeWay, same: SameContent): boolean {
   if (base === null || draft === null || original === null) return false;
   return !same(draft, original) && !same(base, draft) && !same(base, original);
 }
 
-/** @param texts the merged lines of the files of which `needsLines` says so, by their ids */
+/** @param texts merged lines by file ID, for the files that `needsLines` */
 export function mergeFile(file: ThreeWay, same: SameContent, texts: MergedTexts): MergedFile {
   const { base, draft, original } = file;
   const asIs = stay(file);
@@ -54,7 +51,7 @@ export function mergeFile(file: ThreeWay, same: SameContent, texts: MergedTexts)
   return { outcome: { path, content: { text } }, conflict: null };
 }
 
-/** The path of the side that moved the file; undefined when both did, to different paths. */
+/** Returns the path of the side that moved the file, or undefined if both sides moved it to different paths. */
 function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined {
   if (draft === null || original === null || draft.path === original.path) return original?.path;
   if (draft.path === base?.path) return original.path;
@@ -62,8 +59,8 @@ function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined
 }
 
 /**
- * The file as the reviewer resolved it. With a text, it moves to the path that the sides agree on, or else to that of
- * the draft.
+ * Applies a reviewer's resolution to a file. A custom text is written to the merged path, or to the path in the draft
+ * if both sides moved the file to different paths.
  */
 export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
   if (resolution === 'original') return stay(file);
@@ -72,12 +69,12 @@ export function resolveFile(file: ThreeWay, resolution: Resolution, same: SameCo
   return path === undefined ? null : { path, content: { text: resolution.text } };
 }
 
-/** The file as the original has it. */
+/** Keeps the state of the file in the original. */
 export function stay({ original }: ThreeWay): Outcome {
   return original === null ? null : { path: original.path, content: 'keep' };
 }
 
-/** The file as the draft has it. */
+/** Uses the state of the file in the draft. */
 export function asDraft({ draft, original }: ThreeWay, same: SameContent): Outcome {
   if (draft === null) return null;
   const isKept = original !== null && same(draft, original);

@@ -21,7 +21,7 @@ import { MergeSecrets } from './secrets.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
 import { hasProposed, newSize, readProposers, writeMerge } from './write.ts';
 
-/** @throws ServiceError when the result would exceed a quota; a merge that does not grow the memory always fits. */
+/** @throws ServiceError if the result would exceed a quota. A merge that does not grow the memory always fits. */
 async function checkQuotas(
   query: QueryExecutor,
   row: TenantRow,
@@ -36,7 +36,7 @@ async function checkQuotas(
   if (exceeded !== null) throw quotaExceeded(row.id, exceeded, 'merge');
 }
 
-/** @throws ServiceError when a file would exceed the memory's maximum file size. */
+/** @throws ServiceError if a file would exceed the memory's maximum file size */
 export async function checkFileSizes(
   changes: readonly PlannedChange[],
   row: TenantRow,
@@ -51,7 +51,7 @@ export async function checkFileSizes(
   }
 }
 
-/** @throws ServiceError that says what to resolve, when a plan leaves conflicts. */
+/** @throws ServiceError if the plan has conflicts; the message lists the files to resolve */
 export function requireResolved(
   plan: MergePlan,
   files: readonly ThreeWay[],
@@ -68,9 +68,10 @@ export function requireResolved(
     });
     throw new ServiceError('draft_conflicts', named.sort());
   }
-  // What still blocks a resolved file. A file that was not resolved itself is here only if it has no free path either.
+  // All conflicting files are resolved, but their paths are still blocked. An unresolved file is only here if its own
+  // path is blocked too.
   const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
-  // Not one that only waits for another one of them.
+  // Prefers a file whose blocker is not waiting for another of these files.
   const unresolved = new Set(left);
   const waits = (file: ThreeWay) => {
     const obstacle = obstacleTo(file, plan)?.file;
@@ -85,7 +86,7 @@ export function requireResolved(
   throw new ServiceError('draft_blocked_by', pathOf(first), other.path, elsewhere);
 }
 
-/** Finds the file or the empty directory that still blocks a file, preferring one without a conflict. */
+/** Finds the file or empty directory that still blocks a file, preferring a file without a conflict. */
 function obstacleTo({ id }: ThreeWay, { conflicts, blockedBy }: MergePlan) {
   const found = blockedBy.get(id);
   if (found === undefined) return null;
@@ -96,27 +97,26 @@ function obstacleTo({ id }: ThreeWay, { conflicts, blockedBy }: MergePlan) {
 export interface MergeOptions {
   config: Config;
   threads: MergeThreads;
-  /** Who approves. */
   approver: Actor;
   requestId?: string | undefined;
-  /** The `review` of the comparison that was reviewed. */
+  /** Fingerprint of the reviewed comparison. */
   review: string;
 }
 
-/** What a merge did. */
+/** The result of a merge. */
 export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> {
   draft: Draft;
-  /** The time of all its versions; null when nothing had to be changed. */
+  /** Time shared by all versions of the merge; null if the merge changed no files or directories. */
   mergedAt: string | null;
 }
 
 /**
- * Merges a draft into its original, as it was reviewed, and closes it. All or nothing, as a single change in the
- * history. The slow part is done before writers have to wait.
+ * Merges a draft into its original as reviewed, and closes the draft. The merge is atomic and appears as one change in
+ * the history. Slow work runs before writers have to wait.
  *
- * @param resolutions by the ids of the comparison's files
- * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not
- *   resolved, the approver proposed it, or the result would exceed a limit
+ * @param resolutions resolutions by file ID, as in the comparison
+ * @throws ServiceError if the draft is closed, a memory differs from its reviewed state, a conflict is unresolved, the
+ *   approver proposed a change, or the result would exceed a limit
  */
 export async function mergeDraft(
   database: Database,
@@ -136,7 +136,7 @@ export async function mergeDraft(
     const touched = files.filter(isTouched);
     const input = { sides, files, texts: compared.texts };
     const same = await compareContents(query, ids, touched);
-    // What has changed since, in what is merged, has changed this.
+    // This plan is compared with the review, because the merged files may have changed in the meantime.
     const shown = await planMerge({ ...input, same, resolutions: new Map() });
     await checkReview(
       query,
@@ -156,9 +156,9 @@ export async function mergeDraft(
 }
 
 /**
- * Makes a memory identical to its draft, as it was reviewed, and closes the draft.
+ * Makes a memory identical to its draft as reviewed, and closes the draft.
  *
- * @throws ServiceError as `mergeDraft`, and when anything at all has changed in either memory since the review
+ * @throws ServiceError as for `mergeDraft`, and if either memory has changed at all since the review
  */
 export async function replaceByDraft(
   database: Database,
@@ -186,7 +186,11 @@ async function planReplacementIn(query: QueryExecutor, ids: DraftIds): Promise<M
   return planReplacement({ sides, files, same: await compareContents(query, ids, files) });
 }
 
-/** @param planIn plans it in the transaction, which has locked both memories */
+/**
+ * Writes a merge and closes the draft.
+ *
+ * @param planIn plans the merge in the transaction, which has locked both memories
+ */
 async function finish(
   database: Database,
   { secrets, ...ids }: DraftIds & { secrets: MergeSecrets },
@@ -196,7 +200,7 @@ async function finish(
 ): Promise<Merged> {
   const { tenant, draft: id } = ids;
   const { plan, mergedAt } = await database.transaction(async (query) => {
-    // Always in this order, so that no two merges wait for each other.
+    // Always locked in this order, so that two merges cannot deadlock.
     if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
       throw new ServiceError('no_such_tenant', tenant);
     await query(lockTenantQuery, { tenant: id });
@@ -228,7 +232,7 @@ async function finish(
     await closeLocked(query, ids, { state, by: approver, mergedAt });
     return { plan, mergedAt };
   });
-  // The draft is merged. If this fails, the hourly job deletes the rest of its memory.
+  // The merge is committed. If the deletion fails, the hourly job completes it.
   await deleteMemory(database, id).catch(() => {});
   const { changes, made, removed } = plan;
   return { draft: await findDraft(database.query, tenant, id), mergedAt, changes, made, removed };

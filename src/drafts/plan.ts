@@ -16,10 +16,10 @@ import {
 import { isTouched, type SameContent, type ThreeWay } from './three-way.ts';
 import type { Sides, Tree } from './trees.ts';
 
-/** Why a file is not merged. `occupied`: its path is blocked. */
+/** Reason why a file is not merged. `occupied`: another entry blocks its path. */
 export type Conflict = FileConflict | 'occupied';
 
-/** A file that changes, and what it becomes. */
+/** A changed file with its state after the merge. */
 export interface PlannedChange {
   file: ThreeWay;
   outcome: Outcome;
@@ -27,12 +27,13 @@ export interface PlannedChange {
 
 export interface MergePlan {
   changes: PlannedChange[];
-  /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
-  /** What is not resolved, by the ids of the files; these stay as the original has them. */
+  /** Conflicts by file ID. Conflicting files keep their state in the original. */
   conflicts: Map<string, Conflict>;
-  /** Blockers that this plan leaves in place, by the ids of the blocked files, whether or not they conflict. */
+  /**
+   * Entries that still block a path after this plan, by the ID of the blocked file. Includes files without a conflict.
+   */
   blockedBy: Map<string, BlockedBy>;
 }
 
@@ -45,9 +46,9 @@ export interface MergeInput {
 }
 
 /**
- * Plans a merge. A file that is resolved with `draft` becomes what it is in the draft, and so do the files that the
- * plan without resolutions shows as its blockers, unless they are resolved differently. Nothing else that the draft
- * did not change is touched: if it would have to be, that is a conflict.
+ * Plans a merge. A file resolved with `draft` gets its state in the draft. Its blockers, as listed by the plan without
+ * resolutions, also get their states in the draft, unless they have their own resolution. All other files that the
+ * draft did not change are kept. A change that would need to move them is a conflict.
  */
 export async function planMerge({ resolutions, ...input }: MergeInput): Promise<MergePlan> {
   const { files, same } = input;
@@ -87,7 +88,10 @@ export async function planMerge({ resolutions, ...input }: MergeInput): Promise<
   );
 }
 
-/** Plans what can be done; what is blocked is a conflict, unless there is one already: that one is to be resolved. */
+/**
+ * Plans the changes that are possible. A blocked file becomes a conflict, unless the file already has another conflict,
+ * which must be resolved first.
+ */
 async function planAround(
   { sides, files, conflicts }: Pick<MergeInput, 'sides' | 'files'> & Pick<MergePlan, 'conflicts'>,
   outcomeOf: (file: ThreeWay) => Outcome,
@@ -106,12 +110,12 @@ async function planAround(
   return { changes, made, removed, blockedBy, conflicts: new Map([...left, ...conflicts]) };
 }
 
-/** Returns the files that block others after a plan. */
+/** Lists the files that still block others after a plan. */
 export function blockingFiles({ blockedBy }: MergePlan): ThreeWay[] {
   return [...blockedBy.values()].flatMap(({ files }) => files);
 }
 
-/** Plans to make the original identical to the draft. */
+/** Plans the changes that make the original identical to the draft. */
 export async function planReplacement(
   input: Pick<MergeInput, 'sides' | 'files' | 'same'>,
 ): Promise<MergePlan> {
@@ -124,12 +128,12 @@ export async function planReplacement(
   return { ...plan, conflicts: new Map(), blockedBy: new Map() };
 }
 
-/** The directories of one side that another has not. */
+/** Returns the directories that exist in `one` but not in `other`. */
 function difference(one: Tree, other: Tree): Set<MemoryPath> {
   return new Set([...one.directories].filter((path) => !other.directories.has(path)));
 }
 
-/** The directories that the draft made and removed. */
+/** Returns the directories that the draft created (`wanted`) and removed (`unwanted`). */
 export function directoryChanges({ base, draft }: Sides) {
   return { wanted: difference(draft, base), unwanted: difference(base, draft) };
 }
@@ -149,7 +153,7 @@ async function planOutcomes(
   for await (const path of timeSliced(sides.original.directories)) kinds.set(path, 'dir');
   for await (const { path } of timeSliced(sides.original.files.values())) kinds.set(path, 'file');
   if (sides.original.hasRoot) kinds.set(ROOT, 'dir');
-  // The original may have a file there by now.
+  // Excludes paths at which the original has a file by now.
   const unwanted = new Set([...directories.unwanted].filter((path) => kinds.get(path) === 'dir'));
   const plan = await planTree(targets, { ...directories, unwanted, kinds });
   return {

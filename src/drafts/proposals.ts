@@ -4,23 +4,23 @@ import type { Actor } from '../memory/origin.ts';
 import { createDraft } from './create.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 
-/** A propose-only key, and whose memory it proposes changes to. */
+/** A propose-only key, with the tenant to which it proposes changes. */
 interface Proposer {
   tenant: string;
-  /** When the tenant of the key was created. */
+  /** Creation time of the key's tenant. */
   tenantCreatedAt?: string | undefined;
   keyId: string;
   actor: Actor;
 }
 
 /**
- * The drafts of propose-only keys: each key has at most one open draft. Nothing is cached, because any replica may
- * create or close it.
+ * Manages the drafts of propose-only keys. Each key has at most one open draft. Drafts are not cached, because any
+ * replica may create or close them.
  */
 export class Proposals {
   readonly #database: Database;
   readonly #config: Config;
-  /** Drafts that are being made, by tenant and key, so that the first writes of a key make one. */
+  /** Drafts being created, by tenant and key, so that concurrent first writes of a key share one draft. */
   readonly #pending = new Map<string, Promise<string>>();
 
   constructor(database: Database, config: Config) {
@@ -28,15 +28,15 @@ export class Proposals {
     this.#config = config;
   }
 
-  /** The open draft of a key, or null. */
+  /** Finds the open draft of a key. */
   async find(tenant: string, keyId: string): Promise<string | null> {
     return (await this.#database.query(findKeyDraftQuery, { tenant, keyId })).rows[0]?.id ?? null;
   }
 
   /**
-   * The open draft of a key, which is created if there is none.
+   * Returns the open draft of a key, and creates the draft if the key has none.
    *
-   * @throws ServiceError when the tenant may not have one more draft
+   * @throws ServiceError if the tenant may not have another draft
    */
   async findOrMake(proposer: Proposer): Promise<string> {
     const { tenant, keyId } = proposer;

@@ -11,7 +11,10 @@ import { pathOf } from './review.ts';
 import { type ChangeKind, changeOf } from './three-way.ts';
 import type { SideFile } from './trees.ts';
 
-/* When drafts were last used, and when that closes them. */
+/*
+ * Computes when drafts were last used and when they expire. Converts drafts and their changes to their public
+ * representation, with the fields and names of admin-openapi.yaml.
+ */
 
 const listDraftDaysQuery = defineQuery<
   { ids: string[]; draftDays: number },
@@ -23,7 +26,7 @@ SELECT id, COALESCE(draft_days, $draftDays::bigint)::float8 AS "draftDays" FROM 
 `,
 );
 
-/** After how many days without use the drafts of tenants are closed, by the ids of the tenants; 0: never. */
+/** Reads the number of unused days after which drafts expire, keyed by tenant ID; 0 means never. */
 export async function draftDaysOf(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
@@ -35,7 +38,10 @@ export async function draftDaysOf(
   return new Map(rows.map(({ id, draftDays }) => [id, draftDays]));
 }
 
-/** When the memory of an open draft was made or last read or written, in milliseconds. Reads count to the day. */
+/**
+ * Returns the time of the creation or last use of an open draft, in milliseconds. Reads are recorded with a resolution
+ * of one day.
+ */
 export async function lastUseOf(
   query: QueryExecutor,
   { id, createdAt }: Pick<Draft, 'id' | 'createdAt'>,
@@ -44,14 +50,12 @@ export async function lastUseOf(
   return Math.max(Date.parse(createdAt), at === null ? 0 : Date.parse(at));
 }
 
-/** When a draft that was last used then is closed; null: never. */
+/** Computes the expiry of a draft in milliseconds; null means never. */
 export function expiryAfter(lastUse: number, draftDays: number): number | null {
   return draftDays === 0 ? null : lastUse + draftDays * DAY_MS;
 }
 
-/* Drafts and their changes as programs get them: the fields and names of admin-openapi.yaml. */
-
-/** Drafts as programs get them, with what their memories take, and when they expire. */
+/** Converts drafts to their public representation, with the sizes of their memories and their expiry. */
 export async function draftRecords(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
@@ -97,7 +101,6 @@ export async function draftRecords(
   return records;
 }
 
-/** A single draft as programs get it. */
 export async function draftRecord(
   query: QueryExecutor,
   config: Pick<Config, 'DRAFT_DAYS'>,
@@ -113,7 +116,7 @@ const instant = (time: number | null) => (time === null ? null : new Date(time).
 export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];
 export type ChangeRecord = Awaited<ReturnType<typeof changeRecords>>[number];
 
-/** The files that changed on either side since the base, in the order of their paths. */
+/** Lists the files that changed on either side since the base, ordered by path. */
 export async function changeRecords({ files, same, plan }: Comparison) {
   const records = [];
   for await (const file of timeSliced(files)) {
@@ -146,7 +149,7 @@ function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
   return inOriginal === null ? ('draft' as const) : ('both' as const);
 }
 
-/** Maximum of blocking files that are named: a directory may have any number. */
+/** Maximum number of blocking files listed by path. A directory may contain any number. */
 const MAX_NAMED = 100;
 
 function blockedByRecord(found: BlockedBy | undefined) {
@@ -159,7 +162,7 @@ function sideRecord(file: SideFile | null) {
   return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
 }
 
-/** What a merge did to the files of the original, in the order of their paths. */
+/** Lists the changes of a merge, ordered by path. */
 export async function mergedFiles(changes: readonly PlannedChange[]) {
   const files = [];
   for await (const change of timeSliced(changes)) files.push(mergedFile(change));

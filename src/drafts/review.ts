@@ -13,14 +13,14 @@ import type { Resolution } from './merge-file.ts';
 import { blockingFiles } from './plan.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
 
-/* What a reviewer saw and resolved. */
+/* Checks that the reviewed state and the resolutions of a draft are still valid. */
 
-/** Where a file is, in the draft if it is there. */
+/** Returns the path of a file in the draft, or else in the original, or else in the base. */
 export function pathOf({ base, draft, original }: ThreeWay): string {
   return (draft ?? original ?? base)?.path ?? '';
 }
 
-/** @throws ServiceError that says what has changed, when a comparison is not what was reviewed. */
+/** @throws ServiceError if a comparison differs from the reviewed one; the message lists the changed paths */
 export async function checkReview(
   query: QueryExecutor,
   ids: DraftIds,
@@ -42,10 +42,10 @@ export async function checkReview(
   );
 }
 
-/** How many of the latest changes of each side are examined. */
+/** Number of the latest changes to examine on each side. */
 const LATEST = 200;
 
-/** The paths of what has changed in either memory since a review, as far as the latest versions tell. */
+/** Lists the paths that changed in either memory since a review, from the latest versions. */
 export async function changedSince(
   query: QueryExecutor,
   { tenant, draft }: DraftIds,
@@ -66,10 +66,10 @@ export async function changedSince(
 }
 
 /**
- * Checks how a reviewer resolves files against the tenant's limits and its policy on secrets.
+ * Checks resolutions against the tenant's limits and its policy on secrets.
  *
- * @returns the same, with secrets masked where the tenant wants that
- * @throws ServiceError when a file is not one that the draft changed, or a text is refused
+ * @returns the resolutions, with secrets masked if the tenant masks secrets
+ * @throws ServiceError if the draft did not change a file, or a text is not allowed
  */
 export async function checkResolutions(
   config: Config,

@@ -8,20 +8,17 @@ import type { EffectiveSettings } from '../tenants/settings.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
-/**
- * Applies a tenant's policy on secrets to what a merge writes. Scans a version or a text once, however often it is
- * planned.
- */
+/** Applies a tenant's policy on secrets to the texts that a merge writes. Scans each version or text only once. */
 export class MergeSecrets {
   readonly #ids: DraftIds;
-  /** By the id of the version, or by the text itself. */
+  /** Detected secrets, by version ID or by the text itself. */
   readonly #found = new Map<string, Secret[]>();
 
   constructor(ids: DraftIds) {
     this.#ids = ids;
   }
 
-  /** Scans what a plan writes, so that `apply` has little to do while writers wait. */
+  /** Scans the texts that a plan writes ahead of time, so that `apply` finishes quickly while writers wait. */
   async scan(query: QueryExecutor, { changes }: Pick<MergePlan, 'changes'>): Promise<void> {
     for (const { outcome } of changes) {
       if (isText(outcome)) await this.#scanText(outcome.content.text, outcome.content.text);
@@ -37,9 +34,9 @@ export class MergeSecrets {
   }
 
   /**
-   * Returns a plan without the secrets that are not in the memory yet: masked.
+   * Masks the secrets that a plan would add to the memory.
    *
-   * @throws ServiceError when the tenant rejects secrets and there are some, or a new path contains one.
+   * @throws ServiceError if the tenant rejects secrets and the plan adds some, or a new path contains a secret
    */
   async apply(
     query: QueryExecutor,
@@ -72,7 +69,7 @@ export class MergeSecrets {
     return { ...plan, changes: plan.changes.map((change) => masked.get(change) ?? change) };
   }
 
-  /** Masked, a path would be another one, so both policies reject it. */
+  /** Rejects secrets in paths under both policies, because masking would change the path. */
   async #refusePaths({ changes, made }: MergePlan): Promise<void> {
     const moved = changes.flatMap(({ file, outcome }) =>
       outcome === null || outcome.path === file.original?.path ? [] : [outcome.path],
@@ -105,7 +102,7 @@ function isText(
   return outcome !== null && typeof outcome.content === 'object';
 }
 
-/** The version that a change takes from the draft. */
+/** Returns the version whose content a change copies from the draft. */
 function draftVersionOf({ file, outcome }: PlannedChange): string | undefined {
   return outcome?.content === 'draft' ? file.draft?.versionId : undefined;
 }

@@ -2,9 +2,9 @@ import { timeSliced } from '../lib/time-slice.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { SideFile, Sides } from './trees.ts';
 
-/** A file on the three sides; null where it is not there. */
+/** A file in the base, the draft, and the original. Null if the file does not exist on a side. */
 export interface ThreeWay {
-  /** Names it: the id in the original where there is one, else that of the draft. */
+  /** File ID in the original, or else in the draft, or else in the base. */
   id: string;
   base: SideFile | null;
   draft: SideFile | null;
@@ -12,9 +12,9 @@ export interface ThreeWay {
 }
 
 /**
- * Finds each file on the three sides, by its identity. Two files also count as one if one was deleted and the other
- * created at its path, since deleting a file and creating it again changes it. So do two files that both sides added
- * at the same path.
+ * Matches the files of the three sides by file ID. A file that replaced a deleted file at the same path is matched with
+ * the deleted file, because deleting and creating a file again is a change of the file. Files that both sides added at
+ * the same path are also matched.
  */
 export async function pairFiles({
   base,
@@ -33,8 +33,8 @@ export async function pairFiles({
       }),
     );
   }
-  // A file that came back in the original, or went there from the draft of a time before, has one identity on both
-  // sides.
+  // A file missing from the base can have the same ID on both sides, for example if the original restored a file that
+  // the draft, from an earlier time, still has.
   const byId = new Map<string, SideFile>();
   for await (const file of timeSliced(newInOriginal.values())) byId.set(file.memoryId, file);
   for await (const file of timeSliced(newInDraft.values())) {
@@ -47,7 +47,7 @@ export async function pairFiles({
   return files;
 }
 
-/** The files that were not in the base, by their paths. */
+/** Returns the files that are missing from the base, keyed by path. */
 async function comers(files: ReadonlyMap<string, SideFile>, base: ReadonlyMap<string, SideFile>) {
   const found = new Map<MemoryPath, SideFile>();
   for await (const [memoryId, file] of timeSliced(files)) if (!base.has(memoryId)) found.set(file.path, file);
@@ -64,12 +64,12 @@ function named(sides: Omit<ThreeWay, 'id'>): ThreeWay {
   return { id: (sides.original ?? sides.draft ?? sides.base)?.memoryId ?? '', ...sides };
 }
 
-/** What happened to a file on one side. A `moved` file may also have a changed content. */
+/** Change of a file on one side. The content of a `moved` file may have changed too. */
 export type ChangeKind = 'added' | 'changed' | 'moved' | 'deleted';
 
 export type SameContent = (a: SideFile, b: SideFile) => boolean;
 
-/** What a side did with a file since the base; null for nothing. */
+/** Classifies the change of a file on one side since the base; null if unchanged. */
 export function changeOf(base: SideFile | null, side: SideFile | null, same: SameContent): ChangeKind | null {
   if (base === null) return side === null ? null : 'added';
   if (side === null) return 'deleted';
@@ -77,7 +77,9 @@ export function changeOf(base: SideFile | null, side: SideFile | null, same: Sam
   return same(base, side) ? null : 'changed';
 }
 
-/** Whether the draft may have changed the file: it wrote a version of it, made it, or deleted it. */
+/**
+ * Whether the draft created, deleted, or wrote a version of the file. The content may still be the same as in the base.
+ */
 export function isTouched({ base, draft }: ThreeWay): boolean {
   return base?.versionId !== draft?.versionId;
 }

@@ -2,23 +2,22 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 
-/* The three sides of a draft: the base that it started from, the draft, and the original. */
+/* Reads the three sides of a draft: the base (the copied state), the draft, and the original. */
 
-/** A file on one of the sides. */
 export interface SideFile {
   memoryId: string;
   versionId: string;
   path: MemoryPath;
-  /** 0 on the base, where it is not known. */
+  /** Bytes. 0 for the base, whose sizes are unknown. */
   sizeBytes: number;
 }
 
 export interface Tree {
-  /** By `memoryId`. */
+  /** Files by `memoryId`. */
   files: Map<string, SideFile>;
-  /** Without the root. */
+  /** Directories, without the root. */
   directories: Set<MemoryPath>;
-  /** The root is there since the first write. */
+  /** Whether the memory has a root, which is created by the first write. */
   hasRoot: boolean;
 }
 
@@ -26,14 +25,14 @@ export interface Sides {
   base: Tree;
   draft: Tree;
   original: Tree;
-  /** When the draft and the original last changed. */
+  /** Times of the last change of the draft and of the original. */
   draftAt: string;
   originalAt: string;
 }
 
 interface TreeRow {
   path: MemoryPath;
-  /** Null for a directory. */
+  /** Null for directories. */
   memoryId: string | null;
   versionId: string | null;
   sizeBytes: number | null;
@@ -57,13 +56,13 @@ FROM entries AS e WHERE e.tenant_id = $tenant AND e.path > $after ORDER BY e.pat
 `,
 );
 
-/** When a memory was last changed, or created if it never was. */
+/** Returns the time of a memory's last change, or of its creation if it never changed. */
 export const lastChangeOrCreationQuery = defineQuery<{ tenant: string }, { at: string }>(
   'last_change_or_creation',
   `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $tenant`,
 );
 
-/** @param query of one snapshot, or of a transaction that has locked both tenants */
+/** @param query executor of one snapshot, or of a transaction that has locked both tenants */
 export async function readSides(query: QueryExecutor, tenant: string, draft: string): Promise<Sides> {
   const draftAt = await lastChangeOf(query, draft);
   const originalAt = await lastChangeOf(query, tenant);
@@ -80,7 +79,7 @@ export async function lastChangeOf(query: QueryExecutor, tenant: string): Promis
   return (await query(lastChangeOrCreationQuery, { tenant })).rows[0]?.at ?? '';
 }
 
-/** A page is parsed at once, so it is small. */
+/** Small, because the event loop parses a page at once. */
 const PAGE = 2000;
 async function readTree(query: QueryExecutor, list: typeof listEntriesQuery, tenant: string): Promise<Tree> {
   const tree: Tree = { files: new Map(), directories: new Set(), hasRoot: false };

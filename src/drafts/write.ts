@@ -6,11 +6,11 @@ import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
-/* Writes a planned merge, as the changes of the actors who proposed them. */
+/* Writes a planned merge. Each change is attributed to the actor who proposed it. */
 
 type Proposer = { memoryId: string; actor: Actor | null };
 
-/** Who last changed the live files of a draft, by the ids that they have there. */
+/** Finds the last editors of existing files of a draft, by the file IDs in the draft. */
 const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_proposers',
   `
@@ -21,7 +21,7 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 `,
 );
 
-/** Who deleted files of a draft. */
+/** Finds the actors who deleted files of a draft. */
 const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_deleters',
   `
@@ -47,8 +47,8 @@ SELECT EXISTS (
 );
 
 /**
- * Whether an actor has changed one of some files in a draft, as far as its history tells: others may have changed
- * them after that.
+ * Whether an actor has changed one of the files in a draft, even if others changed the file later. Considers only
+ * versions that are still kept.
  */
 export async function hasProposed(
   query: QueryExecutor,
@@ -61,12 +61,12 @@ export async function hasProposed(
   return (await query(hasProposedQuery, given)).rows[0]?.found ?? false;
 }
 
-/** The id that a file has, or had, in the draft. */
+/** Returns the ID of a file in the draft. */
 function idInDraft({ file }: PlannedChange): string | undefined {
   return (file.draft ?? file.base)?.memoryId;
 }
 
-/** Who proposed each of some changes, by the ids of their files: whoever changed the file in the draft last. */
+/** Finds the actor who last changed each file in the draft, keyed by file ID. */
 export async function readProposers(
   query: QueryExecutor,
   draft: string,
@@ -91,15 +91,14 @@ export interface MergeWrite extends DraftIds {
   plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
   historyDays: number;
   maxHistoryBytes: number;
-  /** Returns the actor who proposed a change. */
   proposerOf: (change: PlannedChange) => Actor;
   approvedBy: Actor;
   requestId: string | undefined;
 }
 
 /**
- * Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time that they
- * all get.
+ * Writes the changes of a plan in a transaction that has locked the tenant and the draft. Returns the time shared by
+ * all changes.
  */
 export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
   const { tenant, draft, plan, proposerOf, approvedBy, requestId } = given;
@@ -128,14 +127,14 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
   return writeChange(query, tenant, { ...plan, files }, written(), given);
 }
 
-/** The size of a file after a merge, in bytes. */
+/** Returns the size of a file after the merge, in bytes. */
 export function newSize({ file, outcome }: PlannedChange): number {
   if (outcome === null) return 0;
   if (outcome.content === 'keep') return file.original?.sizeBytes ?? 0;
   return outcome.content === 'draft' ? (file.draft?.sizeBytes ?? 0) : Buffer.byteLength(outcome.content.text);
 }
 
-/** The text that a file gets; null when it keeps its own. */
+/** Returns the new text of a file; null if the content is unchanged. */
 function newText({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
   if (outcome === null || outcome.content === 'keep') return null;
   if (outcome.content !== 'draft') return outcome.content.text;

@@ -13,9 +13,11 @@ import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } fr
 import { type Changes, changesOf, type PlannedChanges } from './log.ts';
 import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './plan.ts';
 
-/* Plans and makes the changes of `restore` and `revert`, once it is known what becomes of each file. */
+/*
+ * Plans and applies the changes of `restore` and `revert`, after the caller has computed the target state of each file.
+ */
 
-/** A time as times are written here, and `from`: when the tenant was created, if that is later. */
+/** `time`: a time in the canonical format of the service. `from`: the later of `time` and the tenant's creation. */
 const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
   'read_times',
   `
@@ -24,7 +26,7 @@ FROM tenants WHERE id = $tenant
 `,
 );
 
-/** What is at some paths and, of the directories `parents`, directly below them. */
+/** Finds entries at the given paths, and the direct children of the directories in `parents`. */
 const findAroundQuery = defineQuery<
   { tenant: string; paths: string[]; parents: string[] },
   { path: MemoryPath; kind: 'file' | 'dir' }
@@ -42,22 +44,22 @@ SELECT e.path, e.kind FROM unnest($parents::text[]) AS p (path), LATERAL (
 );
 
 export interface ChangeOptions {
-  /** Whom the history names. */
+  /** Metadata stored with the new versions (actor, request, source, draft). */
   origin: Origin;
   defaults: TenantDefaults;
-  /** Makes all the checks, and changes nothing. */
+  /** Whether to run all checks without changing the memory. */
   dryRun?: boolean;
-  /** The `plan` of a dry run: nothing is changed unless that is still what would be done. */
+  /** Fingerprint from a dry run. The change is rejected if its own fingerprint differs. */
   expectedPlan?: string | undefined;
-  /** Is told how many versions have been read. */
+  /** Callback that receives the number of versions read so far. */
   onProgress?: (versions: number) => void;
 }
 
 /**
- * Runs `work` in a transaction that has locked the tenant, so that nothing else changes it. A dry run locks nothing:
- * it reads one snapshot.
+ * Runs `work` in a transaction that has locked the tenant against other changes. A dry run reads one snapshot and takes
+ * no lock.
  *
- * @throws ServiceError when there is no such tenant
+ * @throws ServiceError if the tenant does not exist
  */
 export function changeTenant<T>(
   database: Database,
@@ -76,21 +78,23 @@ export function changeTenant<T>(
   );
 }
 
-/** Reads a time in the form that the history has, and `from`: when the tenant was created, if that is later. */
+/**
+ * Converts a time to the canonical format of the history. `from` is the later of this time and the tenant's creation.
+ */
 export async function readTimes(query: QueryExecutor, tenant: string, at: string) {
   const [times] = (await query(readTimesQuery, { tenant, time: at })).rows;
   if (times === undefined) throw new Error('A tenant that is locked is missing.');
   return times;
 }
 
-/** Whether the file is not already as it is to be. */
+/** Whether the target state of a file differs from its current state. */
 export function isChange({ from, to }: RestoreTarget): boolean {
   return from === null || to === null ? from !== to : from.path !== to.path || from.sha256 !== to.sha256;
 }
 
 /**
- * Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first
- * one gets it.
+ * Reads the entries around the files and directories of a change, and plans the change. If two files need the same
+ * path, the first one gets it.
  */
 export async function planChange(
   query: QueryExecutor,
@@ -112,9 +116,9 @@ export async function planChange(
 }
 
 /**
- * Makes a planned change in the caller's transaction, or for a dry run only checks that there is room.
+ * Applies a planned change in the caller's transaction. A dry run only checks the plan and the quota.
  *
- * @throws ServiceError when the result would exceed the tenant's quota, or the plan is not the expected one
+ * @throws ServiceError if the result would exceed the tenant's quota, or the plan differs from the expected plan
  */
 export async function apply(
   query: QueryExecutor,
@@ -145,16 +149,17 @@ export async function apply(
 }
 
 /**
- * What stands for changes that are about to be made.
+ * Computes the fingerprint of a plan.
  *
- * @throws ServiceError when it is not what is expected
+ * @throws ServiceError `plan_overtaken` if the fingerprint differs from `expectedPlan`
  */
 async function checkedPlan(
   { files, directoriesMade, directoriesRemoved }: PlannedChanges,
   { expectedPlan }: ChangeOptions,
 ): Promise<string> {
   const sha256 = createHash('sha256');
-  // Without the ids of files: each dry run makes a new one for a copy. No path contains a NUL.
+  // File IDs are excluded, because each dry run generates a new ID for a copy. NUL is a safe separator: no path
+  // contains it.
   for await (const { path, oldVersion, version } of timeSliced(files))
     sha256.update(`${path}\0${oldVersion ?? ''}\0${version ?? ''}\0`);
   sha256.update(['made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0'));

@@ -6,9 +6,9 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas, TenantDefaults } from '../memory/store.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
 
-/* Writes planned changes of many files and directories: those of a restore, a revert, and a merge. */
+/* Writes planned changes of many files and directories for restores, reverts, and merges. */
 
-/** Paths of live files by their change, and of directories. */
+/** Paths of existing files, grouped by the kind of their change, and paths of directories. */
 type Replaced = {
   edited: string[];
   moved: string[];
@@ -28,7 +28,7 @@ const NOTHING: Replaced = {
   made: [],
 };
 
-/** migrations/functions/memory_change.sql */
+/** See migrations/functions/memory_change.sql. */
 const changeQuery = defineQuery<
   {
     tenant: string;
@@ -56,7 +56,7 @@ SELECT memory_change(
 `,
 );
 
-/** The quota that a change would exceed, or null. */
+/** Returns the quota that a change would exceed, or null. */
 const exceededQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
@@ -69,7 +69,6 @@ SELECT memory_exceeded(
 `,
 );
 
-/** Directories to make and to remove. */
 export interface DirectoryChanges {
   made: readonly MemoryPath[];
   removed: readonly MemoryPath[];
@@ -89,26 +88,28 @@ export async function findExceededQuota(
     files += (to === null ? 0 : 1) - (from === null ? 0 : 1);
     bytes += (to?.sizeBytes ?? 0) - (from?.sizeBytes ?? 0);
   }
-  // The root does not count.
+  // The root directory does not count towards the quota.
   const directories = made.filter((path) => path !== ROOT).length - removed.length;
   const { rows } = await query(exceededQuery, { tenant, files, directories, bytes, maxFiles, maxBytes });
   const exceeded = rows[0]?.exceeded;
   return exceeded ? { kind: 'over_quota', ...exceeded } : null;
 }
 
-/** A file that changes, and its paths; null where it is not there. */
+/**
+ * A changed file with its paths before and after the change. A path is null if the file does not exist at that time.
+ */
 export interface ChangedFile {
   memoryId: string;
   from: MemoryPath | null;
   to: MemoryPath | null;
-  /** Whether the file gets another content. */
+  /** Whether the content of the file changes. */
   isEdited: boolean;
-  /** As `storedOrigin` returns it. */
+  /** Serialized origin, from `storedOrigin`. */
   origin: string;
 }
 
 /**
- * A file to write. Its content is the `text`, or that of a `version` in the tenant's history, or with neither
+ * A file to write. The content is `text`, or the content of the tenant's `version`. If both are null, the content is
  * unchanged.
  */
 export interface WrittenFile extends ChangedFile {
@@ -118,12 +119,12 @@ export interface WrittenFile extends ChangedFile {
 }
 
 /**
- * Writes a planned change, whose files all get the same time, in a transaction that has locked the tenant.
+ * Writes a planned change in a transaction that has locked the tenant. All new versions share one time.
  *
  * @param files all files that change
- * @param batches the files among them that have a path after the change; each batch is one statement
+ * @param batches the files among them that exist after the change; each batch is one statement
  * @returns the time of the change
- * @throws ServiceError when there is no such tenant
+ * @throws ServiceError if the tenant does not exist
  */
 export async function writeChange(
   query: QueryExecutor,
@@ -167,7 +168,7 @@ export async function writeChange(
   return at;
 }
 
-/** Lists the files that are replaced, moved, or deleted. */
+/** Lists the paths of files that are edited, moved, or deleted. */
 async function replacedFiles(files: Iterable<ChangedFile>, origins: Origins) {
   const edited: string[] = [];
   const moved: string[] = [];
@@ -187,7 +188,7 @@ async function replacedFiles(files: Iterable<ChangedFile>, origins: Origins) {
   return { edited, moved, leaving, deleted, deletedBy };
 }
 
-/** The different origins of a change, numbered from 1. */
+/** The distinct origins of a change, numbered from 1. */
 class Origins {
   readonly stored: string[] = [];
   readonly #numbers = new Map<string, number>();

@@ -6,7 +6,7 @@ import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.
 import { checkComplete, findAt, NOW } from './past.ts';
 import { COVERS, type Operation, type Version } from './version.ts';
 
-/** A file on one side of a comparison; redacted without a path. */
+/** A file on one side of a comparison. The path is null if the version is redacted. */
 interface ComparedFile {
   id: string;
   memoryId: string;
@@ -15,7 +15,7 @@ interface ComparedFile {
   sizeBytes: number | null;
 }
 
-/** A file that differs between two times; null where there was none. */
+/** A file that differs between two times. A side is null if the file did not exist then. */
 interface ChangedRow {
   old: ComparedFile | null;
   new: ComparedFile | null;
@@ -28,8 +28,8 @@ SELECT v.id, v.memory_id, v.path, v.content_sha256, v.live_content, jsonb_build_
 FROM memory_versions AS v WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
 
 /**
- * The files that differ between two times and were at a path or below it at one of them, in the order of their paths.
- * Of two at one path, the one that went comes first.
+ * Lists the files that differ between two times and were at or below a path at either time, ordered by path. If a path
+ * had two files, the deleted or moved file precedes its replacement.
  */
 const listChangedQuery = defineQuery<{ tenant: string; path: string; from: string; to: string }, ChangedRow>(
   'list_changed',
@@ -47,9 +47,9 @@ ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
 `,
 );
 
-/** The difference of two versions. */
+/** The difference between two versions. */
 export interface FileDiff extends Change {
-  /** Null when there was no file, or it is not known. */
+  /** Null if no file existed, or the version is unknown. */
   oldVersion: string | null;
   newVersion: string | null;
 }
@@ -61,9 +61,10 @@ async function changeBy(history: History, tenant: string, version: Version): Pro
 }
 
 /**
- * What a version changed, or the difference of two versions, of one file or two.
+ * Yields the change that `first` made or, if `second` is given, the difference between the two versions. The versions
+ * may belong to different files.
  *
- * @throws ServiceError when there is no such version
+ * @throws ServiceError if a version does not exist
  */
 export async function* betweenVersions(
   history: History,
@@ -86,12 +87,11 @@ function changeFrom(old: Version, now: Version): FileDiff {
 }
 
 /**
- * The files at a path or below it that differ between two times, in the order of their paths. A file keeps its
- * identity when it moves; one that replaced another at its path counts as a change of that.
+ * Yields the files at or below a path that differ between two times, ordered by path. A moved file is compared with
+ * itself. A file that replaced another file at the same path is compared with the replaced file.
  *
- * @param to by default now
- * @throws ServiceError when one of the times is before the history is complete, or there is nothing at the path at
- *   either time
+ * @param to the later time; defaults to now
+ * @throws ServiceError if the history is incomplete at one of the times, or the path existed at neither time
  */
 export async function* changesBetween(
   history: History,
@@ -100,7 +100,7 @@ export async function* changesBetween(
   { from, to = NOW }: { from: string; to?: string | undefined },
 ): AsyncGenerator<FileDiff> {
   const { rows } = await history.query(listChangedQuery, { tenant, path, from, to });
-  // Afterwards: what was pruned meanwhile may be missing.
+  // Checked after the read, because a concurrent pruning may have removed versions before the read.
   for (const at of [from, to]) await checkComplete(history.query, tenant, at);
   if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
   for (let i = 0; i < rows.length; i++) {
@@ -115,7 +115,7 @@ export async function* changesBetween(
   }
 }
 
-/** Whether `row` is a file that went, and `next` one that came to its path. */
+/** Whether `row` is a file that disappeared, and `next` the file that took over its path. */
 function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
   return row.new === null && next.old === null && row.old?.path === next.new?.path;
 }

@@ -14,11 +14,11 @@ import {
   versionOf,
 } from './version.ts';
 
-/** Whether a text, in upper or lower case, is part of another. */
+/** SQL condition: whether `text` contains `part`, case-insensitively. */
 const contains = (text: string, part: string) =>
   `strpos(lower(${text} COLLATE "default"), lower(${part}::text COLLATE "default")) > 0`;
 
-/** The type and the names of an origin's actor. */
+/** SQL text with the type, names, source, and draft of an origin, for substring searches. */
 const ACTOR_NAMES = (origin: string) =>
   `(${[
     `COALESCE(${origin} #>> '{actor,type}', 'anonymous')`,
@@ -30,12 +30,12 @@ const ACTOR_NAMES = (origin: string) =>
     `COALESCE(' ' || (${origin} ->> 'draft'), '')`,
   ].join(' || ')})`;
 
-/** What a list of versions is narrowed to; null: not by that. */
+/** Filter of a list of versions. Null fields do not filter. */
 export type VersionFilter = {
-  /** Those at the path or below it, and all of a file that was ever at the path. */
+  /** Matches versions at or below the path, and all versions of a file that was ever at the path. */
   path: string | null;
   /**
-   * Those at a path that contains the text, in upper or lower case, and those that moved a file away from such a
+   * Matches versions whose path contains the text, case-insensitively, and versions that moved a file away from such a
    * path.
    */
   pathContains: string | null;
@@ -43,16 +43,19 @@ export type VersionFilter = {
   since: string | null;
   until: string | null;
   /**
-   * A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`; the id of a
-   * draft; or `source:` and the source of a key. Who approved a change counts as who made it.
+   * Matches the ID or label of a key, the subject of a JWT, the name of an operator or a job, `operator`, `anonymous`,
+   * the ID of a draft, or `source:` followed by the source of a key. The approver of a change matches like its author.
    */
   by: string | null;
-  /** Those by an actor whose type and names contain the text, in upper or lower case. */
+  /** Matches versions whose actor's type and names contain the text, case-insensitively. */
   byContains: string | null;
   operation: string | null;
 };
 
-/** Whether a version `v` replaced one, `before`, for which a condition holds: a move is found by its old path too. */
+/**
+ * SQL condition: whether version `v` replaced a version `before` that fulfills `condition`. Finds moves by their old
+ * path.
+ */
 const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified') AND (
       SELECT before.superseded_at = v.created_at AND ${condition} FROM versions AS before
       WHERE before.tenant_id = $tenant AND before.memory_id = v.memory_id AND before.id < v.id
@@ -62,9 +65,9 @@ const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified')
 type Params = { tenant: string } & VersionFilter & { beforeId: string | null; limit: number };
 
 /**
- * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions
- * include those that moved a file out of it. Only files that were ever there can have such versions, which rules out
- * most rows at little cost.
+ * Selects a page of versions with IDs below `beforeId`, newest first. IDs begin with the time. The versions of a
+ * directory include moves out of the directory. The `IN` conditions restrict the scan to files that were ever at the
+ * path, because they rule out most rows at little cost.
  */
 const selectVersions = (files: string) => `
 SELECT ${COLUMNS} FROM (
@@ -93,13 +96,13 @@ ORDER BY v.id DESC
 
 const listVersionsQuery = defineQuery<Params, VersionRow>('list_versions', selectVersions(''));
 
-/** The same of a few files, by their ids: without a walk through the versions of all the others. */
+/** Selects the versions of a few files by their IDs, without a scan of all versions of the tenant. */
 const listVersionsOfFilesQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
   'list_versions_of_files',
   selectVersions(' AND v.memory_id = ANY ($memoryIds::text[]::uuid[])'),
 );
 
-/** As many versions are looked at to find out which files were ever at a path or below it. */
+/** Maximum number of versions to examine when searching for the files that were ever at or below a path. */
 const MAX_SEEN = 10_000;
 const MAX_FILES = 100;
 
@@ -128,7 +131,7 @@ const ANY: VersionFilter = {
 };
 
 /**
- * At most `limit` versions, the newest first: those before the one with the id `before`, or the first. Throws
+ * Lists at most `limit` versions, newest first, starting before the version with the ID `before`. Throws
  * `DatabaseError`.
  */
 export async function listVersions(
@@ -144,7 +147,7 @@ export async function listVersions(
   return (await query(listVersionsOfFilesQuery, { ...params, memoryIds })).rows;
 }
 
-/** The files that a filter names, or that were ever at its path or below it; undefined when they may be many. */
+/** Finds the file IDs that can match a filter. Returns undefined if the filter may match many files. */
 async function fewFilesOf(
   query: QueryExecutor,
   tenant: string,
@@ -162,7 +165,10 @@ const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>
   `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id = $id::text::uuid`,
 );
 
-/** Contents of versions, by their numbers in the arrays, from 1; null where there is none. */
+/**
+ * Reads contents of versions. `item` is the position in the arrays, from 1. The content is null for versions without
+ * content.
+ */
 export const readContentsQuery = defineQuery<
   { tenant: string; memoryIds: string[]; ids: string[] },
   { item: number; content: string | null }
@@ -174,18 +180,18 @@ export const readContentsQuery = defineQuery<
 const PAGE = 500;
 
 /**
- * The versions of tenants. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what was changed at
- * that very time counts. Throws `DatabaseError`.
+ * Read access to the versions of tenants, without locks. Times are ISO 8601 to the microsecond and include changes made
+ * at exactly that time. Methods throw `DatabaseError`.
  */
 export class History {
   readonly query: QueryExecutor;
 
-  /** @param database or a transaction, for all of it as it is at one moment */
+  /** @param database a database, or a transaction to read everything from one snapshot */
   constructor({ query }: Pick<Database, 'query'>) {
     this.query = query;
   }
 
-  /** The versions that there are, the newest first and at most `limit`, read page by page. */
+  /** Yields at most `limit` versions, newest first, read page by page. */
   async *versions(
     tenant: string,
     filter: Partial<VersionFilter> = {},
@@ -201,7 +207,7 @@ export class History {
     }
   }
 
-  /** At most `limit` versions, the newest first: those before the one with the id `before`, or the first. */
+  /** Lists at most `limit` versions, newest first, starting before the version with the ID `before`. */
   async versionsPage(
     tenant: string,
     filter: Partial<VersionFilter>,
@@ -212,16 +218,16 @@ export class History {
   }
 
   /**
-   * A version with its content, which is null for a deleted or redacted one.
+   * Reads a version with its content. The content is null for deletions and redacted versions.
    *
-   * @throws ServiceError when there is no such version.
+   * @throws ServiceError if the version does not exist
    */
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
     const version = await this.existingVersion(tenant, id);
     return { version, content: await this.content(tenant, version) };
   }
 
-  /** @throws ServiceError when there is no such version. */
+  /** @throws ServiceError if the version does not exist */
   async existingVersion(tenant: string, id: string): Promise<Version> {
     const version = await this.find(tenant, id);
     if (version === undefined) throw new ServiceError('no_such_version', tenant, id);
@@ -233,7 +239,7 @@ export class History {
     return row && versionOf(row);
   }
 
-  /** Contents by the ids of their versions; none for those that are gone. */
+  /** Reads contents, keyed by version ID. Versions without a stored content are missing from the map. */
   async contents(
     tenant: string,
     versions: readonly { memoryId: string; versionId: string }[],
@@ -247,7 +253,7 @@ export class History {
     );
   }
 
-  /** The content of a version; null for a deleted or redacted one. */
+  /** Reads the content of a version; null for deletions and redacted versions. */
   async content(tenant: string, { id, memoryId }: Version): Promise<string | null> {
     const contents = await this.contents(tenant, [{ memoryId, versionId: id }]);
     return contents.get(id) ?? null;

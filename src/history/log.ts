@@ -7,13 +7,13 @@ import type { History, VersionFilter } from './history.ts';
 import type { RestoreTarget } from './plan.ts';
 import type { Operation, Version } from './version.ts';
 
-/** What `restore` and `revert` make of one file. */
+/** A change of one file by `restore` or `revert`. */
 export type FileChange = {
   memoryId: string;
   path: MemoryPath;
-  /** The version that there is; null when the file is added. */
+  /** Current version of the file before the change; null if the file is added. */
   oldVersion: string | null;
-  /** The version that the file becomes like; null when it is deleted. */
+  /** Version that the file is restored to; null if the file is deleted. */
   version: string | null;
 } & (
   | { change: 'added' | 'modified' | 'deleted' }
@@ -26,22 +26,22 @@ export interface PlannedChanges {
   directoriesRemoved: MemoryPath[];
 }
 
-/** In the order of the paths. */
+/** Applied or planned changes, ordered by path. */
 export interface Changes extends PlannedChanges {
-  /** Stands for all of it: the same again only while the memory is the same there. */
+  /** Fingerprint of the changes. It differs if the affected files have changed in the meantime. */
   plan: string;
-  /** When it was done, as all its versions say; null when nothing was. */
+  /** Time shared by all versions of the change; null if nothing was changed. */
   changedAt: string | null;
 }
 
-/** What becomes of files, in the order of their paths. */
+/** Converts targets to file changes, ordered by path. */
 export async function changesOf(targets: readonly RestoreTarget[]): Promise<FileChange[]> {
   const changes: FileChange[] = [];
   for await (const target of timeSliced(targets)) changes.push(...changeOf(target));
   return timeSlicedSort(changes, byPath);
 }
 
-/** Of two at one path, the file that comes first. */
+/** Of two changes at one path, `added` sorts before `deleted` and the others. */
 const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 
@@ -56,14 +56,14 @@ function changeOf({ memoryId, from, to }: RestoreTarget): FileChange[] {
   return [{ change: 'renamed', memoryId, from: from.path, path, contentChanged, ...versions }];
 }
 
-/** What became of a file, in a word or three. */
+/** Names the change of a file in one to three words. */
 export function changeText(file: FileChange): string {
   return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
 }
 
 const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
 
-/** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
+/** Formats counts of the changes: `2 files added, 1 file renamed, 1 directory removed`. */
 export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
   const counts = IN_ORDER.flatMap((change) => {
     const count = files.filter((file) => changeText(file) === change).length;
@@ -78,7 +78,7 @@ export function summary({ files, directoriesMade, directoriesRemoved }: Changes)
   return counts.length === 0 ? 'nothing to change' : counts.join(', ');
 }
 
-/** What changed, as numbers only. */
+/** Counts changed files and directories for the audit trail and responses. */
 export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes) {
   return {
     files: files.length,
@@ -87,9 +87,9 @@ export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes
   };
 }
 
-/** What a version replaced. */
+/** A replaced version. */
 interface ReplacedRow {
-  /** The version that replaced it. */
+  /** ID of the version that replaced this version. */
   by: string;
   id: string;
   memoryId: string;
@@ -98,7 +98,7 @@ interface ReplacedRow {
   sizeBytes: number | null;
 }
 
-/** The versions that others replaced, each given by its id, its file, and its time. */
+/** Finds the versions that the given versions replaced. Each given version has an ID, a file, and a time. */
 const listReplacedQuery = defineQuery<
   { tenant: string; ids: string[]; memoryIds: string[]; times: string[] },
   ReplacedRow
@@ -114,16 +114,16 @@ WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
 `,
 );
 
-/** A file on one side of a change. */
+/** The state of a file before or after a change, without content. */
 export type FileState =
   | { kind: 'absent' }
   | { kind: 'file'; path: string; memoryId: string; versionId: string; sizeBytes: number }
-  /** There was a file, and the version was redacted. */
+  /** A file existed, but its version was redacted. */
   | { kind: 'redacted' }
-  /** There was a file, and the version is no longer kept. */
+  /** A file existed, but its version was pruned. */
   | { kind: 'pruned' };
 
-/** A file on one side of a change, with its content. */
+/** The state of a file before or after a change, with content. */
 export type LoadedState =
   | Exclude<FileState, { kind: 'file' }>
   | { kind: 'file'; path: string; content: string };
@@ -136,7 +136,7 @@ export interface Change {
 const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
 export const ABSENT = { kind: 'absent' } as const;
 
-/** The file as a version left it. */
+/** Returns the state of a file after a version. */
 export function fileState(version: {
   id: string;
   memoryId: string;
@@ -154,7 +154,7 @@ export function fileStateOf(version: Version): FileState {
   return fileState({ ...version, sizeBytes: version.contentSizeBytes });
 }
 
-/** Reads the contents of changes, a batch at a time. */
+/** Reads the contents of changes in batches. */
 export async function* withContents<T extends Change>(
   history: History,
   tenant: string,
@@ -178,25 +178,27 @@ function sizeOf(state: FileState): number {
 function loaded(state: FileState, contents: ReadonlyMap<string, string>): LoadedState {
   if (state.kind !== 'file') return state;
   const content = contents.get(state.versionId);
-  // The version was pruned or redacted since its row was read.
+  // The version was pruned or redacted after its row was read.
   return content === undefined ? { kind: 'pruned' } : { kind: 'file', path: state.path, content };
 }
 
-/** A version, and what it changed. */
+/** A version and its change. */
 export interface LogEntry extends Change {
   version: Version;
-  /** The id of the version that it replaced; null when there was none, or it is no longer kept. */
+  /** ID of the replaced version; null if there was none, or it was pruned. */
   replaced: string | null;
 }
 
 export interface LogOptions extends Partial<Omit<VersionFilter, 'path' | 'memoryId'>> {
-  /** Of a file: its versions wherever it was. Of a directory: those of what was below it. By default all. */
+  /**
+   * For a file, its versions at all paths. For a directory, the versions below the directory. Defaults to all versions.
+   */
   path?: MemoryPath;
 }
 
 /**
- * A page of a tenant's versions with what they changed, the newest first: at most `limit` before the version with that
- * id, or the first.
+ * Lists at most `limit` versions of a tenant with their changes, newest first, starting before the version with the ID
+ * `before`.
  */
 export async function logPage(
   history: History,
@@ -209,7 +211,7 @@ export async function logPage(
   return withChanges(history, tenant, await history.versionsPage(tenant, where, before, limit));
 }
 
-/** Versions of a tenant with what they changed. */
+/** Adds to each version the states before and after its change. */
 export async function withChanges(
   history: History,
   tenant: string,

@@ -6,7 +6,7 @@ import type { History } from './history.ts';
 import { shownTime } from './time-text.ts';
 import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from './version.ts';
 
-/* A memory as it was at a time. What was changed at that very time counts. */
+/* Reads a memory as of a time. Changes made at exactly that time are included. */
 
 /** Later than every change. */
 export const NOW = 'infinity';
@@ -14,8 +14,8 @@ export const NOW = 'infinity';
 const PAGE = 500;
 
 /**
- * Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing
- * to miss.
+ * Finds the start of a tenant's complete history if the start is later than `at`. Times before the tenant's creation
+ * have no gap, because no file existed then.
  */
 const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
   'find_gap',
@@ -25,12 +25,12 @@ WHERE id = $tenant AND history_since > $at::text::timestamptz AND created_at <= 
 `,
 );
 
-/** What was asked for may have been at that time, but the history does not reach back that far. */
+/** Creates the error for a time at which files may be missing from the history. */
 export function historyIncomplete(tenant: string, since: string): ServiceError {
   return new ServiceError('history_incomplete', tenant, shownTime(since));
 }
 
-/** @throws ServiceError when a file that there was at `at` may be missing in the history. */
+/** @throws ServiceError if files that existed at `at` may be missing from the history */
 export async function checkComplete(query: QueryExecutor, tenant: string, at: string): Promise<void> {
   const [gap] = (await query(findGapQuery, { tenant, at })).rows;
   if (gap !== undefined) throw historyIncomplete(tenant, gap.since);
@@ -42,9 +42,9 @@ const findStartQuery = defineQuery<{ tenant: string }, { since: string }>(
 );
 
 /**
- * The earliest moment that can be read.
+ * Returns the earliest time that can be read.
  *
- * @throws ServiceError when there is no such tenant
+ * @throws ServiceError if the tenant does not exist
  */
 export async function historyStart(query: QueryExecutor, tenant: string): Promise<string> {
   const [row] = (await query(findStartQuery, { tenant })).rows;
@@ -53,8 +53,8 @@ export async function historyStart(query: QueryExecutor, tenant: string): Promis
 }
 
 /**
- * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may
- * delete a file and put another in its place.
+ * Finds the version that was current at a path and time. Deletions are ignored, because one change may delete a file
+ * and put another file at its path.
  */
 const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
   'find_version_at',
@@ -76,7 +76,7 @@ WHERE d.tenant_id = $tenant AND d.path = $path AND ${COVERS('d.created_at', 'd.r
 `,
 );
 
-/** Whether there was a directory at a path at a time. The root is none: it is always there. */
+/** Whether a directory existed at a path and time. Always false for the root, which has no row. */
 export async function hadDirectory(
   history: History,
   tenant: string,
@@ -92,9 +92,9 @@ export type FoundAt =
   | { kind: 'missing' };
 
 /**
- * What was at a path at a time.
+ * Finds the entry at a path and time.
  *
- * @throws ServiceError when nothing is known to have been there, at a time before the history is complete
+ * @throws ServiceError if no entry is found and the history is incomplete at that time
  */
 export async function findAt(
   history: History,
@@ -115,18 +115,17 @@ export async function findAt(
   return { kind: 'missing' };
 }
 
-/** An entry of a past tree: a file's version, or a directory, of which only the path and the time are told. */
+/** An entry of a past tree. Directories only have a path and a time. */
 export interface TreeRow {
   path: string;
-  /** Null for a directory. */
   versionId: string | null;
   memoryId: string | null;
   sizeBytes: number | null;
-  /** Since when the entry was as it is told here. */
+  /** Start of the period in which the entry had this state. */
   createdAt: string;
 }
 
-/** A page of what was at a path and below it at a time, in the order of the paths. The first page comes after ''. */
+/** Lists a page of the entries at or below a path at a time, ordered by path. The first page starts after ''. */
 const listTreeAtQuery = defineQuery<
   { tenant: string; path: string; at: string; after: string; limit: number },
   TreeRow
@@ -149,10 +148,10 @@ ORDER BY t.path LIMIT $limit::integer
 );
 
 /**
- * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read
- * page by page. Redacted files have no path, so they are left out: see `redactedAt`.
+ * Yields the files and directories at or below a path at a time, without the root, ordered by path. Redacted versions
+ * have no path and are omitted: see `redactedAt`.
  *
- * @throws ServiceError for a time before the history is complete
+ * @throws ServiceError if the history is incomplete at that time
  */
 export async function* treeAt(
   history: History,
@@ -166,7 +165,7 @@ export async function* treeAt(
   );
 }
 
-/** A page of `treeAt`: at most `limit` entries after a path. */
+/** Reads a page of `treeAt`: at most `limit` entries after the path `after`. */
 export async function treePageAt(
   history: History,
   tenant: string,
@@ -175,14 +174,14 @@ export async function treePageAt(
   page: { after: string; limit: number },
 ): Promise<TreeRow[]> {
   const { rows } = await history.query(listTreeAtQuery, { tenant, path, at, ...page });
-  // Checked afterwards, because versions that were pruned while the page was read may be missing in it.
+  // Checked after the read, because versions pruned during the read may be missing from the page.
   await checkComplete(history.query, tenant, at);
   return rows;
 }
 
 /**
- * The versions that a past tree lacks because they were redacted: their paths are gone. Only superseded versions are
- * redacted, and only these are in `versions_redacted`, the index that this reads.
+ * Lists the versions that a past tree omits because they were redacted and have no path. Reads the index
+ * `versions_redacted`. Only superseded versions can be redacted.
  */
 const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',
@@ -194,7 +193,7 @@ ORDER BY v.created_at, v.id
 `,
 );
 
-/** The ids of the versions that were live at a time, and are redacted now. */
+/** Lists the IDs of versions that were current at a time and have been redacted since. */
 export async function redactedAt(history: History, tenant: string, at: string): Promise<string[]> {
   return (await history.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
 }

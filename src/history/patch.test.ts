@@ -52,7 +52,7 @@ it('compares texts in another thread until the client leaves', { tags: 'long' },
   let ticking = setImmediate(turn);
   expect(await threads.compare(attack, plain, signal)).toStrictEqual(compare(attack, plain));
   clearImmediate(ticking);
-  // In this thread, no turn of the event loop would pass.
+  // A comparison in this thread would block the event loop, and the counter would not grow.
   expect(turns).toBeGreaterThan(10);
 
   const departure = new AbortController();
@@ -61,7 +61,7 @@ it('compares texts in another thread until the client leaves', { tags: 'long' },
   const left = expect(threads.compare(attack, plain, departure.signal)).rejects.toThrow(
     new ServiceError('client_gone'),
   );
-  // The thread has the task by then.
+  // By then, the thread has received the task.
   await nextTurn();
   departure.abort();
   await left;

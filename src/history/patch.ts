@@ -4,29 +4,35 @@ import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { FileDiff } from './diff.ts';
 import type { LoadedState } from './log.ts';
 
-/** Lines added and removed. The time to find the smallest diff grows with the square of it. */
+/**
+ * Maximum number of added and removed lines. The time to find the smallest diff grows quadratically with this number.
+ */
 const MAX_EDITS = 1000;
 /**
- * What one diff may cost: comparisons of lines, each of `WORK_CHARACTERS`. Edits alone do not bound them, as between
- * two edits all of the lines can be compared. Unlike a time limit, it gives every run the same diff.
+ * Maximum work of one diff, in line comparisons of `WORK_CHARACTERS` characters each. The number of edits alone does
+ * not bound the work, because all lines may be compared between two edits. Unlike a time limit, this limit makes diffs
+ * reproducible.
  */
 export const MAX_WORK = 10_000_000;
 const WORK_CHARACTERS = 32;
 const CONTEXT = 3;
 const NOWHERE = '/dev/null';
 
-/** How two states of a file differ. */
+/** The difference between two states of a file. */
 export interface Comparison {
   /**
-   * The change as `git diff` writes it, with the contents byte for byte, for `git apply` and `patch -p1` in the
-   * folder of an export. Empty when nothing changed, undefined when one side is not there to compare with.
+   * The change in the format of `git diff`, byte for byte, for `git apply` and `patch -p1` in the root of an export.
+   * Empty if the file is unchanged; undefined if the states cannot be compared.
    */
   patch: string | undefined;
-  /** What it cost, at most `MAX_WORK` and what it takes to read the texts. */
+  /** Work spent: at most `MAX_WORK`, plus the work of reading the texts. */
   work: number;
 }
 
-/** Texts that take too many edits or too much work to compare are shown as replaced: all lines out, all lines in. */
+/**
+ * Compares two states of a file. A comparison that exceeds the limits of edits or work removes all old lines and adds
+ * all new lines.
+ */
 export function compare(before: LoadedState, after: LoadedState): Comparison {
   const budget = new WorkBudget();
   const patch = patchOf(before, after, budget);
@@ -54,7 +60,7 @@ function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): s
   });
 }
 
-/** Why there is no patch between two states. */
+/** Explains the missing patch between two states. */
 export function reasonOf(before: LoadedState, after: LoadedState): string {
   if (after.kind === 'redacted') return 'this version was redacted';
   if (after.kind === 'pruned') return 'this version is no longer kept';
@@ -94,13 +100,13 @@ class TooDifferent extends Error {}
 class WorkBudget {
   spent = 0;
 
-  /** Counts the reading of so many characters. */
+  /** Adds the work of reading a number of characters. */
   spend(characters: number): void {
     this.spent += 1 + Math.floor(characters / WORK_CHARACTERS);
   }
 }
 
-/** All of the one text out, all of the other in. */
+/** Creates a hunk that removes all old lines and adds all new lines. */
 function replacement(old: string, now: string): StructuredPatchHunk {
   const removed = linesOf(old);
   const added = linesOf(now);
@@ -127,25 +133,22 @@ function prefixed(sign: string, lines: string[], text: string): string[] {
 
 /** A change of a file as a patch. */
 export interface Difference {
-  /** Null where there is no file, or it is not known. */
+  /** Null if no file exists, or the path is unknown. */
   oldPath: string | null;
   path: string | null;
   oldVersion: string | null;
   version: string | null;
-  /**
-   * Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much;
-   * `noPatchReason` says why.
-   */
+  /** Empty if the file is unchanged. Null if the states cannot be compared; `noPatchReason` explains the reason. */
   patch: string | null;
   noPatchReason: string | null;
-  /** What it cost to compare. */
+  /** Work spent on the comparison, in units of `MAX_WORK`. */
   work: number;
 }
 
-/** `compare`, in this thread or in another one. */
+/** `compare` in the current thread or in a worker thread. */
 export type Compare = (before: LoadedState, after: LoadedState) => Comparison | Promise<Comparison>;
 
-/** A change whose contents are read. */
+/** A change with the contents of both sides. */
 export interface LoadedDiff {
   change: FileDiff;
   before: LoadedState;
@@ -172,15 +175,18 @@ function pathOf(state: LoadedState): string | null {
   return state.kind === 'file' ? state.path : null;
 }
 
-/** Far more than texts of the default limits take. Only texts of many megabytes come near them. */
+/**
+ * Limits of one comparison in a thread. Texts within the default limits use far less; only texts of many megabytes
+ * approach them.
+ */
 const DEADLINE_MS = 20_000;
 const MAX_HEAP_MIB = 512;
 
 const TOO_MUCH: Comparison = { patch: undefined, work: MAX_WORK };
 
-/** Compares texts away from the event loop. */
+/** Compares texts in a worker thread, so that comparisons do not block the event loop. */
 export class PatchThreads {
-  /** One thread, so that diffs leave the other cores to the database and to requests. They wait for one another. */
+  /** A single thread: diffs run one after another and leave the other cores to the database and to requests. */
   readonly #threads = new WorkerThreads<{ before: LoadedState; after: LoadedState }, Comparison>({
     module: new URL('./patch', import.meta.url),
     threads: 1,
@@ -189,8 +195,8 @@ export class PatchThreads {
   });
 
   /**
-   * @param signal ends the work, for a client that has left
-   * @returns no patch for texts that take too much time or memory
+   * @param signal aborts the comparison after the client has disconnected
+   * @returns no patch if the comparison exceeds its time or memory limit
    */
   async compare(before: LoadedState, after: LoadedState, signal: AbortSignal): Promise<Comparison> {
     const deadline = AbortSignal.timeout(DEADLINE_MS);
@@ -209,7 +215,7 @@ export class PatchThreads {
   }
 }
 
-/** What the threads run. */
+/** Entry point of the worker thread. */
 export default function work({ before, after }: { before: LoadedState; after: LoadedState }): Comparison {
   return compare(before, after);
 }

@@ -1,53 +1,52 @@
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
 
-/** A planned change of a file; null where the file is not there. */
+/** A planned change of a file: its states before and after. Null if the file does not exist. */
 export interface Target<File extends { path: MemoryPath } = { path: MemoryPath }> {
   memoryId: string;
   from: File | null;
   to: File | null;
 }
 
-/** A version of a file with a content. */
+/** A version of a file that has content. */
 export interface PlannedFile {
   path: MemoryPath;
   versionId: string;
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   sha256: string;
   sizeBytes: number;
 }
 
-/** A file that becomes like one of its versions, or a copy of a version. */
+/** A file to restore to one of its versions, or a copy of a version. */
 export type RestoreTarget = Target<PlannedFile>;
 
 /** Planned changes of directories. */
 export interface DirectoryTargets {
-  /** Directories that are to be there. */
+  /** Directories that must exist after the change. */
   wanted: ReadonlySet<MemoryPath>;
-  /** Directories that are to go, unless something is left in them. */
+  /** Directories to remove if they are empty after the change. */
   unwanted: ReadonlySet<MemoryPath>;
 }
 
 export interface Surroundings extends DirectoryTargets {
-  /** What is at the paths in question and above them, and directly below each unwanted directory. */
+  /** Kinds of the entries at the affected paths, at their ancestors, and directly below each unwanted directory. */
   kinds: ReadonlyMap<MemoryPath, 'file' | 'dir'>;
 }
 
 export interface Plan<T extends Target> {
-  /** Changes that can be made together. */
+  /** Changes that can be applied together. */
   targets: T[];
-  /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
-  /** What cannot, because of what is at the path `blockedBy`, or would be. */
+  /** Changes that cannot be applied, because an entry occupies or would occupy the path `blockedBy`. */
   blockedTargets: { target: T; blockedBy: MemoryPath }[];
   blockedDirectories: { path: MemoryPath; blockedBy: MemoryPath }[];
 }
 
 /**
- * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want
- * the same path, the first one gets it. One that cannot be made stays in the way of others, so these are left out
- * too.
+ * Selects the changes of a tree that can be applied together, so that the result is a valid tree. If two changes need
+ * the same path, the first one gets it. A file that cannot move keeps its path, so changes that need this path are
+ * blocked too.
  */
 export async function planTree<T extends Target>(
   targets: readonly T[],
@@ -66,19 +65,19 @@ type Claim = Target & { to: { path: MemoryPath } };
 class PlannedTree {
   readonly #around: Surroundings;
   readonly #children = new Map<MemoryPath, MemoryPath[]>();
-  /** Paths that files leave. */
+  /** Paths that files move away from. */
   readonly #vacated = new Set<MemoryPath>();
   readonly #claims = new Map<MemoryPath, Claim>();
-  /** Claims by each directory above them. */
+  /** Claims by each ancestor directory of their path. */
   readonly #claimsBelow = new Map<MemoryPath, Set<Claim>>();
-  /** By the file's id: where something else is. */
+  /** Occupied paths, by the ID of the blocked file. */
   readonly #blocked = new Map<string, MemoryPath>();
 
   constructor(around: Surroundings) {
     this.#around = around;
   }
 
-  /** Adds one of the paths in question to the directory above it. */
+  /** Registers a path as a child of its parent directory. */
   add(path: MemoryPath): void {
     const parent = parentOf(path);
     if (parent === undefined) return;
@@ -106,7 +105,7 @@ class PlannedTree {
     }
   }
 
-  /** Where something is that keeps a file from coming to `path`. */
+  /** Finds the occupied path that prevents a file from moving to `path`. */
   #obstacleTo(path: MemoryPath): MemoryPath | undefined {
     const hasClaimsBelow = (this.#claimsBelow.get(path)?.size ?? 0) > 0;
     if (hasClaimsBelow || this.#around.wanted.has(path) || !this.#isFree(path)) return path;
@@ -134,7 +133,7 @@ class PlannedTree {
     );
   }
 
-  /** Leaves a file where it is, and so those out that count on its path. */
+  /** Blocks a claim, and transitively all claims that need the path that its file keeps. */
   #block(first: Claim, blockedBy: MemoryPath): void {
     const pending: [Claim, MemoryPath][] = [[first, blockedBy]];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

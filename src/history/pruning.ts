@@ -3,7 +3,7 @@ import { defineQuery, time } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { DAY_MS } from '../lib/units.ts';
 
-/** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
+/** The history limits that apply to a tenant, from its settings or the defaults, and the size of its history. */
 export interface Retention {
   id: string;
   historyDays: number;
@@ -14,7 +14,7 @@ export interface Retention {
 const RETENTION = `id, COALESCE(history_days, $historyDays::bigint)::float8 AS "historyDays",
   COALESCE(max_history_bytes, $maxHistoryBytes::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
 
-/** The tenants that have a history, in the order of their ids, a page at a time. */
+/** Lists a page of tenants with a history, ordered by ID. */
 const tenantsWithHistoryQuery = defineQuery<
   { after: string; historyDays: number; maxHistoryBytes: number; limit: number },
   Retention
@@ -25,14 +25,14 @@ SELECT ${RETENTION} FROM tenants WHERE id > $after AND history_bytes > 0 ORDER B
 `,
 );
 
-/** The same for one tenant, with a history or not. */
+/** Reads the limits of one tenant, whether or not it has a history. */
 const tenantRetentionQuery = defineQuery<
   { tenant: string; historyDays: number; maxHistoryBytes: number },
   Retention
 >('tenant_retention', `SELECT ${RETENTION} FROM tenants WHERE id = $tenant`);
 
 /**
- * Prunes a batch by age, and says after which version to go on; null at the end. See
+ * Prunes a batch by age, and returns the position of the next batch, or null at the end. See
  * migrations/functions/memory_prune_history.sql.
  */
 const pruneOldQuery = defineQuery<
@@ -48,7 +48,7 @@ FROM memory_prune_old(
 `,
 );
 
-/** Prunes a batch of what is over the limit of bytes; nothing when the limit holds. */
+/** Prunes a batch of versions that exceed the limit of bytes. */
 const pruneExcessQuery = defineQuery<
   { tenant: string; maxBytes: number; limit: number },
   { versions: number; bytes: number }
@@ -57,12 +57,12 @@ const pruneExcessQuery = defineQuery<
   'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($tenant, $maxBytes::bigint, $limit::integer)',
 );
 
-/** Small enough that a tenant's own writes never wait long for the job. */
+/** Small, so that the tenant's own writes never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
-/** Of a live file, whatever their age; the head is one of them. */
+/** Newest versions that an existing file keeps whatever their age, including the current version. */
 const KEPT_OF_A_FILE = 10;
 
-/** Before every version: '-infinity' would not be a time to the microsecond. */
+/** A position before every version. Times have microseconds, so '-infinity' cannot be used. */
 const START = { after: '0001-01-01T00:00:00.000000Z', afterId: '00000000-0000-0000-0000-000000000000' };
 
 export interface Pruned {
@@ -72,22 +72,22 @@ export interface Pruned {
 
 const sinceStart: Pruned = { versions: 0, bytes: 0 };
 
-/** What this process has pruned, for the metrics. */
+/** Returns counts of the versions that this replica has pruned, for the metrics. */
 export function prunedSinceStart(): Readonly<Pruned> {
   return sinceStart;
 }
 
 /**
- * Deletes superseded versions that are older than a tenant keeps them, and then the oldest until its history is
- * within its bytes, in small batches. The last versions of a live file are kept whatever their age, except where a
- * tenant keeps no history. A tenant that cannot be pruned does not keep the job from the others; the first such fault
- * is thrown at the end.
+ * Deletes superseded versions in small batches: first the versions older than the tenant's limit of days, then the
+ * oldest ones until the history is within the limit of bytes. The newest versions of existing files are kept whatever
+ * their age, unless the tenant keeps no history. If pruning a tenant fails, the job continues with the others and
+ * throws the first error at the end.
  *
- * @param options.historyDays for tenants without a setting of their own; 0: keep none
- * @param options.maxHistoryBytes for tenants without a setting of their own; 0: no limit
- * @param options.tenant only this one
- * @param options.now by default the database's time
- * @returns what was deleted, or undefined when another process is at it.
+ * @param options.historyDays default for tenants without this setting; 0 keeps no superseded versions
+ * @param options.maxHistoryBytes default for tenants without this setting; 0 means no limit
+ * @param options.tenant prunes only this tenant
+ * @param options.now defaults to the time of the database
+ * @returns counts of the deleted versions, or undefined if another replica is running the job
  */
 export async function pruneHistory(
   database: Database,

@@ -12,14 +12,14 @@ import { isFullVersionId, type Version } from './version.ts';
 
 interface EraseRow {
   outcome: 'missing' | 'live' | 'redacted';
-  /** The head version of the live file that has the content. */
+  /** Current version of the existing file that has the content. */
   head: string | null;
   versions: number;
   samePath: number;
   redactedAt: string | null;
 }
 
-/** Erases a version: see migrations/functions/memory_redact.sql. `by` is the actor, as JSON. */
+/** Redacts a version: see migrations/functions/memory_redact.sql. `by` is the actor as JSON. */
 const eraseVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, EraseRow>(
   'redact_version',
   `
@@ -28,12 +28,12 @@ FROM memory_redact($tenant, $version::text::uuid, $by::text::jsonb)
 `,
 );
 
-/** Erases the names of directories that are gone: see migrations/functions/memory_redact.sql. */
+/** Redacts the names of past directories: see migrations/functions/memory_redact.sql. */
 const eraseDirectoriesQuery = defineQuery<
   { tenant: string; path: string; dryRun: boolean },
   {
     outcome: 'missing' | 'live' | 'kept' | 'redacted';
-    /** The version that has to be erased first. */
+    /** The version that has to be redacted first. */
     version: string | null;
     directories: number;
     redactedAt: string | null;
@@ -47,8 +47,8 @@ FROM memory_redact_directories($tenant, $path, $dryRun::boolean)
 );
 
 /**
- * Replaces up to so many of a tenant's stored results by another text, in the order of their keys, after the key
- * `after`. The hashes of their requests go, too: what is short could be found by trying.
+ * Replaces a batch of a tenant's stored results with `text`, in the order of their keys, after the key `after`. Also
+ * clears the hashes of the requests, because a short request could be found by trying candidates.
  */
 const eraseResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
@@ -73,7 +73,7 @@ const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, 
   'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $tenant AND id = $version::text::uuid',
 );
 
-/** Whether a tenant has a content of a file, live or in its history. */
+/** Whether a tenant has content of a file, in the file's current version or its history. */
 const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { found: boolean }>(
   'has_content_of_file',
   `
@@ -84,28 +84,32 @@ SELECT EXISTS (
 `,
 );
 
-/** Small, so that a statement takes far less than its time limit. */
+/** Small, so that each statement finishes well within its time limit. */
 const RESULTS_A_BATCH = 2000;
 
 export interface ErasedVersion {
-  /** Versions that were erased: the one asked for, and those with the same content. 0 when it was erased before. */
+  /**
+   * Number of redacted versions: the given version and versions of the file with the same content. 0 if the version was
+   * redacted before.
+   */
   versions: number;
-  /** Superseded versions that still have a path that was erased. */
+  /** Number of superseded versions that still have a redacted path. */
   samePath: number;
-  /** Stored results that were erased. */
+  /** Number of redacted stored results. */
   storedResults: number;
   /**
-   * The ids of open drafts of the tenant that have the file: they are memories of their own, and keep what they have
-   * of it.
+   * IDs of the tenant's open drafts that contain the file. A redaction does not change them, because each draft is a
+   * separate memory.
    */
   drafts: string[];
 }
 
 /**
- * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may
- * quote a part of the content. When that is cut short, erase the version again.
+ * Permanently removes the path and content of a superseded version, and all stored results of the tenant, because any
+ * of them may quote the content. If the call is interrupted, repeat it.
  *
- * @throws ServiceError when there is no such version, or a live file has it or its content
+ * @throws ServiceError if the version does not exist, or is current, or its content is the content of the current
+ *   version
  */
 export async function eraseVersion(
   database: Database,
@@ -136,12 +140,12 @@ async function draftsWithFile(database: Database, tenant: string, version: strin
 }
 
 /**
- * Removes for good the names of the directories that were at a path and below it, and all stored results of the
- * tenant. Names of directories that held files go when the files' versions are erased; this is for those that held
- * none.
+ * Permanently removes the names of directories that were at or below a path, and all stored results of the tenant.
+ * Redacting a version also removes the names of its directories. This function is for directories that never held
+ * files.
  *
- * @returns how many were erased: a directory that was there twice counts twice
- * @throws ServiceError when there was no such directory, something is at the path, or a version that was there is
+ * @returns counts of the redacted directories and results; a directory that existed twice counts twice
+ * @throws ServiceError if no such directory existed, an entry is at the path, or a version that was below the path is
  *   still kept
  */
 export async function eraseDirectories(
@@ -149,14 +153,14 @@ export async function eraseDirectories(
   tenant: string,
   path: MemoryPath,
 ): Promise<{ directories: number; storedResults: number }> {
-  // The results first: without the directories, this could not be done again if it were cut short.
+  // The results are redacted first. An interrupted call can then be repeated, which needs the directories.
   const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
   const storedResults = await eraseResults(database, tenant, redactedAt);
   const { directories } = await callEraseDirectories(database, tenant, path, false);
   return { directories, storedResults };
 }
 
-/** How many directories `eraseDirectories` would erase. Throws what that throws. */
+/** Counts the directories that `eraseDirectories` would redact. Throws the same errors. */
 export async function countErasableDirectories(
   database: Database,
   tenant: string,
@@ -175,7 +179,7 @@ async function callEraseDirectories(database: Database, tenant: string, path: Me
   return { directories: row.directories, redactedAt: row.redactedAt };
 }
 
-/** Erases the results that were stored until a time; a later one cannot quote what was gone by then. */
+/** Redacts the results stored until a time. Later results cannot quote content that was redacted by then. */
 async function eraseResults(database: Database, tenant: string, until: string): Promise<number> {
   let erased = 0;
   for (let after = ''; ; ) {
@@ -189,35 +193,36 @@ async function eraseResults(database: Database, tenant: string, until: string): 
 
 const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
 
-/** A version that erasing another one leaves, although it may hold some of what is to go. */
+/** A version that is kept although it may contain part of the redacted text or path. */
 export interface RemainingVersion {
   version: Version;
   isLive: boolean;
-  /** Of the same file. */
+  /** Whether the version belongs to the redacted file. */
   isSameFile: boolean;
-  /** It has a path that is erased. */
+  /** Whether the version has a redacted path. */
   hasPath: boolean;
-  /** How many different lines of the content are in its own, without blank ones and spaces around them. */
+  /** Number of distinct lines shared with the redacted content, ignoring blank lines and surrounding whitespace. */
   sharedLines: number;
 }
 
-/** A part of what erasing a version would do. */
+/** A page of the preview of a redaction. */
 export interface ErasurePage {
-  /** The version and those of the file with the same content. None when it is erased already. */
+  /** The given version and versions of the file with the same content. Empty if the version is already redacted. */
   redacted: Version[];
-  /** Other versions of the file, and those of other files with a path or a line of it. */
+  /** Other versions of the file, and versions of other files that share a path or a line with the redacted versions. */
   remaining: RemainingVersion[];
-  /** How many different lines the content has. */
+  /** Number of distinct lines in the content. */
   lines: number;
   /** The version after which the next page begins; null on the last page. */
   next: string | null;
 }
 
 /**
- * Finds what erasing a version would remove, and a page of the versions that may contain the same text or path and
- * stay. A page examines `limit` versions of the tenant, the newest first: those before the version `before`.
+ * Lists the versions that a redaction would redact, and a page of the kept versions that may contain the same text or
+ * path. A page examines `limit` versions of the tenant, newest first, starting before the version `before`.
  *
- * @throws ServiceError when there is no such version, or a live file has it or its content
+ * @throws ServiceError if the version does not exist, or is current, or its content is the content of the current
+ *   version
  */
 export async function previewErasure(
   history: History,
@@ -253,7 +258,7 @@ export async function previewErasure(
   return { redacted, remaining, lines: lines.size, next };
 }
 
-/** Reads the contents of versions, a batch at a time; '' for a deletion. */
+/** Reads the contents of versions in batches; '' for deletions. */
 async function* withTexts(
   history: History,
   tenant: string,
@@ -278,7 +283,7 @@ function isErasedWith(version: Version, chosen: Version): boolean {
   return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;
 }
 
-/** The different lines of a content, without blank ones and the spaces around them. */
+/** Returns the distinct lines of a content, trimmed and without blank lines. */
 async function linesOf(content: string): Promise<Set<string>> {
   const lines = new Set<string>();
   for await (const line of timeSliced(linesIn(content))) if (line !== '') lines.add(line);

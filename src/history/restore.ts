@@ -12,20 +12,20 @@ import type { DirectoryTargets, PlannedFile, RestoreTarget } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';
 
 /*
- * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is
- * locked. Ids go as text.
+ * Restores files and directories to a past state. Each statement reads all files of a change, in one snapshot or while
+ * the tenant is locked. IDs are sent as text.
  *
- * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each
- * otherwise, where its statistics say that tenants are small.
+ * `OFFSET 0` and `LIMIT 1` force Postgres to look up each item by its key. Otherwise it would scan the tenant's rows
+ * once for each item if its statistics suggest that tenants are small.
  */
 
-/** A version as far as a restore needs it. */
+/** The fields of a version that a restore needs. */
 interface VersionState {
   memoryId: string;
   versionId: string;
-  /** Null once redacted. */
+  /** Null for redacted versions. */
   path: MemoryPath | null;
-  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  /** SHA-256 of the content, hexadecimal. Null for deletions and redacted versions. */
   sha256: string | null;
   sizeBytes: number | null;
   createdAt: string;
@@ -38,13 +38,13 @@ const PAST = `
   v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
   v.size_bytes AS "sizeBytes", ${time('v.created_at')} AS "createdAt"`;
 
-/** The live files at a path and below it. */
+/** Lists the current versions of the files at or below a path. */
 const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
   'list_heads',
   `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $tenant AND e.kind = 'file' AND memory_in_subtree(e.path, $path)`,
 );
 
-/** The live files among those with the given ids. */
+/** Finds the current versions of files by file ID. Deleted files are omitted. */
 const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
   'find_heads',
   `
@@ -56,8 +56,8 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 );
 
 /**
- * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when
- * the path is the root or another version of the file was there.
+ * Lists the superseded versions that were current at or below a path at a time. A redacted version has no path. It is
+ * included if the path is the root, or if another version of its file was at or below the path.
  */
 const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
   'list_past',
@@ -72,7 +72,7 @@ WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', '$at
 `,
 );
 
-/** The superseded versions of files at a time. */
+/** Finds the superseded versions of files that were current at a time. */
 const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
   'find_past',
   `
@@ -83,7 +83,7 @@ WHERE ${COVERS('v.created_at', 'v.superseded_at', '$at')}
 `,
 );
 
-/** Directories at a path and below it, without the root, that are there or were there at a time. */
+/** Lists directories at or below a path, without the root, that exist now or existed at a time. */
 const listDirectoriesQuery = defineQuery<
   { tenant: string; path: string; at: string },
   { path: MemoryPath; isThere: boolean; wasThere: boolean }
@@ -99,12 +99,12 @@ FROM memory_directories AS d WHERE d.tenant_id = $tenant AND memory_in_subtree(d
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
 /**
- * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were
- * there then, and the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's
- * writers wait meanwhile unless it is a dry run, readers do not.
+ * Restores a file, or a directory with its descendants, to its state at a time. Affects all files that are at or below
+ * the path now or were there then. Files that were moved are moved back. The restore applies completely or not at all.
+ * Except in a dry run, the tenant's writers wait until the restore ends.
  *
- * @throws ServiceError for a time before the history is complete, and when something is in the way, was redacted, or
- *   would exceed the quota
+ * @throws ServiceError if the history is incomplete at that time, another entry blocks a path, a version was redacted,
+ *   or the result would exceed the quota
  */
 export function restoreAt(
   database: Database,
@@ -114,8 +114,8 @@ export function restoreAt(
 ): Promise<Changes> {
   return changeTenant(database, tenant, options, async (query) => {
     const { time, from } = await readTimes(query, tenant, at);
-    // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time
-    // that is too early.
+    // Before the tenant's creation, the memory was empty. Restoring such a time would delete all files. A time that is
+    // too early is more likely a mistake.
     if (from !== time) throw historyIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
@@ -132,12 +132,12 @@ export function restoreAt(
 }
 
 /**
- * Restores a version of a file. Without a path, the file becomes what it was: a deleted file comes back, and one that
- * has moved moves back. With a path, the version's content comes to that path, and nothing else changes: the file
- * itself if it is there or deleted, and otherwise a copy, which is a new file.
+ * Restores a version of a file. Without `path`, a deleted file is created again, and a moved file is moved back to the
+ * path of the version. With `path`, the content of the version is written to `path`. If the file is at `path` or is
+ * deleted, the file itself is restored. Otherwise the restore creates a copy with a new file ID.
  *
- * @throws ServiceError when there is no such version, it has no content, something else is at the path, or the quota
- *   would be exceeded
+ * @throws ServiceError if the version does not exist or has no content, another entry blocks the path, or the result
+ *   would exceed the quota
  */
 export function restoreVersion(
   database: Database,
@@ -166,7 +166,7 @@ export function restoreVersion(
   });
 }
 
-/** @param hint what to do when something else is at a path */
+/** @param version the restored version, for the error message; null for a restore of a time */
 async function restore(
   query: QueryExecutor,
   tenant: string,
@@ -186,7 +186,7 @@ async function restore(
   return apply(query, tenant, plan, options, 'restore');
 }
 
-/** What the files that are at a path or below it, or were there at a time, are now and were then. */
+/** Pairs the current and the past state of each file that is at or below a path now or was there at a time. */
 async function filesAt(
   query: QueryExecutor,
   tenant: string,
@@ -215,7 +215,8 @@ async function filesAt(
     past.set(version.memoryId, fileOf(version));
   }
   const memoryIds = new Set([...now.keys(), ...past.keys()]);
-  // Where a file was, nothing else can have been. Otherwise what is not known to have been there may have been pruned.
+  // If a file was at the path itself, no other file can have been below it. Otherwise, pruning may have removed files
+  // of that time.
   if (!wasThere || memoryIds.size > past.size) await checkComplete(query, tenant, at);
   return [...memoryIds].map((memoryId) => ({
     memoryId,
@@ -224,7 +225,7 @@ async function filesAt(
   }));
 }
 
-/** @throws ServiceError when the version is redacted. */
+/** @throws ServiceError if the version is redacted */
 function fileOf({ versionId, path, sha256, sizeBytes }: VersionState): PlannedFile {
   if (path === null || sha256 === null || sizeBytes === null)
     throw new ServiceError('version_redacted', versionId);

@@ -12,30 +12,29 @@ import { shownTime } from './time-text.ts';
 import { FIRST_ID, isBy, type Operation } from './version.ts';
 
 /*
- * What `revert` reads: an actor's changes in pages, and then of each file only what decides what becomes of it, which
- * are a few look-ups by key. A change that made no version yet superseded is that of a head.
+ * Reverts the changes of an actor. Reads the actor's changes page by page. Then reads, for each file, only the few
+ * versions that decide its target state, by key. A change whose version is not superseded yet is stored in the file's
+ * current version.
  */
 
-/** An actor's changes between two times. */
+/** Selection of an actor's changes between two times. */
 export type ActorChanges = { tenant: string; by: string; since: string; until: string };
 
 /**
- * Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what
- * others did.
+ * SQL condition: whether a change was made by the actor, at or before `until`. Later changes of the actor are treated
+ * like changes of others.
  */
 export const isTheirs = (origin: string, at: string) =>
   `(${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
-/**
- * Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time.
- */
+/** Changes of a file within a page: the actor's first change, and the last change by others. IDs grow with time. */
 export interface FileChanges {
   memoryId: string;
   first: string | null;
   other: string | null;
 }
 
-/** A page of the superseded versions since a time, by their files. `last` is that of the page, of `count` versions. */
+/** Groups a page of the superseded versions since a time by file. `last` and `count` describe the whole page. */
 const listSinceQuery = defineQuery<
   ActorChanges & { after: string; limit: number },
   FileChanges & { last: string; count: number }
@@ -52,7 +51,7 @@ FROM page AS p GROUP BY p.memory_id
 `,
 );
 
-/** A page of the heads since a time, in the order of their paths. */
+/** Lists a page of the current versions since a time, ordered by path. */
 const listHeadsSinceQuery = defineQuery<
   ActorChanges & { after: string; limit: number },
   { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
@@ -69,9 +68,9 @@ WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.change
 export interface TouchedVersion {
   versionId: string;
   operation: Operation;
-  /** Null once redacted. */
+  /** Null for redacted versions. */
   path: MemoryPath | null;
-  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  /** SHA-256 of the content, hexadecimal. Null for deletions and redacted versions. */
   sha256: string | null;
   sizeBytes: number | null;
 }
@@ -79,16 +78,19 @@ export interface TouchedVersion {
 /** A file that an actor changed since a time. */
 export interface TouchedFile {
   memoryId: string;
-  /** The last one that is known. */
+  /** Last known path of the file. */
   path: MemoryPath | null;
-  /** Null when the file is deleted. */
+  /** Current version; null if the file is deleted. */
   head: TouchedVersion | null;
-  /** What the actor's first version since then did, and the version before it. */
+  /** Operation of the actor's first change since that time, and the version before this change. */
   firstOperation: Operation;
   before: TouchedVersion | null;
-  /** The last version by anybody else, if it came after. */
+  /** Last version by others after the actor's first change. */
   other: (TouchedVersion & { origin: Origin | null; createdAt: string }) | null;
-  /** The time of the actor's first version after `other`, or of the first one; null when there is none. */
+  /**
+   * Time of the actor's first change after `other`, or of the first change if there is no `other`. Null if no such
+   * change exists.
+   */
   startedAt: string | null;
 }
 
@@ -99,7 +101,10 @@ const STATE = (version: string, more = '') => `CASE WHEN ${version}.id IS NOT NU
 const VERSION =
   'SELECT id, operation, path, content_sha256, size_bytes, origin, created_at FROM versions WHERE tenant_id = $tenant';
 
-/** Files that an actor changed, given by their ids, and those of the versions `first` and `other` of each. */
+/**
+ * Reads the versions that decide the target states of files. Each file is given by its ID and its versions `first` and
+ * `other`.
+ */
 const readTouchedQuery = defineQuery<
   { tenant: string; memoryIds: string[]; firsts: string[]; others: (string | null)[] },
   TouchedFile
@@ -134,14 +139,14 @@ LEFT JOIN LATERAL (
 );
 
 const VERSIONS_A_PAGE = 20_000;
-/** Rows of files or directories a page. */
+/** Rows of files or directories per page. */
 export const ROWS_A_PAGE = 2000;
-/** Few, because the heads among them are hashed. */
+/** Small, because the contents of current versions are hashed. */
 const FILES_A_PAGE = 500;
 
 /**
- * The files that an actor changed since a time, by their ids, and the times of those changes that made what is there
- * now.
+ * The files that an actor changed since a time, by ID, and the times of the actor's changes that created current
+ * versions.
  */
 export interface Touched {
   files: Map<string, { first: string; other: string | null }>;
@@ -149,9 +154,10 @@ export interface Touched {
 }
 
 /**
- * Finds the files that an actor changed, page by page: what is kept of each is the same, however often it was changed.
+ * Finds the files that an actor changed, page by page. Memory use depends on the number of files, not on the number of
+ * changes.
  *
- * @param onProgress is told how many versions were read
+ * @param onProgress receives the number of versions read so far
  */
 export async function findTouched(
   query: QueryExecutor,
@@ -160,7 +166,7 @@ export async function findTouched(
 ): Promise<Touched> {
   const seen = new Map<string, { first: string | null; other: string | null }>();
   const headTimes = new Set<string>();
-  // In any order: the first one of the actor's and the last one of the others count.
+  // Independent of the order: keeps the actor's first change and the last change by others.
   const add = (memoryId: string, first: string | null, other: string | null) => {
     const file = seen.get(memoryId) ?? { first: null, other: null };
     if (first !== null && (file.first === null || first < file.first)) file.first = first;
@@ -201,7 +207,7 @@ export async function findTouched(
   return { files, headTimes };
 }
 
-/** Reads what decides what becomes of the files. */
+/** Reads the versions that decide the target states of the files. */
 export async function* readTouched(
   query: QueryExecutor,
   tenant: string,
@@ -221,31 +227,32 @@ export async function* readTouched(
 }
 
 /**
- * What the actor did that stays, at least in part, and why. A directory has no id; `path` is null when it is
- * redacted.
+ * A change of the actor that is not or not fully reverted, with the reason. For directories, `memoryId` is null. `path`
+ * is null if it is redacted.
  */
 export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
   | {
       /**
-       * `changed`: somebody else changed the file since. `mixed`: in between, so what the actor did before that
-       * stays.
+       * `changed`: others changed the file after the actor. `mixed`: others changed the file between the actor's
+       * changes, so that only the later ones are reverted.
        */
       reason: 'changed' | 'mixed';
       changedBy: Actor;
       changedAt: string;
     }
-  /** Something else is `at` a path now. */
+  /** Another entry occupies the path `at`. */
   | { reason: 'occupied'; at: MemoryPath }
-  /** What was before is not kept any more. */
+  /** The version before the actor's change was pruned or redacted. */
   | { reason: 'pruned' | 'redacted' }
 );
 
-/** `startedAt`: the time of the first change to undo. */
+/** `startedAt`: the time of the first change to revert. */
 export type Undo = RestoreTarget & { startedAt: string };
 
 /**
- * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are
- * a conflict, unless the file is as it was before them, as after another revert.
+ * Selects the changes of a file to revert: the actor's latest changes, up to the last change by others. Earlier changes
+ * of the actor are a conflict, unless the file already has its state from before them, for example after an earlier
+ * revert.
  */
 export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
   const { memoryId, head, other, startedAt } = touched;
@@ -269,7 +276,7 @@ export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Un
   return conflict === undefined ? { undo } : { conflict, undo };
 }
 
-/** What a file was before the actor's first change, or why that is not known. */
+/** Returns the state of a file before the actor's first change, or the reason why the state is unknown. */
 function pastFileBefore({ before, firstOperation }: TouchedFile): PlannedFile | null | 'pruned' | 'redacted' {
   if (before === null) return firstOperation === 'created' ? null : 'pruned';
   return pastFileOf(before);
@@ -294,14 +301,14 @@ export interface Reverted extends Changes {
 }
 
 /**
- * Undoes what an actor did since a time, or between two times, and nothing else: a file goes back to what it was
- * before the actor's latest changes. One that somebody else changed since is left alone. Directories that the actor
- * made and nothing is in any more go too, and those that it removed come back. All at once; the tenant's writers wait
- * meanwhile unless it is a dry run, readers do not.
+ * Reverts the changes of an actor since a time, or between two times. A file returns to its state before the actor's
+ * latest changes. Files that others changed later keep their state. Empty directories that the actor created are
+ * removed, and directories that the actor removed are created again. The revert is atomic. Except in a dry run, the
+ * tenant's writers wait until the revert ends.
  *
- * @param what.by as in the filter of versions (`VersionFilter`)
- * @param what.until by default now; what the actor did after that counts like what others did
- * @throws ServiceError for a time before the history is complete, and when the result would exceed the quota
+ * @param what.by actor, as in `VersionFilter`
+ * @param what.until end of the period; defaults to now. Later changes of the actor are treated like changes of others.
+ * @throws ServiceError if the history is incomplete since that time, or the result would exceed the quota
  */
 export function revertActor(
   database: Database,
@@ -321,7 +328,7 @@ export function revertActor(
       if (conflict !== undefined) conflicts.push(conflict);
       if (undo !== undefined) undone.push(undo);
     }
-    // As if undone one after the other, the latest first: of two files that were at one path, the later one gets it.
+    // Reverts the latest change first. If two files were at one path, the file that was changed later gets the path.
     const targets = await timeSlicedSort(undone.filter(isChange), (a, b) =>
       a.startedAt > b.startedAt ? -1 : 1,
     );
@@ -343,7 +350,7 @@ function fileOf({ memoryId, from, to }: RestoreTarget) {
   return { memoryId, path: from?.path ?? to?.path ?? null };
 }
 
-/** What stays of what an actor did, and why. */
+/** Explains why a change of the actor was not fully reverted. */
 export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;
   switch (conflict.reason) {
@@ -359,12 +366,12 @@ export function conflictText(conflict: Conflict): string {
   }
 }
 
-/** After every path of a memory. */
+/** Sorts after every path of a memory. */
 const LAST_PATH = '/memories0';
 
 /**
- * Whether a change of a directory is the actor's, by any version that the same change made; null when all of those
- * are heads.
+ * SQL value: whether a change of a directory was made by the actor, according to any superseded version of the same
+ * change. Null if the change has no superseded version.
  */
 const isTheirsAt = (at: string) => `(
     SELECT ${isTheirs('v.origin', 'v.created_at')} FROM versions AS v
@@ -372,17 +379,17 @@ const isTheirsAt = (at: string) => `(
       AND v.id >= memory_first_id(${at}) AND v.id < memory_first_id(${at} + interval '1 microsecond') LIMIT 1
   )`;
 
-/** A time at which a directory was at its path; `removedAt` is null for one that is there. */
+/** A period in which a directory existed. `removedAt` is null if the directory still exists. */
 export interface Period {
   path: MemoryPath;
   createdAt: string;
   removedAt: string | null;
-  /** Whether the actor did it; null when no superseded version says so. */
+  /** Whether the actor created the directory; null if no superseded version of the change exists. */
   isMadeByThem: boolean | null;
   isRemovedByThem: boolean | null;
 }
 
-/** A page of the directories that were removed since a time, the last path and its latest period first. */
+/** Lists a page of directories that were removed since a time, by path and removal time, both descending. */
 const listPeriodsQuery = defineQuery<
   ActorChanges & { before: string; beforeTime: string; limit: number },
   Period
@@ -401,8 +408,8 @@ ORDER BY d.path DESC, d.removed_at DESC
 );
 
 /**
- * A page of the directories that are there and were made since a time, in the order of their paths. The first page
- * comes after the root.
+ * Lists a page of existing directories that were created since a time, ordered by path. The first page starts after the
+ * root.
  */
 const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; limit: number }, Period>(
   'list_directories_since',
@@ -418,8 +425,8 @@ ORDER BY d.path
 );
 
 /**
- * Which directories to bring back and which to remove, to undo the actor's changes of them, as far as nobody else
- * made or removed them after.
+ * Selects the directories to create and to remove in order to revert the actor's changes. Changes before the last
+ * change by others are ignored.
  */
 export async function touchedDirectories(
   query: QueryExecutor,
@@ -458,11 +465,11 @@ export async function touchedDirectories(
   return { wanted, unwanted };
 }
 
-/** A directory, whose periods are undone one by one, the latest first. */
+/** A directory whose periods are reverted one by one, latest first. */
 class TouchedDirectory {
   readonly isThere: boolean;
   wasThere: boolean;
-  /** Somebody else's change has been reached. */
+  /** Whether a change by others has been reached. */
   #isDone = false;
 
   constructor({ removedAt }: Period) {
@@ -470,7 +477,7 @@ class TouchedDirectory {
     this.wasThere = this.isThere;
   }
 
-  /** @param isRemovedByThem null for the period that lasts */
+  /** @param isRemovedByThem null for the current period */
   undo(isMadeByThem: boolean, isRemovedByThem: boolean | null): void {
     if (this.#isDone) return;
     if (isRemovedByThem !== null && !this.wasThere) {

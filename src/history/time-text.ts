@@ -7,16 +7,16 @@ const HOUR_AND_MINUTE = /T\d\d:\d\d(?=$|[Z+-])/;
 const OFFSET = /(?:Z|[+-]\d\d:\d\d)$/;
 const FRACTION = /\.(?<digits>\d+)/;
 
-/** The years that both JavaScript and Postgres write with four digits. */
+/** The range of years that both JavaScript and Postgres write with four digits. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * A time as an operator gives it, in UTC with microseconds (`2026-11-22T09:30:00.123456Z`): ISO 8601, where a date
- * alone is its first moment and no offset means UTC, or a duration back from `now`. A time in the future is one:
- * nothing has changed there yet.
+ * Parses a time given by an operator, and returns it in UTC with microseconds (`2026-11-22T09:30:00.123456Z`). Accepts
+ * ISO 8601 or a duration back from `now`. A date without a time means midnight, and a time without an offset is UTC.
+ * Times in the future are valid.
  *
- * @throws ServiceError for another text; its message says what is accepted
+ * @throws ServiceError if the text is invalid; the message lists the accepted formats
  */
 export function parseTime(text: string, now: Date): string {
   const duration = parseDuration(text);
@@ -26,12 +26,12 @@ export function parseTime(text: string, now: Date): string {
   const withSeconds = text.replace(HOUR_AND_MINUTE, '$&:00');
   if (!DATE_TIME.safeParse(withSeconds).success || digits.length > 6)
     throw new ServiceError('invalid_time', text);
-  // JavaScript's times have milliseconds only.
+  // JavaScript times only have milliseconds.
   const seconds = withSeconds.replace(FRACTION, '');
   return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
 }
 
-/** A time for people, and for commands: without microseconds where the clock has milliseconds only. */
+/** Formats a time for display and for commands. Omits the microseconds if they are zero. */
 export function shownTime(time: string): string {
   return time.replace(/000Z$/, 'Z');
 }

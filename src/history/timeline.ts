@@ -3,7 +3,7 @@ import { defineQuery, time } from '../database/query.ts';
 import type { Actor } from '../memory/origin.ts';
 import { AFTER } from './version.ts';
 
-/** More are counted together. */
+/** Maximum number of actors counted separately. Further actors are counted together. */
 const MAX_ACTORS = 20;
 
 const countChangesQuery = defineQuery<
@@ -13,7 +13,7 @@ const countChangesQuery = defineQuery<
   'count_changes',
   `
 WITH times AS MATERIALIZED (
-  -- Read once, not for each version. As float8, because arithmetic with numeric takes several times as long.
+  -- Computed once instead of for each version. Arithmetic with float8 is several times faster than with numeric.
   SELECT since, until, extract(epoch FROM since)::float8 AS low, extract(epoch FROM until)::float8 AS high
   FROM (SELECT $since::text::timestamptz AS since, $until::text::timestamptz AS until) AS given
 ), counted AS (
@@ -30,11 +30,14 @@ FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
 `,
 );
 
-/** Changes over time, by actor. */
+/** Counts of changes over time, by actor. */
 export interface Activity {
-  /** Those with the most changes, the busiest first. */
+  /** The actors with the most changes, in descending order of changes. */
   actors: Actor[];
-  /** Parts of the time that are equally long: the changes of each actor, and of the `others` together. */
+  /**
+   * Periods of equal length. `counts`: changes of each actor, in the order of `actors`. `others`: changes of all other
+   * actors.
+   */
   buckets: { start: string; counts: number[]; others: number }[];
 }
 
@@ -76,15 +79,17 @@ export async function activity(
   return { actors: busiest.map(([, { actor }]) => actor), buckets: counted };
 }
 
-/** The database gives equal actors equal JSON. */
+/** Serializes an actor. Keys are comparable, because the database returns equal JSON for equal actors. */
 function keyOf(actor: Actor): string {
   return JSON.stringify(actor);
 }
 
 /**
- * The moments one change before and one change after another one. The change before `at` is what made the memory what
- * it was then: the moment before that is the one of the change before. `since` is the earliest that can be read. No
- * index has the heads by their ids: each bound is a subquery, so that it is computed once and not for each file.
+ * Finds the times one change before and one change after `at`. The last change until `at` produced the state at `at`,
+ * so `previous` is the time of the change before. `since` is the earliest time that can be read.
+ *
+ * No index contains current versions by ID. Each bound is a subquery, so that it is computed once instead of for each
+ * file.
  */
 const findAdjacentChangesQuery = defineQuery<
   { tenant: string; at: string },
@@ -109,13 +114,13 @@ WHERE t.id = $tenant
 );
 
 export interface AdjacentChanges {
-  /** Null when nothing earlier can be read that differs. */
+  /** Null if no earlier, different state can be read. */
   previous: string | null;
-  /** Null when nothing has changed since. */
+  /** Null if nothing has changed since. */
   next: string | null;
 }
 
-/** The moments one change before and one change after `at`. Throws `DatabaseError`. */
+/** Finds the times one change before and one change after `at`. Throws `DatabaseError`. */
 export async function adjacentChanges(
   database: Pick<Database, 'query'>,
   tenant: string,
@@ -124,7 +129,7 @@ export async function adjacentChanges(
   const [row] = (await database.query(findAdjacentChangesQuery, { tenant, at })).rows;
   if (row === undefined) return { previous: null, next: null };
   const { since, current, previous, next } = row;
-  // Of the versions from before the history is complete, some are still there, but no moment can be read.
+  // Versions from before `since` may still exist, but no complete state before `since` can be read.
   const isFirst = current === null || current <= since;
   const earlier = previous === null || previous < since ? since : previous;
   return { previous: isFirst ? null : earlier, next: next !== null && next < since ? since : next };

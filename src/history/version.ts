@@ -4,7 +4,7 @@ import { type Actor, actorOf, type Origin, sourceOf } from '../memory/origin.ts'
 /** `renamed`: only the path changed. */
 export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
 
-/** A version as the view `memory_versions` has it (migrations/functions/memory_history.sql). */
+/** A row of the view `memory_versions` (migrations/functions/memory_history.sql). */
 export interface VersionRow {
   id: string;
   memoryId: string;
@@ -19,28 +19,31 @@ export interface VersionRow {
   redactedBy: Origin['actor'] | null;
 }
 
-/** The SHA-256 of a version `v` of `memory_versions`, in hexadecimal; that of a head is made from its content. */
+/**
+ * SQL text: the hexadecimal SHA-256 of a version `v` of `memory_versions`. Computed from the content for current
+ * versions, which store no hash.
+ */
 export const SHA256 = "encode(COALESCE(v.content_sha256, memory_sha256(v.live_content)), 'hex')";
 
-/** Of a version `v` of `memory_versions`. */
+/** Columns of `VersionRow`, of a version `v` of `memory_versions`. */
 export const COLUMNS = `
   v.id, v.memory_id AS "memoryId", v.operation, v.path, ${SHA256} AS "contentSha256", v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
   ${time('v.redacted_at')} AS "redactedAt", v.redacted_by AS "redactedBy"`;
 
-/** Bounds of all ids. */
+/** Bounds of all version IDs. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The least id of a version after a time. */
+/** SQL value: the lowest version ID after a time. */
 export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 
-/** What the name of an actor of a source begins with, where an operator names actors. */
+/** Prefix of the name of a source, where an operator names an actor. */
 export const SOURCE = 'source:';
 
 /**
- * Whether an origin is of the actor that an operator names (`by` of `VersionFilter`): who made the change or approved
- * it, the draft that it was merged from, or where it comes from.
+ * SQL condition: whether an origin matches the `by` of a `VersionFilter`. Compares the author, the approver, the draft,
+ * and the source.
  */
 export const isBy = (origin: string, by: string) => `COALESCE(
     ${by}::text IN (
@@ -53,27 +56,27 @@ export const isBy = (origin: string, by: string) => `COALESCE(
 export const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
-/** A version of a file; times in ISO 8601, UTC, to the microsecond. */
+/** A version of a file. Times are ISO 8601 in UTC, to the microsecond. */
 export interface Version {
   id: string;
-  /** Of the file: the same across edits and renames. */
+  /** ID of the file, which is stable across edits and renames. */
   memoryId: string;
   operation: Operation;
-  /** After the change; of a deleted one the last. Null once redacted. */
+  /** Path after the change, or the last path of a deleted file. Null for redacted versions. */
   path: string | null;
-  /** Null for a deleted or redacted one. */
+  /** Hexadecimal. Null for deletions and redacted versions. */
   contentSha256: string | null;
   contentSizeBytes: number | null;
-  /** The changes of one request, as a rename of a directory, share their time. */
+  /** Shared by all changes of one request, such as the rename of a directory. */
   createdAt: string;
-  /** Null for the head of a live file. */
+  /** Null for the current version of an existing file. */
   supersededAt: string | null;
   actor: Actor;
   requestId: string | null;
   toolUseId: string | null;
-  /** The tenant through whose mount the change came. */
+  /** The tenant whose mount was used for the change. */
   viaTenant: string | null;
-  /** Of a version that was merged from a draft: `actor` proposed it. */
+  /** ID of the draft that was merged; `actor` is the author of the draft's change. */
   draft: string | null;
   approvedBy: Actor | null;
   redactedAt: string | null;
@@ -94,7 +97,7 @@ export function versionOf(row: VersionRow): Version {
   };
 }
 
-/** A version as programs get it: the fields and names of docs/history.md. */
+/** Converts a version to its public representation: the fields and names of docs/history.md. */
 export function versionRecord(version: Version) {
   return {
     id: version.id,
@@ -117,16 +120,15 @@ export function versionRecord(version: Version) {
 }
 
 const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** A full ID, or at least its first four digits. */
+/** A full ID, or a prefix of at least four digits. */
 const ID_OR_START =
   /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
 
-/** Whether a text can be the full ID of a version. */
 export function isFullVersionId(text: string): boolean {
   return FULL_ID.test(text);
 }
 
-/** Whether a text can be the ID of a version, or the start of one. */
+/** Whether a text can be the ID of a version or a prefix of an ID. */
 export function isVersionId(text: string): boolean {
   return ID_OR_START.test(text);
 }

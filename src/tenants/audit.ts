@@ -8,22 +8,22 @@ import { renamed, snakeCase } from '../lib/text.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 
-/** How a change came in. `console` is the page, which calls the admin API. */
+/** Channel of an administrative change. `console` is the web interface, which calls the admin API. */
 export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
 
-/** What an administrator is about to do. No field holds contents, paths or secrets. */
+/** An administrative change that is about to start. Fields must not contain file contents, paths, or secrets. */
 export interface AuditIntent {
   actor: Actor;
-  /** The name of the operation in admin-openapi.yaml; the command line uses the same. */
+  /** Operation name from admin-openapi.yaml. The command line uses the same names. */
   action: string;
   channel: AuditChannel;
-  /** The IP address of the caller, or the host that ran the command. */
+  /** IP address of the caller, or the host that ran the command. */
   address: string;
   requestId: string | null;
   dryRun: boolean;
 }
 
-/** What an administrative change is about, and what it changed: `{ old, new }` for what had a value before. */
+/** Subject of an administrative change, and the changed values. A value that replaces another is `{ old, new }`. */
 export interface AuditSubject {
   tenant?: string | undefined;
   key?: string | undefined;
@@ -32,16 +32,16 @@ export interface AuditSubject {
 
 export interface AuditEvent extends AuditIntent {
   id: string;
-  /** ISO 8601, UTC, to the microsecond. */
+  /** ISO 8601 in UTC, to the microsecond. */
   at: string;
   tenant: string | null;
   key: string | null;
   details: Record<string, unknown>;
-  /** `ok`, or the code of the error. Null while it runs, or when the process ended before it did. */
+  /** `ok` or an error code. Null while the change is running, or if the process ended before the change. */
   outcome: string | null;
 }
 
-/** The details of a change of settings: what each was, and what it is now. */
+/** Returns the details of a change of settings, with the old and the new value of each setting. */
 export function changedValues<Name extends string>(
   before: { [name in Name]?: unknown },
   after: { [name in Name]?: unknown },
@@ -73,7 +73,10 @@ VALUES ($id::text::uuid, $actor::text::jsonb, $action, $channel, $address, $requ
 `,
 );
 
-/** A tenant that is recorded stays: its ID may have been replaced meanwhile (`forgetTenant`). */
+/**
+ * Completes an event. Keeps a tenant that is already recorded, because `forgetTenant` may have replaced its ID in the
+ * meantime.
+ */
 const finishQuery = defineQuery<{
   id: string;
   outcome: string;
@@ -89,23 +92,23 @@ WHERE id = $id::text::uuid
 `,
 );
 
-/** Which events to list; null: any. */
+/** Filter of a list of events. Null fields do not filter. */
 export interface AuditFilter {
   tenant: string | null;
   key: string | null;
-  /** The id of a key, the subject of a token, or the name of an operator. */
+  /** ID of a key, subject of a token, or name of an operator. */
   actor: string | null;
   action: string | null;
-  /** `ok`, `failed` (anything else that has ended), or a code. */
+  /** `ok`, `failed` (any completed event except `ok`), or an error code. */
   outcome: string | null;
   /** ISO 8601; `until` is exclusive. */
   since: string | null;
   until: string | null;
-  /** The only tenants whose events are seen; null: all events. */
+  /** Tenants whose events the caller may see; null means all events. */
   scope: string[] | null;
 }
 
-/** Where a page ends: the next one begins after it. */
+/** Last event of a page. The next page starts after it. */
 export interface AuditPosition {
   at: string;
   id: string;
@@ -114,8 +117,8 @@ export interface AuditPosition {
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * A page of the events, which begins where the previous one ended in the index that is in this order. The columns of
- * the order have the names of columns of the result, so they are qualified.
+ * Lists a page of events from the position at which the previous page ended in the index. The columns in `ORDER BY` are
+ * qualified, because the result has columns of the same names.
  */
 const listQueryOf = (name: string, ofTenant: string) =>
   defineQuery<
@@ -156,20 +159,20 @@ DELETE FROM audit_events WHERE id = ANY (
 `,
 );
 
-/** An event that is recorded as begun. */
+/** A recorded event whose change has not ended yet. */
 export interface OpenAuditEvent {
-  /** Adds to what is recorded when it ends. */
+  /** Adds to the record of the event's end. */
   note(more: AuditSubject): void;
-  /** Records how it ended. Never rejects. */
+  /** Records the outcome. Never rejects. */
   finish(outcome: string): Promise<void>;
 }
 
 /**
- * Records that an administrative change begins: before it is made, so that none is without a record. Throws
- * `DatabaseError`, and then the change must not be made.
+ * Records that an administrative change starts, before the change itself, so that every change is recorded. Throws
+ * `DatabaseError`; the change must then not be made.
  *
- * @param onUnrecorded is told of an outcome that cannot be recorded. The change has happened and its beginning is
- *   recorded, so its caller must not take it for failed and repeat it.
+ * @param onUnrecorded receives the error if the outcome cannot be recorded. The change itself has happened and its
+ *   start is recorded, so the caller must not treat it as failed and repeat it.
  */
 export async function beginAudit(
   database: Database,
@@ -198,8 +201,8 @@ export async function beginAudit(
 /**
  * Makes a change and records it.
  *
- * @param work is given a function that adds to what is recorded
- * @param options.outcomeOf the outcome for the channel's own errors
+ * @param work makes the change; its argument adds to the record
+ * @param options.outcomeOf maps errors of the channel to outcomes
  */
 export async function audited<T>(
   database: Database,
@@ -223,7 +226,7 @@ function outcomeOf(error: unknown): string {
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }
 
-/** Records a change that an administrator may not make. */
+/** Records a rejected change. */
 export async function recordRefusal(
   database: Database,
   intent: AuditIntent,
@@ -246,7 +249,7 @@ async function insert(
   return id;
 }
 
-/** A page of events, the newest first. */
+/** Lists a page of events, newest first. */
 export async function listAudit(
   database: Database,
   filter: AuditFilter,
@@ -260,7 +263,7 @@ export async function listAudit(
   return { events: rows.slice(0, limit), next };
 }
 
-/** Deletes the events of more than `days` ago, in batches. Returns how many that were. */
+/** Deletes events older than `days` in batches. Returns the number of deleted events. */
 export async function pruneAudit(database: Database, days: number): Promise<number> {
   const before = new Date((await databaseTime(database)).getTime() - days * DAY_MS).toISOString();
   let pruned = 0;

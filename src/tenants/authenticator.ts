@@ -17,24 +17,22 @@ import { createLookupLimiter } from './request-limiter.ts';
 
 /** The caller of the admin API. */
 export interface Administrator {
-  /** Whom the history names. */
+  /** Actor recorded with changes. */
   actor: Actor;
   access: Exclude<KeyRow['access'], 'propose'>;
-  /** The only tenants that the caller administers; null: all. */
+  /** Tenants that the caller administers; null means all. */
   onlyTenants: string[] | null;
-  /** The host of an operator who runs the command line. */
+  /** Host on which an operator runs the command line. */
   host?: string;
 }
 
-/** A method of authentication for the admin API. */
 export interface AdminAuthenticator {
-  /** @throws ServiceError 401, 403 or 429. */
+  /** @throws ServiceError 401, 403, or 429 */
   authenticate(credentials: Credentials): Administrator | Promise<Administrator>;
   /** Flushes background writes. */
   close(): Promise<void>;
 }
 
-/** Authenticates by admin keys. */
 export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
   return {
     authenticate: (credentials) =>
@@ -46,7 +44,7 @@ export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
   };
 }
 
-/** No authentication, on a loopback address. */
+/** Accepts every caller. Only for a loopback address. */
 export function noAdminAuthentication(): AdminAuthenticator {
   return {
     authenticate: () => ({ actor: { type: 'anonymous' }, access: 'read_write', onlyTenants: null }),
@@ -54,7 +52,6 @@ export function noAdminAuthentication(): AdminAuthenticator {
   };
 }
 
-/** Creates the configured authenticator. */
 export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
   const autoCreate = config.AUTO_CREATE_TENANTS;
   switch (config.AUTH) {
@@ -63,7 +60,7 @@ export async function createAuthenticator(config: Config, database: Database): P
     case 'keys':
       return new KeyAuthenticator(knownKeys(config, database), { autoCreate: autoCreate ?? true });
     case 'jwt': {
-      // Imported on demand: it takes longer to load than the others together.
+      // Imported on demand, because jwt.ts takes longer to load than the other modules together.
       const { jwtAuthenticator } = await import('./jwt.ts');
       return jwtAuthenticator({
         jwksUrl: config.JWKS_URL,
@@ -80,7 +77,10 @@ export async function createAuthenticator(config: Config, database: Database): P
   }
 }
 
-/** Creates the authenticator of the admin API: admin keys, also where tenants have tokens, or none with `AUTH=none`. */
+/**
+ * Creates the authenticator of the admin API. It accepts admin keys, even if tenants use tokens. With `AUTH=none`, it
+ * accepts every caller.
+ */
 export function createAdminAuthenticator(config: Config, database: Database): AdminAuthenticator {
   return config.AUTH === 'none'
     ? noAdminAuthentication()
@@ -95,7 +95,7 @@ function knownKeys(config: Config, database: Database): KnownKeys {
   });
 }
 
-/** Authenticates by tenants' and service keys. */
+/** Authenticates by tenant keys and service keys. */
 class KeyAuthenticator implements Authenticator {
   readonly #keys: KnownKeys;
   readonly #autoCreate: boolean;
@@ -148,7 +148,7 @@ function principalOf(caller: Caller, credentials: Credentials): Principal {
 
 const DEFAULT_TENANT = 'default';
 
-/** No authentication: the request names its tenant; the default is `default`. */
+/** Accepts every request. The request names its tenant; the default is `default`. */
 function noAuthentication(options: { autoCreate: boolean }): Authenticator {
   const caller = {
     actor: { type: 'anonymous' },

@@ -21,14 +21,15 @@ import { copyStore } from './stores.ts';
 import { eraseData, insertTenant } from './tenants.ts';
 
 /*
- * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query
- * copies a page, so that no statement takes long, and returns the copied keys in any order. The destination must not
- * have rows with these keys.
+ * Copies rows from one tenant to another inside the database, so that contents are not sent to this process. Each query
+ * copies one page, which bounds its duration, and returns the copied keys in any order. The destination must not have
+ * rows with these keys.
  */
 
 /**
- * Copies entries in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
- * With `keepsHistory`, files keep their versions; otherwise `origin` creates them at the time `at`.
+ * Copies a page of entries, ordered by path: at most `limit` entries, ending after the entry that reaches `bytes` in
+ * total. With `keepsHistory`, files keep their versions. Otherwise, the copies are new files, created by `origin` at
+ * the time `at`.
  */
 export const copyEntriesQuery = defineQuery<
   {
@@ -64,7 +65,7 @@ RETURNING e.path
 
 type HistoryPage = { tenant: string; to: string; after: string; limit: number };
 
-/** Copies at most `limit` versions, stopping once they exceed `bytes`, but at least one if there is one. */
+/** Copies a page of versions: at most `limit` versions, ending after the version that reaches `bytes` in total. */
 export const copyVersionsQuery = defineQuery<HistoryPage & { bytes: number }, { id: string }>(
   'copy_versions',
   `
@@ -83,7 +84,7 @@ RETURNING v.id
 `,
 );
 
-/** Copies all of them at once: the rows are small. */
+/** Copies all rows at once, because they are small. */
 export const copyPastDirectoriesQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_past_directories',
   `
@@ -92,7 +93,7 @@ SELECT $to, path, created_at, removed_at FROM past_directories WHERE tenant_id =
 `,
 );
 
-/** Copies all of them at once: there is one a day. */
+/** Copies all rows at once, because there is one per day. */
 export const copyUsageQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_usage',
   `
@@ -101,7 +102,7 @@ SELECT $to, day, files, bytes, history_bytes, reads, writes, refused FROM tenant
 `,
 );
 
-/** Copies what is known of all drafts at once: the rows are small. */
+/** Copies the records of all drafts at once, because they are small. */
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
   `
@@ -113,7 +114,7 @@ SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, cl
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const RENAME_LOCK = 7_236_105_558;
 
-/** Lets one tenant be renamed at a time, until the transaction ends. */
+/** Serializes renames of tenants until the transaction ends. */
 const lockRenamesQuery = defineQuery<{ lock: number }>(
   'lock_renames',
   'SELECT pg_advisory_xact_lock($lock::bigint)',
@@ -124,11 +125,11 @@ const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE tenants SET draft_of = $to WHERE draft_of = $tenant',
 );
 
-/** The columns of a tenant that describe its history; times as text. */
+/** The columns of a tenant that describe its history. Times are text. */
 export type HistoryState = {
   since: string;
   lastChangeAt: string | null;
-  /** Of the tenant: a revert goes back no further. */
+  /** Creation time of the tenant, and the earliest time of a revert. */
   createdAt: string;
 };
 
@@ -139,7 +140,7 @@ SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", cre
 `,
 );
 
-/** Describes a history that has been copied, and counts it. */
+/** Sets the history columns and counters of a tenant after its history has been copied. */
 export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryState>(
   'set_history_state',
   `
@@ -155,15 +156,15 @@ export interface Copied {
 }
 
 export interface Renamed extends Copied {
-  /** The tenants that mount it, under its new id from now on. */
+  /** Tenants that mount the renamed tenant, now under its new ID. */
   mountedBy: string[];
 }
 
 /**
- * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the
- * files, created by `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
+ * Creates the tenant `to` with the files and settings of `from`. A copy of a suspended tenant is suspended. The history
+ * of `to` starts with the files, created by `origin`. Writes to `from` wait during the copy. Throws `DatabaseError`.
  *
- * @throws ServiceError when `from` does not exist, or `to` does.
+ * @throws ServiceError if `from` does not exist, or `to` exists
  */
 export function copyTenantData(
   database: Database,
@@ -180,16 +181,17 @@ export function copyTenantData(
 }
 
 /**
- * Renames a tenant, with its history, keys, stored results, and usage. What mounted the tenant mounts it under its
- * new id. `tenant_id` determines the shard of a row and is never updated, so this copies and deletes in one
- * transaction that locks the tenant. A write that waits for the lock finds no tenant, and is tried again for the
- * tenant of its caller. Throws `DatabaseError`.
+ * Renames a tenant with its history, keys, stored results, and usage. Mounts of the tenant refer to its new ID.
+ * `tenant_id` determines the shard of a row and is never updated. The rename therefore copies and deletes rows in one
+ * transaction that locks the tenant. A write that waits for the lock finds no tenant, and is retried with the tenant of
+ * its caller. Throws `DatabaseError`.
  *
- * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
+ * @throws ServiceError if `from` does not exist or is a draft, or `to` exists
  */
 export function moveTenantData(database: Database, from: string, to: string): Promise<Renamed> {
   return database.transaction(async (query) => {
-    // Two tenants may mount each other, and a rename locks first the tenant, then those that mount it.
+    // Prevents deadlocks of two tenants that mount each other: a rename locks the tenant first, and then the mounting
+    // tenants.
     await query(lockRenamesQuery, { lock: RENAME_LOCK });
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
@@ -207,13 +209,13 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(lockScopedKeysQuery, { tenant: from });
     await query(changeScopesQuery, { tenant: from, to });
-    // Last: writes to the tenants that mount it wait from here on.
+    // Last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
     return { ...copied, keys, mountedBy };
   });
 }
 
-/** In a transaction that has done nothing yet. */
+/** Copies a tenant. Must be the first step of the transaction. */
 async function copy(
   query: QueryExecutor,
   from: string,
@@ -235,7 +237,7 @@ async function copy(
 const PAGE = { limit: 500, bytes: 4 * 1024 * 1024 };
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
-/** Copies in path order, so that a directory comes before its contents. */
+/** Copies entries ordered by path, so that each directory precedes its children. */
 export async function copyEntries(
   query: QueryExecutor,
   from: string,
@@ -259,7 +261,7 @@ async function copyHistory(query: QueryExecutor, from: string, to: string): Prom
   if (state) await query(setHistoryStateQuery, { tenant: to, ...state });
 }
 
-/** Copies page by page, each after the greatest key of the previous one in the order of the database. */
+/** Copies page by page. Each page starts after the greatest key of the previous page, in the order of the database. */
 async function inPages(start: string, copyPage: (after: string) => Promise<string[]>): Promise<void> {
   for (let after: string | undefined = start; after !== undefined; ) {
     after = (await copyPage(after)).sort(byBytes).at(-1);

@@ -6,7 +6,8 @@ import { type EffectiveSettings, SETTINGS, settingsFrom, type TenantSettings } f
 /**
  * Applies the service's defaults to a tenant's own settings.
  *
- * @param config the configuration of the service. That of a command is the same only if both have the same environment.
+ * @param config configuration of the service. A command must run in the same environment as the service to get the same
+ *   result.
  */
 export function effectiveSettings(own: Partial<TenantSettings>, config: Config): EffectiveSettings {
   return settingsFrom((name, setting) => {
@@ -17,20 +18,20 @@ export function effectiveSettings(own: Partial<TenantSettings>, config: Config):
   });
 }
 
-/** The service's defaults of the settings that the store and the hourly jobs apply. */
+/** Returns the service's defaults for the settings that writes and hourly jobs apply. */
 export function tenantDefaults(config: Config): TenantDefaults {
   const { maxFiles, maxBytes, historyDays, maxHistoryBytes } = effectiveSettings({}, config);
   return { maxFiles, maxBytes, historyDays, maxHistoryBytes };
 }
 
-/** How full a tenant is, measured by its closest limit. */
+/** Usage of a tenant relative to its closest limit. */
 export interface Fullness {
-  /** Rounded down: 100 is full. Over 100 when a limit was lowered. */
+  /** Percentage, rounded down. Exceeds 100 if a limit was lowered below the usage. */
   percent: number;
   of: 'files' | 'bytes';
 }
 
-/** Undefined for a tenant that has no limit on files or bytes. */
+/** Returns the usage relative to the closest limit, or undefined if the tenant has no limit on files or bytes. */
 export function fullness(
   { files, bytes }: Pick<TenantRow, 'files' | 'bytes'>,
   { maxFiles, maxBytes }: Pick<EffectiveSettings, 'maxFiles' | 'maxBytes'>,
@@ -41,7 +42,7 @@ export function fullness(
   return candidates.sort((a, b) => b.percent - a.percent)[0];
 }
 
-/** Rounded down. */
+/** Computes a percentage, rounded down. */
 export function percentOf(used: number, limit: number): number {
   return Math.floor((100 * used) / limit);
 }

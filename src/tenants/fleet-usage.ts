@@ -8,12 +8,12 @@ import { tenantDefaults } from './effective-settings.ts';
 import { fullnessColumn } from './listing.ts';
 import { type Days, dayOf, type Sizes, type Uses } from './usage.ts';
 
-/** The sum of all tenants. */
+/** Totals of all tenants. */
 export interface FleetTotals extends Sizes {
   tenants: number;
   suspended: number;
   historyVersions: number;
-  /** Tenants that use at least this percentage of their limit on files or bytes. */
+  /** Number of tenants that use at least this percentage of their limit on files or bytes. */
   nearLimit: number;
 }
 
@@ -40,16 +40,16 @@ export async function fleetTotals(
   return totals;
 }
 
-/** A day of all tenants. The sizes are null for a day on which the job that records them did not run. */
+/** Usage of all tenants on one day. Sizes are null if the daily job did not run. */
 export type FleetDay = {
-  /** `2026-11-23`, by UTC. */
+  /** Day in UTC, such as `2026-11-23`. */
   day: string;
   tenants: number | null;
   suspended: number | null;
   files: number | null;
   bytes: number | null;
   historyBytes: number | null;
-  /** Tenants that sent a request. */
+  /** Number of tenants that sent a request. */
   active: number;
 } & Uses;
 
@@ -75,7 +75,7 @@ FROM fleet_usage WHERE ${OF_DAYS}
 
 const UNRECORDED = { tenants: null, suspended: null, files: null, bytes: null, historyBytes: null };
 
-/** What all tenants together used, the oldest day first. Throws `DatabaseError`. */
+/** Returns the daily usage of all tenants together, oldest day first. Throws `DatabaseError`. */
 export async function fleetDays(database: Database, days: Days): Promise<FleetDay[]> {
   const [activity, sizes] = await Promise.all([
     database.query(activityQuery, days),
@@ -96,7 +96,7 @@ GROUP BY tenant_id ORDER BY sum(reads + writes + refused) DESC, tenant_id LIMIT 
 `,
 );
 
-/** The tenants that were used most in these days, most first. Throws `DatabaseError`. */
+/** Lists the tenants with the most uses in a period, in descending order. Throws `DatabaseError`. */
 export async function mostActive(
   database: Database,
   days: Days,
@@ -110,7 +110,7 @@ const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: strin
   'SELECT id FROM tenants WHERE id > $after AND draft_of IS NULL ORDER BY id LIMIT $limit::bigint',
 );
 
-/** Records the sizes of a tenant, unless they are those of its latest day. */
+/** Records the sizes of a tenant, unless they equal the sizes of its latest day. */
 const recordSizesQuery = defineQuery<{ tenant: string; day: string }>(
   'record_sizes',
   `
@@ -147,10 +147,10 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
 );
 
 /**
- * Records today's sizes of all tenants together and of each whose sizes changed without a request, as by expiration,
- * and deletes the days of more than `USAGE_DAYS` ago.
+ * Records today's total sizes of all tenants, and the sizes of each tenant whose sizes changed without a request, for
+ * example by expiration. Deletes days older than `USAGE_DAYS`.
  *
- * @returns false when another process is doing it
+ * @returns false if another replica is running the job
  */
 export async function recordSizes(database: Database, config: Config, at?: Date): Promise<boolean> {
   const now = at ?? (await databaseTime(database));

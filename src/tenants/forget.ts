@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import type { AuditPosition } from './audit.ts';
 
-/** An event that contains the ID, or the last one of its page. */
+/** An event that contains the ID, or the last event of its page. */
 interface Found {
   id: string;
   at: string;
@@ -14,8 +14,8 @@ interface Found {
 }
 
 /**
- * Reads a page of events in the order of their index, the oldest first, so that an event that is added meanwhile is
- * not missed.
+ * Reads a page of events in the order of their index, oldest first, so that the last page includes events added in the
+ * meantime.
  */
 const findMentionsQuery = defineQuery<
   { tenant: string; afterAt: string; afterId: string; limit: number },
@@ -44,7 +44,7 @@ async function findMentions(database: Database, tenant: string, after: AuditPosi
   return (await database.query(findMentionsQuery, { tenant, ...position })).rows;
 }
 
-/** Null leaves a column as it is: an event that has not ended gets its details later. */
+/** Updates an event. Null keeps a column, because an event that is still open gets its details later. */
 const replaceMentionsQuery = defineQuery<{
   id: string;
   tenant: string | null;
@@ -60,9 +60,9 @@ WHERE id = $id::text::uuid
 );
 
 /**
- * Replaces the ID of a tenant in the whole audit trail by a hash, the same in all events. The salt of the hash is
- * random and is not stored, so nobody can find out whether a guessed ID is behind a hash. If it is interrupted, call
- * it again.
+ * Replaces the ID of a tenant in the whole audit trail by a hash, which is the same in all events. The salt of the hash
+ * is random and not stored, so that a guessed ID cannot be verified against the hash. If the call is interrupted,
+ * repeat it.
  *
  * @returns the hash, and the number of events that contained the ID
  */
@@ -95,9 +95,9 @@ function changed(before: unknown, after: unknown): string | null {
   return text === JSON.stringify(before) ? null : text;
 }
 
-/** Fields with the ID of a tenant. */
+/** Fields that contain the ID of a tenant. */
 const IDS: ReadonlySet<string> = new Set(['tenant', 'tenants', 'to', 'store', 'draft']);
-/** Fields with a text that a person or a token chose, which may contain the ID of a tenant. */
+/** Fields with free text from a person or a token, which may contain the ID of a tenant. */
 const TEXTS: ReadonlySet<string> = new Set([
   'label',
   'source',
@@ -107,12 +107,12 @@ const TEXTS: ReadonlySet<string> = new Set([
   'instructions',
   'metadata',
 ]);
-/** The name of a tenant or a mount, but of an actor the operator's. */
+/** The name of a tenant or a mount. In an actor, the name of the operator. */
 const NAME = 'name';
 
 /**
- * Replaces a tenant's ID in the details or the actor of an event. Other fields have words of the service, such as
- * `tenant` for the kind of a key, which stay even if a tenant has the same ID.
+ * Replaces a tenant's ID in the details or the actor of an event. Keeps other fields, whose values are terms of the
+ * service, such as `tenant` for the kind of a key. A tenant can have such a term as its ID.
  */
 export function withoutTenant(value: unknown, tenant: string, hash: string): unknown {
   const word = new RegExp(
@@ -133,7 +133,7 @@ export function withoutTenant(value: unknown, tenant: string, hash: string): unk
     if (typeof each !== 'object' || each === null) return each;
     return Object.fromEntries(
       Object.entries(each).map(([name, item]) => {
-        // `{ old, new }` has the values of the field around it, and the names in `metadata` are its author's.
+        // `{ old, new }` contains values of the enclosing field. The names in `metadata` are chosen by its author.
         if (name === 'old' || name === 'new') return [name, replace(item, field)];
         return field === 'metadata' ? [inText(name), replace(item, field)] : [name, replace(item, name)];
       }),

@@ -1,4 +1,3 @@
-/** The rules for the id of a new tenant, wherever one is created: each message names all of them. */
 import { InvalidArgumentError } from 'commander';
 import { expect, it } from 'vitest';
 import { newTenantId as adminTenantId } from '../admin/fields.ts';

@@ -2,23 +2,23 @@ import { z } from 'zod';
 
 export const TENANT_ID = /^[A-Za-z0-9._:@-]{1,128}$/;
 
-/** The same in words. */
+/** Description of `TENANT_ID` for messages. */
 export const TENANT_ID_RULE = '1 to 128 of the characters A-Z a-z 0-9 . _ : @ -';
 
 /**
- * Ids that a new tenant can have. A shell reads `-x` as an option, clients and proxies resolve `.` and `..` in URLs,
- * and `draft_` is for drafts: no other tenant gets such an id, so a closed draft stays closed. Existing tenants may
- * have other ids.
+ * Valid IDs of new tenants. A shell reads `-x` as an option, and clients and proxies resolve `.` and `..` in URLs.
+ * `draft_` is reserved for drafts, so that the ID of a closed draft is never reused. Existing tenants may have other
+ * IDs.
  */
 export const NEW_TENANT_ID = /^(?!-|draft_|\.{1,2}$)[A-Za-z0-9._:@-]{1,128}$/;
 
-/** The same in words. */
+/** Description of `NEW_TENANT_ID` for messages. */
 export const NEW_TENANT_ID_RULE = `${TENANT_ID_RULE}, without "-" or "draft_" at the start, and not "." or ".."`;
 
-/** The name that a record of zod leaves out without an error. */
+/** The name that zod silently omits from records. */
 export const REFUSED_METADATA_KEY = '__proto__';
 
-/** Pairs of metadata. Every name is kept but `__proto__`, which is refused. */
+/** Schema of metadata pairs. Rejects the name `__proto__`, which zod would silently omit. */
 export function metadataPairs<Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
   key: Key,
   value: Value,

@@ -11,16 +11,13 @@ import type { TenantSettings } from './settings.ts';
 import { Tenants } from './tenants.ts';
 
 /*
- * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards.
- * Existing ones are left alone: what an operator has changed or revoked stays changed or revoked.
+ * Creates initial tenants and keys when the service starts, so that a deployment needs no further commands. Existing
+ * tenants and keys are not changed, so that changes and revocations by operators persist.
  */
 
 const tenantId = z.string().regex(NEW_TENANT_ID, `must be ${NEW_TENANT_ID_RULE}`);
 
-/**
- * Settings have the names that `tenants show --json` and the admin API give them; those that they had before are
- * accepted too.
- */
+/** Settings have the same names as in `tenants show --json` and the admin API. Former names are accepted too. */
 const tenantFields = {
   id: tenantId,
   mounts: mountsSchema.optional(),
@@ -61,7 +58,7 @@ const bootstrapFields = {
 };
 const bootstrapSchema = z.strictObject(bootstrapFields);
 
-/** The fields of an object, by the name of the list that holds the object. */
+/** Known fields of an object, by the name of the list that contains the object. */
 const FIELDS = new Map<PropertyKey | undefined, object>([
   [undefined, bootstrapFields],
   ['tenants', tenantFields],
@@ -72,9 +69,9 @@ const FIELDS = new Map<PropertyKey | undefined, object>([
 export type Bootstrap = z.output<typeof bootstrapSchema>;
 
 /**
- * Reads `BOOTSTRAP` or the file that `BOOTSTRAP_FILE` names.
+ * Reads `BOOTSTRAP`, or the file named by `BOOTSTRAP_FILE`.
  *
- * @throws ConfigError that says where it is invalid, without its values, because it contains keys
+ * @throws ConfigError that describes the position of an error without its value, because the value may be a key
  */
 export function loadBootstrap(env: {
   BOOTSTRAP?: string | undefined;
@@ -91,7 +88,7 @@ export function loadBootstrap(env: {
   throw new ConfigError(parsed.error.issues.map((issue) => `${name}${describeIssue(issue)}`));
 }
 
-/** Describes an issue. zod's messages name types, not values; but an unknown field may be a key in the wrong place. */
+/** Describes an issue without values. The messages of zod name types, but an unknown field may be a misplaced key. */
 function describeIssue({ code, path, message }: z.core.$ZodIssue): string {
   const place = path.map((each) => snakeCase(String(each))).join('.');
   const fields = Object.keys(FIELDS.get(path.at(-2)) ?? {}).map(snakeCase);
@@ -114,15 +111,15 @@ function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message quotes the text.
+    // Replaces the message of the parser, which quotes the text.
     throw new ConfigError([`${name} must be JSON`]);
   }
 }
 
 /**
- * Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`.
+ * Creates the missing tenants and keys. Several replicas may run this concurrently. Throws `DatabaseError`.
  *
- * @throws ConfigError, before anything is created, when a mounted tenant neither exists nor is created
+ * @throws ConfigError before any creation, if a mounted tenant neither exists nor will be created
  */
 export async function applyBootstrap(
   database: Database,
@@ -142,7 +139,7 @@ export async function applyBootstrap(
     isNew.add(id);
     made.tenants++;
   }
-  // Once all of them exist.
+  // After all tenants exist.
   for (const { id, mounts = [] } of tenants)
     if (isNew.has(id)) for (const mount of mounts) await setMount(database, id, mount);
   for (const {

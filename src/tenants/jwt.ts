@@ -15,7 +15,7 @@ import { type Authenticator, bearerToken, type Caller, type Credentials, namedTe
 const MAX_AGE_MS = 10 * 60_000;
 const FETCH_TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
-/** Burst of fetches allowed; after it, one per second. */
+/** Maximum burst of fetches. After the burst, one fetch per `FETCH_INTERVAL_MS`. */
 const FETCH_BURST = 5;
 const FETCH_INTERVAL_MS = 1000;
 
@@ -23,9 +23,9 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 type Token = Parameters<JWTVerifyGetKey>[1];
 
 /**
- * The issuer's keys, fetched from a URL: on first use, when a token names an unknown key, and in the background when
- * they are old. Waiting callers share one fetch. After a fetch that fails or returns no keys, the last good ones stay
- * in use.
+ * The issuer's keys, fetched from a URL: on first use, for a token with an unknown key, and in the background if the
+ * keys are old. Concurrent callers share one fetch. If a fetch fails or returns no keys, the previous keys remain in
+ * use.
  */
 export class RemoteKeySet {
   readonly #url: URL;
@@ -36,17 +36,17 @@ export class RemoteKeySet {
   #allowance = FETCH_BURST;
   #allowanceAt = performance.now();
 
-  /** @param lookups bounds the unknown callers that wait for a fetch */
+  /** @param lookups limits the unauthenticated callers that wait for a fetch */
   constructor(url: URL, lookups: ConcurrencyLimiter) {
     this.#url = url;
     this.#lookups = lookups;
   }
 
   /**
-   * Returns the key that a token says it is signed with.
+   * Returns the key that the token names as its signing key.
    *
-   * @throws JWKSNoMatchingKey when the issuer has no such key.
-   * @throws ServiceError 503 when no keys have been fetched yet, or too many callers wait for them.
+   * @throws JWKSNoMatchingKey if the issuer has no such key
+   * @throws ServiceError 503 if no keys have been fetched yet, or too many callers are waiting
    */
   async find(header: JWSHeaderParameters, token: Token, ip: string) {
     if (this.#keys === undefined) await this.#waitForFetch(ip);
@@ -65,7 +65,7 @@ export class RemoteKeySet {
     return this.#keys(header, token);
   }
 
-  /** A failed fetch is not an error here: the caller uses the keys that are cached. */
+  /** Ignores a failed fetch. The caller then uses the cached keys. */
   async #waitForFetch(ip: string): Promise<void> {
     await this.#lookups.run(ip, async () => {
       await this.#fetchInBackground();
@@ -98,7 +98,7 @@ export class RemoteKeySet {
   }
 }
 
-/** @throws Error unless the response is a key set with at least one key, within the time and size limits */
+/** @throws Error unless the response is a non-empty key set within the time and size limits */
 async function fetchKeySet(url: URL): Promise<KeySet> {
   const response = await fetch(url, {
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
@@ -110,7 +110,7 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.length;
-    // Leaving the loop cancels the rest of the body.
+    // The exception cancels the rest of the body.
     if (size > MAX_BYTES) throw new Error('the key set is too large');
     chunks.push(chunk);
   }
@@ -121,26 +121,26 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
 }
 
 export interface JwtOptions {
-  /** URL of the issuer's keys, or one public key as PEM (SPKI). */
+  /** URL of the issuer's keys. Alternatively, `publicKey` is a single public key as PEM (SPKI). */
   jwksUrl?: string | undefined;
   publicKey?: string | undefined;
   issuer: string;
   audience: string;
-  /** The claim that names the tenant. */
+  /** Claim that contains the tenant ID. */
   tenantClaim: string;
   /** Accepted signature algorithms, asymmetric only. */
   algorithms: string[];
   clockSkewSeconds: number;
   autoCreate: boolean;
-  /** Bounds the callers that wait for the issuer's keys. */
+  /** Limits the callers that wait for the issuer's keys. */
   lookups: ConcurrencyLimiter;
 }
 
 /**
- * Authenticates by JSON Web Tokens of the operator's issuer, in which a claim names the tenant. Keys are fetched from
- * `jwksUrl` on demand and cached.
+ * Authenticates by JSON Web Tokens of the operator's issuer. A claim of the token contains the tenant ID. Keys are
+ * fetched from `jwksUrl` on demand and cached.
  *
- * @throws Error immediately when `publicKey` is not a public key.
+ * @throws Error immediately if `publicKey` is not a public key
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, autoCreate } = options;
@@ -168,18 +168,18 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
         audience,
         algorithms,
         clockTolerance: clockSkewSeconds,
-        // A token that never expires could not be revoked.
+        // A token without an expiry could never be revoked.
         requiredClaims: ['exp', tenantClaim],
       });
       claim = payload[tenantClaim];
       subject = payload.sub ?? null;
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      // What jose throws for a token that does not fit the one configured key is a TypeError.
+      // With a single configured key, jose throws a TypeError for a token that does not match the key.
       const isOfToken = error instanceof errors.JOSEError || options.jwksUrl === undefined;
       throw new ServiceError(isOfToken ? 'unauthorized' : 'issuer_unavailable');
     }
-    // RFC 7519, 4.1.2: a string.
+    // RFC 7519, section 4.1.2: the subject is a string.
     if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
     if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
     return {
@@ -192,7 +192,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   }
 }
 
-/** Returns the lookup of signing keys for a caller's address. */
+/** Creates the lookup of signing keys for the address of a caller. */
 function verificationKey({ jwksUrl, publicKey, lookups }: JwtOptions): (ip: string) => JWTVerifyGetKey {
   if (jwksUrl !== undefined) {
     const keys = new RemoteKeySet(new URL(jwksUrl), lookups);

@@ -2,21 +2,21 @@ import { defineQuery, time } from '../database/query.ts';
 
 export type KeyKind = 'tenant' | 'service' | 'admin';
 
-/** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
+/** A stored API key, without its secret. `tenant` is null for service keys and admin keys. */
 export interface KeyRow {
   id: string;
   tenant: string | null;
   isAdmin: boolean;
-  /** Whether a service key may also manage stores, and erase history with that. */
+  /** Whether a service key may also manage stores, which includes permanent redaction of history. */
   managesStores: boolean;
-  /** `operate` is for admin keys, `propose` for those of tenants. */
+  /** `operate` is only for admin keys, and `propose` only for tenant keys. */
   access: 'read_write' | 'propose' | 'operate' | 'read_only';
-  /** The only tenants that an admin key administers; null: all. */
+  /** Tenants that an admin key administers; null means all. */
   onlyTenants: string[] | null;
   label: string;
-  /** Where what is written with it comes from; empty: not said. */
+  /** Declared source of the key's writes; empty if not declared. */
   source: string;
-  /** Times in ISO 8601. */
+  /** Times are ISO 8601. */
   createdAt: string;
   expiresAt: string | null;
   revokedAt: string | null;
@@ -28,7 +28,7 @@ const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores 
   ${time('last_used_at')} AS "lastUsedAt"`;
 
 /**
- * A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would
+ * A key with times relative to now, in milliseconds by the clock of the database. A replica with a wrong clock would
  * accept expired keys.
  */
 export interface FoundKeyRow
@@ -37,11 +37,11 @@ export interface FoundKeyRow
     'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'
   > {
   isRevoked: boolean;
-  /** When the tenant of the key was created; null for a key without a tenant. */
+  /** Creation time of the key's tenant; null for keys without a tenant. */
   tenantCreatedAt: string | null;
-  /** Null for a key that does not expire. */
+  /** Null for keys without an expiry. */
   expiresInMs: number | null;
-  /** Null for a key that was never used. */
+  /** Null for unused keys. */
   usedMsAgo: number | null;
 }
 
@@ -75,7 +75,7 @@ INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, 
 VALUES ($hash, $id, $tenant, $isAdmin::boolean, $access, $label, $expiresAt::timestamptz, $managesStores::boolean, $onlyTenants::text[], $creationKey, $creationRequest, $source)
 `;
 
-/** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
+/** Locks a tenant against deletion until its new key is stored. Returns no row if the tenant does not exist. */
 export const keepTenantQuery = defineQuery<{ tenant: string }, { draftOf: string | null }>(
   'keep_tenant',
   'SELECT draft_of AS "draftOf" FROM tenants WHERE id = $tenant FOR KEY SHARE',
@@ -83,13 +83,13 @@ export const keepTenantQuery = defineQuery<{ tenant: string }, { draftOf: string
 
 export const createKeyQuery = defineQuery<NewKeyParams>('create_key', CREATE_KEY);
 
-/** `count` is 0, and nothing changes, when the key is stored already, or was created under the same idempotency key. */
+/** Creates a key. `count` is 0 if the key already exists, or was created under the same idempotency key. */
 export const createKeyOnceQuery = defineQuery<NewKeyParams>(
   'create_key_once',
   `${CREATE_KEY}ON CONFLICT DO NOTHING`,
 );
 
-/** Forgets an idempotency key after 24 hours. */
+/** Deletes an idempotency key after 24 hours. */
 export const forgetCreationQuery = defineQuery<{ creationKey: string }>(
   'forget_creation',
   `
@@ -98,7 +98,10 @@ WHERE creation_key = $creationKey AND created_at < now() - interval '24 hours'
 `,
 );
 
-/** Locks the key that was created under an idempotency key. `isUntouched`: nothing has happened to it since. */
+/**
+ * Finds and locks the key that was created under an idempotency key. `isUntouched`: whether the key has not been used,
+ * rotated, or revoked since.
+ */
 export const findCreationQuery = defineQuery<
   { creationKey: string },
   { id: string; hash: string; request: string; isUntouched: boolean }
@@ -111,26 +114,26 @@ FROM api_keys WHERE creation_key = $creationKey FOR UPDATE
 `,
 );
 
-/** Replaces a secret that nobody has used. */
+/** Replaces an unused secret. */
 export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'replace_secret',
   'UPDATE api_keys SET hash = $newHash WHERE hash = $hash',
 );
 
-/** Which keys are listed or changed; null: any. A key that was rotated is its latest secret. */
+/** Filter of a list of keys. Null fields do not filter. A rotated key is listed with its latest secret. */
 export interface KeyFilter {
   tenant: string | null;
   kind: KeyKind | null;
   status: 'active' | 'expired' | 'revoked' | null;
-  /** Part of the id or the label, in upper or lower case. */
+  /** Part of the ID or the label, case-insensitive. */
   search: string | null;
-  /** The only tenants whose keys are seen; null: all keys. */
+  /** Tenants whose keys the caller may see; null means all keys. */
   scope: string[] | null;
 }
 
 const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = ANY (${scope}::text[]))`;
 
-/** A page of the keys, newest first: those after `afterTime` and, of one time, `afterId`. */
+/** Lists a page of keys, newest first, starting after the key with the time `afterTime` and the ID `afterId`. */
 export const listKeysQuery = defineQuery<
   { [name in keyof KeyFilter]: KeyFilter[name] } & {
     afterTime: string | null;
@@ -152,7 +155,7 @@ ORDER BY api_keys.created_at DESC, id LIMIT $limit::bigint
 `,
 );
 
-/** An earlier secret of a rotated key, which still works. */
+/** An earlier secret of a rotated key that is still valid. */
 export interface PreviousSecret {
   expiresAt: string;
   lastUsedAt: string | null;
@@ -173,8 +176,8 @@ ORDER BY rotated_at DESC LIMIT 1
 );
 
 /**
- * Locks the current secret of a key, and thereby the key. Returns none after waiting for a rotation, because another
- * secret is the current one now.
+ * Locks the current secret of a key, and thereby the key. Returns no row if a concurrent rotation has replaced the
+ * secret.
  */
 export const lockKeyQuery = defineQuery<{ id: string }>(
   'lock_key',
@@ -182,15 +185,15 @@ export const lockKeyQuery = defineQuery<{ id: string }>(
 );
 
 /**
- * Locks the keys of a tenant by their current secrets, before the other secrets of any of them, as `lock_key` does.
- * So whoever changes one key and whoever changes all of them do not wait for each other.
+ * Locks the keys of a tenant by their current secrets, before any other secrets, like `lock_key`. The common order
+ * prevents deadlocks between changes of one key and changes of all keys.
  */
 export const lockTenantKeysQuery = defineQuery<{ tenant: string }>(
   'lock_tenant_keys',
   'SELECT id FROM api_keys WHERE tenant_id = $tenant AND rotated_at IS NULL ORDER BY id FOR UPDATE',
 );
 
-/** Locks the admin keys that have a tenant in their scope, in the same way. */
+/** Locks the admin keys that have a tenant in their scope, in the same order. */
 export const lockScopedKeysQuery = defineQuery<{ tenant: string }>(
   'lock_scoped_keys',
   `
@@ -199,7 +202,7 @@ ORDER BY id FOR UPDATE
 `,
 );
 
-/** A key that is not revoked. */
+/** Finds a key that is not revoked. */
 export const currentKeyQuery = defineQuery<
   { id: string; scope: string[] | null },
   KeyRow & { hash: string; isExpired: boolean }
@@ -211,7 +214,7 @@ WHERE id = $id AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$sc
 `,
 );
 
-/** Changes a key; an earlier secret of it does not outlive it. */
+/** Changes all secrets of a key. Earlier secrets expire no later than the key. */
 export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt: string | null }>(
   'update_key',
   `
@@ -221,7 +224,7 @@ WHERE id = $id
 `,
 );
 
-/** Adds a new secret to a key: a row with another hash. */
+/** Adds a new secret to a key, as a row with another hash. */
 export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'add_secret',
   `
@@ -243,7 +246,9 @@ export const revokeKeyQuery = defineQuery<{ id: string }>(
   'UPDATE api_keys SET revoked_at = now() WHERE id = $id AND revoked_at IS NULL',
 );
 
-/** Locks keys of which a use is noted, without those that another session has locked: a use is only a hint. */
+/**
+ * Locks keys in order to record their use. Skips keys locked by another session, because recorded uses are only hints.
+ */
 export const lockUsedKeysQuery = defineQuery<{ hashes: string[] }, { hash: string }>(
   'lock_used_keys',
   'SELECT hash FROM api_keys WHERE hash = ANY ($hashes::text[]) FOR NO KEY UPDATE SKIP LOCKED',

@@ -31,21 +31,21 @@ import {
 import { tenantCreatedAtQuery } from './queries.ts';
 
 /**
- * An API key is `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6 characters of
- * base62. The checksum detects typos without a lookup and lets secret scanners recognize a key. This is the format of
- * GitHub's tokens: https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
+ * The format of an API key: `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6
+ * characters of base62. The checksum detects typos without a lookup, and lets secret scanners recognize keys. This is
+ * the format of GitHub's tokens: https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
  */
 const KEY = /^(msk_[A-Za-z0-9_-]{43})([A-Za-z0-9]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Generates a key. Store only `hash` (SHA-256, hexadecimal) and `id`; show `key` once. */
+/** Generates a key. Store only `hash` (SHA-256, hexadecimal) and `id`. Show `key` once. */
 export function newApiKey(): { key: string; hash: string; id: string } {
   const body = `msk_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
   return { key, hash: hashOf(key), id: keyId() };
 }
 
-/** A new name for a key; no secret. */
+/** Generates an ID for a key. The ID is not confidential. */
 export function keyId(): string {
   return `key_${randomBytes(6).toString('hex')}`;
 }
@@ -56,7 +56,7 @@ export function isApiKey(given: string): boolean {
   return body !== undefined && sum === checksum(body);
 }
 
-/** Returns the hash by which a key is stored and looked up. */
+/** Returns the hash under which a key is stored. */
 export function hashOf(key: string): string {
   return hash('sha256', key, 'hex');
 }
@@ -71,23 +71,22 @@ function checksum(body: string): string {
   return sum;
 }
 
-/** What a key is for; `tenant` is null for a service key and an admin key. */
+/** Properties of a key. `tenant` is null for service keys and admin keys. */
 export interface KeyPurpose {
   tenant: string | null;
-  /** For the admin API, and for nothing else. Only without a tenant. */
+  /** Whether the key is only for the admin API. Requires that `tenant` is null. */
   isAdmin?: boolean;
-  /** Of a service key: it may also create, change, archive and delete stores, and redact versions. */
+  /** Whether a service key may also create, change, archive, and delete stores, and redact versions. */
   managesStores?: boolean;
   access: KeyRow['access'];
-  /** Of an admin key: the only tenants that it administers; by default all. */
+  /** Tenants that an admin key administers; defaults to all. */
   onlyTenants?: string[] | null;
   label: string;
-  /** Where what is written with it comes from; by default not said. */
+  /** Declared source of the key's writes; defaults to none. */
   source?: string;
   expiresAt: string | null;
 }
 
-/** A key as it is to be stored. */
 interface NewKey extends KeyPurpose {
   hash: string;
   id: string;
@@ -100,28 +99,28 @@ export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'
   return tenant === null ? 'service' : 'tenant';
 }
 
-/** Selects every key. */
+/** Filter that matches every key. */
 export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
 
-/** Where a page of keys ends. */
+/** Last key of a page. */
 export interface KeyPosition {
   time: string;
   id: string;
 }
 
-/** A key that a caller asked to create once. */
+/** A request for a key with an idempotency key. */
 export interface CreationRequest {
-  /** Who asks, and under which idempotency key. */
+  /** Caller and idempotency key. */
   key: string;
-  /** What for, as text. */
+  /** Serialized properties of the requested key. */
   request: string;
 }
 
 const PAGE = 500;
 
 /**
- * The stored API keys. Where a method takes a `scope`, keys of other tenants, and keys of no tenant, do not exist for
- * it; null: all keys do. Throws `DatabaseError`.
+ * The stored API keys. For methods with a `scope`, keys outside the tenants of the scope do not exist; null means all
+ * keys. Methods throw `DatabaseError`.
  */
 export class Keys {
   readonly #database: Database;
@@ -130,14 +129,15 @@ export class Keys {
     this.#database = database;
   }
 
-  /** @param hash the key's SHA-256 in hexadecimal */
+  /** @param hash SHA-256 of the key, hexadecimal */
   async find(hash: string): Promise<FoundKeyRow | undefined> {
     for (let key = await this.#findRow(hash); ; ) {
       if (key === undefined) return undefined;
       const { tenant } = key;
       if (tenant === null) return { ...key, tenantCreatedAt: null };
       const [created] = (await this.#database.query(tenantCreatedAtQuery, { tenant })).rows;
-      // A key is deleted and renamed with its tenant, so that was the tenant of the key if it still is.
+      // Keys are deleted and renamed together with their tenant. If the key still has the same tenant, the creation
+      // time belongs to this tenant.
       key = await this.#findRow(hash);
       if (created !== undefined && key?.tenant === tenant)
         return { ...key, tenantCreatedAt: created.createdAt };
@@ -149,9 +149,9 @@ export class Keys {
   }
 
   /**
-   * Makes a key and stores its hash: the returned `key` is kept nowhere.
+   * Creates a key and stores its hash. The returned `key` is not stored.
    *
-   * @throws ServiceError when a tenant of it does not exist.
+   * @throws ServiceError if a tenant of the key does not exist
    */
   async issue(purpose: KeyPurpose): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
@@ -163,11 +163,11 @@ export class Keys {
   }
 
   /**
-   * Makes a key once, within 24 hours: a repeat of the request gives the same key a new secret, since the caller may
-   * have lost the first.
+   * Creates a key once within 24 hours. A repeated request replaces the secret of the same key, because the caller may
+   * have lost the first secret.
    *
-   * @throws ServiceError when a tenant of it does not exist, when the request was another one, or when the key is in
-   *   use already.
+   * @throws ServiceError if a tenant of the key does not exist, the repeated request differs, or the key is already in
+   *   use
    */
   async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
@@ -186,12 +186,12 @@ export class Keys {
     });
   }
 
-  /** Stores a new key. Returns false when its tenant does not exist. */
+  /** Stores a new key. Returns false if its tenant does not exist. */
   create(key: NewKey): Promise<boolean> {
     return this.#store(createKeyQuery, key);
   }
 
-  /** Stores a key unless it is stored already. Returns false when it is, or its tenant does not exist. */
+  /** Stores a key. Returns false if the key is already stored, or its tenant does not exist. */
   createOnce(key: NewKey): Promise<boolean> {
     return this.#store(createKeyOnceQuery, key);
   }
@@ -203,7 +203,7 @@ export class Keys {
     });
   }
 
-  /** Lists the keys that match, newest first. */
+  /** Lists matching keys, newest first. */
   async list(filter: KeyFilter): Promise<KeyRow[]> {
     const all: KeyRow[] = [];
     for (let after: KeyPosition | null = null; ; ) {
@@ -214,7 +214,7 @@ export class Keys {
     }
   }
 
-  /** A page of the keys that match, newest first. `next` is where the next page begins. */
+  /** Reads a page of matching keys, newest first. `next` is the position of the next page. */
   async page(
     filter: KeyFilter,
     after: KeyPosition | null,
@@ -229,9 +229,9 @@ export class Keys {
   }
 
   /**
-   * A key, and its previous secret while that still works.
+   * Reads a key, with its previous secret while that secret is valid.
    *
-   * @throws ServiceError when the key does not exist.
+   * @throws ServiceError if the key does not exist
    */
   async get(
     id: string,
@@ -244,9 +244,9 @@ export class Keys {
   }
 
   /**
-   * Changes the label and the expiry of a key. Returns the key as it was.
+   * Changes the label and the expiry of a key. Returns the key as it was before.
    *
-   * @throws ServiceError when the key does not exist or is revoked.
+   * @throws ServiceError if the key does not exist or is revoked
    */
   update(
     id: string,
@@ -262,9 +262,9 @@ export class Keys {
   }
 
   /**
-   * Gives a key a new secret; the previous one works for `overlapSeconds` more.
+   * Creates a new secret for a key. The previous secret remains valid for `overlapSeconds`.
    *
-   * @throws ServiceError when the key does not exist, or is revoked or expired.
+   * @throws ServiceError if the key does not exist, is revoked, or is expired
    */
   async rotate(
     id: string,
@@ -273,7 +273,7 @@ export class Keys {
   ): Promise<{ key: string; tenant: string | null }> {
     const { key, hash: newHash } = newApiKey();
     return this.#database.transaction(async (query) => {
-      // Before the key is locked, as by who deletes or renames a tenant.
+      // Locks tenants before the key, in the same order as deleting and renaming a tenant.
       await keepTenants(query, await current(query, id, scope));
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
@@ -284,9 +284,9 @@ export class Keys {
   }
 
   /**
-   * Revokes a key, with all its secrets. Returns its tenant.
+   * Revokes all secrets of a key. Returns the tenant of the key.
    *
-   * @throws ServiceError when the key does not exist or is already revoked.
+   * @throws ServiceError if the key does not exist or is already revoked
    */
   revoke(id: string, scope: string[] | null = null): Promise<string | null> {
     return this.#database.transaction(async (query) => {
@@ -305,7 +305,7 @@ export class Keys {
 }
 
 async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
-  // The current secret is read again after the lock: a rotation adds a row, which only a later statement sees.
+  // Reads the current secret again after the lock, because a rotation adds a row that only a later statement sees.
   while ((await query(lockKeyQuery, { id })).rows.length === 0) await current(query, id, scope);
   return current(query, id, scope);
 }
@@ -316,12 +316,12 @@ async function current(query: QueryExecutor, id: string, scope: string[] | null)
   return row;
 }
 
-/** Keeps the tenant of a key from being deleted until the transaction ends. Undefined when it does not exist. */
+/** Locks a tenant against deletion until the transaction ends. Returns undefined if the tenant does not exist. */
 async function keep(query: QueryExecutor, tenant: string): Promise<{ draftOf: string | null } | undefined> {
   return (await query(keepTenantQuery, { tenant })).rows[0];
 }
 
-/** @throws ServiceError when a tenant that a key is for does not exist, or is a draft that the key cannot be for. */
+/** @throws ServiceError if a tenant of the key does not exist, or is a draft and the key is propose-only */
 async function keepTenants(
   query: QueryExecutor,
   { tenant, onlyTenants, access }: Pick<KeyPurpose, 'tenant' | 'onlyTenants' | 'access'>,

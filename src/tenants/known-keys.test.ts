@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The keys of a database that has one key. */
+/** Creates a `KnownKeys` whose database has one key. */
 function stored(found: FoundKeyRow) {
   const uses: string[][] = [];
   const noteUse = async (hashes: string[]) => {
@@ -60,13 +60,13 @@ it('records the first use of a key within a second and later uses every five min
 });
 
 it('rejects a revoked key once its lookup is older than cacheSeconds', async () => {
-  // The cache took the real `performance` when it was imported.
+  // The cache captured the real `performance` when it was imported.
   vi.useRealTimers();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const clock = vi.spyOn(performance, 'now');
   const setTime = async (ms: number) => {
     clock.mockReturnValue(ms);
-    // The cache keeps a reading of the clock for a millisecond.
+    // The cache reuses a reading of the clock for a millisecond.
     await vi.advanceTimersByTimeAsync(1);
   };
   const found = { ...row };

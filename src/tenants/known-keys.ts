@@ -9,15 +9,15 @@ import { hashOf, isApiKey, type Keys } from './keys.ts';
 import { bearerToken, type Credentials } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
-/** Hashes of keys that were valid at their last lookup. */
+/** Maximum number of remembered hashes of keys that were valid at their last lookup. */
 const REMEMBERED_VALID_KEYS = 100_000;
-/** How old a key's last-used time may get before it is written again. */
+/** Minimum age of a key's last-used time before it is updated. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
-/** How long the use of a key stays unrecorded, so that `keys show` right after the first request is not wrong. */
+/** Delay before the use of a key is recorded. Short, so that `keys show` is correct soon after the first request. */
 const USE_FLUSH_MS = 1000;
 
-/** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
+/** A cached key. Times refer to `performance.now()`, which is unaffected by clock corrections. */
 export interface KnownKey
   extends Pick<
     FoundKeyRow,
@@ -29,17 +29,17 @@ export interface KnownKey
 }
 
 /**
- * Finds the keys that requests come with. Lookups are cached for `cacheSeconds`, the longest time for which a revoked
- * key keeps working. Unknown keys have a cache of their own, so that guesses cannot evict keys in use.
+ * Finds the keys of requests. Lookups are cached for `cacheSeconds`, so a revoked key is accepted for at most this
+ * time. Unknown keys have a separate cache, so that guesses cannot evict keys in use.
  */
 export class KnownKeys {
   readonly #failures: FailedAttempts;
   readonly #known: LRUCache<string, KnownKey>;
   readonly #unknown: LRUCache<string, true>;
-  /** These may always be looked up again, however many attempts from their address have failed. */
+  /** Hashes of valid keys, whose lookups are allowed regardless of failed attempts from the same address. */
   readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
   readonly #lookups: ConcurrencyLimiter;
-  /** A hint for operators. */
+  /** Keys whose use is not recorded yet. A recorded use is only a hint for operators. */
   readonly #used: WriteBehindBuffer<string>;
 
   constructor(
@@ -47,7 +47,7 @@ export class KnownKeys {
     options: {
       cacheSeconds: number;
       failuresPerMinute: number;
-      /** Bounds how many keys are looked up at once. */
+      /** Limits concurrent lookups of keys. */
       lookups: ConcurrencyLimiter;
     },
   ) {
@@ -58,7 +58,7 @@ export class KnownKeys {
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
-    // `fetch` shares one lookup among concurrent requests, also one that is forgotten meanwhile.
+    // `fetch` shares one lookup among concurrent requests, even if the key is removed from the cache during the lookup.
     this.#known = new LRUCache({
       max: CACHED_KEYS,
       ttl,
@@ -71,13 +71,14 @@ export class KnownKeys {
   }
 
   /**
-   * The valid key of a request; without a promise where it is cached.
+   * Returns the valid key of a request, synchronously if the key is cached.
    *
-   * @throws ServiceError 401 when there is none, 429 after too many failed attempts.
+   * @throws ServiceError 401 without a valid key, 429 after too many failed attempts
    */
   identify(credentials: Credentials): KnownKey | Promise<KnownKey> {
     const given = bearerToken(credentials);
-    // No attempt: nothing is guessed, and a page asks so whether it needs a key.
+    // A missing key is not counted as a failed attempt, because the console sends such a request to find out whether it
+    // needs a key.
     if (given === undefined) throw new ServiceError('unauthorized');
     const hash = hashOf(given);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
@@ -91,12 +92,12 @@ export class KnownKeys {
     });
   }
 
-  /** Looks the keys of a tenant up again: it was deleted or renamed. */
+  /** Removes the keys of a deleted or renamed tenant from the cache. */
   forget(tenant: string): void {
     for (const [hash, key] of this.#known.entries()) if (key.tenant === tenant) this.#known.delete(hash);
   }
 
-  /** Writes when keys were last used, as far as that is still to be written. */
+  /** Records the pending last-used times. */
   close(): Promise<void> {
     return this.#used.flush();
   }
@@ -105,7 +106,7 @@ export class KnownKeys {
     if (this.#unknown.has(hash)) return undefined;
     if (!this.#valid.has(hash)) this.#failures.check(ip);
     const key = await this.#lookups.run(ip, () => this.#known.fetch(hash));
-    // A tenant that is deleted leaves its scope at once, and another one may have the id.
+    // Not cached, because a deleted tenant must disappear from the scope immediately: another tenant may get its ID.
     if (key !== undefined && key.onlyTenants !== null) this.#known.delete(hash);
     if (key === undefined) this.#unknown.set(hash, true);
     if (key !== undefined && isValid(key)) this.#valid.set(hash, true);
@@ -163,7 +164,7 @@ class FailedAttempts {
   readonly #limit: number;
   readonly #counts = new LRUCache<string, { count: number }>({ max: 10_000, ttl: WINDOW_MS });
 
-  /** @param limit failures per minute and address; 0: no limit */
+  /** @param limit failures per minute and address; 0 means no limit */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -174,7 +175,7 @@ class FailedAttempts {
     else this.#counts.set(ip, { count: 1 });
   }
 
-  /** @throws ServiceError 429 when the address has failed too often within a minute. */
+  /** @throws ServiceError 429 if the address has failed too often within a minute */
   check(ip: string): void {
     if (this.#limit === 0 || (this.#counts.get(ip)?.count ?? 0) < this.#limit) return;
     const seconds = Math.max(1, Math.ceil(this.#counts.getRemainingTTL(ip) / 1000));

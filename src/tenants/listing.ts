@@ -5,33 +5,33 @@ import { ServiceError } from '../errors/errors.ts';
 import { tenantDefaults } from './effective-settings.ts';
 import { TENANT_COLUMNS, type TenantRow } from './queries.ts';
 
-/** A tenant with times in ISO 8601; `lastChangeAt` is null for never. */
+/** A tenant with times in ISO 8601. `lastChangeAt` is null if the memory was never changed. */
 export interface ListedTenant extends TenantRow {
   lastChangeAt: string | null;
-  /** Since when the history is complete. */
+  /** Start of the complete history. */
   historySince: string;
 }
 
-/** Null selects all. */
+/** Null fields do not filter. */
 export type Filter = {
   search: string | null;
   suspended: boolean | null;
   nearLimit: number | null;
-  /** The limits of tenants without limits of their own. */
+  /** Limits for tenants without limits of their own. */
   maxFiles: number;
   maxBytes: number;
-  /** The only tenants that are seen. */
+  /** Tenants that the caller may see. */
   scope: string[] | null;
 };
 
 const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
   ${time('history_since')} AS "historySince"`;
 
-/** As `percentOf`; -1 without a limit. */
+/** SQL value of `percentOf`; -1 without a limit. */
 const PERCENT = (used: string, own: string, limit: string) =>
   `COALESCE(floor(100 * ${used}::float8 / NULLIF(COALESCE(${own}, ${limit}::bigint), 0)), -1)`;
 
-/** As `fullness`, with the parameters of the service's default limits. */
+/** SQL value of `fullness`, with the service's default limits as parameters. */
 export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
   `greatest(${PERCENT('file_count', 'max_files', maxFiles)}, ${PERCENT('byte_count', 'max_bytes', maxBytes)})`;
 
@@ -72,34 +72,39 @@ ORDER BY key DESC, id LIMIT $limit::bigint
 `,
 );
 
-/** By id going up; the others begin with the most, or with the latest change, and go by id where that is the same. */
+/**
+ * Order of a list of tenants. `id` is ascending. The others are descending: most files or bytes first, or latest change
+ * first, and then by ID.
+ */
 export type TenantOrder = 'id' | 'files' | 'bytes' | 'used' | 'changed';
 
-/** Which tenants are listed; all conditions hold at once. */
+/** Filter of a list of tenants. All conditions must match. */
 export interface TenantFilter {
-  /** A part of the id, in upper or lower case. */
+  /** Part of the ID or the name, case-insensitive. */
   search?: string | undefined;
   status?: 'active' | 'suspended' | undefined;
-  /** The least percentage of a limit on files or bytes that is used. */
+  /** Minimum used percentage of a limit on files or bytes. */
   nearLimit?: number | undefined;
-  /** The only tenants that are seen; null: all. */
+  /** Tenants that the caller may see; null means all. */
   scope?: string[] | null;
 }
 
-/** Where a page of tenants ends: at a tenant, and at what the order goes by. */
+/** Last tenant of a page: its ID and its sort key. */
 export interface TenantPosition {
   key: number;
   id: string;
 }
 
-/** @throws ServiceError when there is no such tenant. */
+/** @throws ServiceError if the tenant does not exist */
 export async function findListedTenant(database: Database, tenant: string): Promise<ListedTenant> {
   const [row] = (await database.query(findListedQuery, { tenant })).rows;
   if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
   return row;
 }
 
-/** A page of the tenants; `next` is where the next page begins, null after the last. Throws `DatabaseError`. */
+/**
+ * Reads a page of tenants. `next` is the position of the next page, or null on the last page. Throws `DatabaseError`.
+ */
 export async function readTenantPage(
   database: Database,
   config: Config,

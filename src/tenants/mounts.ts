@@ -9,15 +9,14 @@ import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 import { findTenantQuery, lockTenantQuery, type TenantRow, tenantCreatedAtQuery } from './queries.ts';
 import { requireTenant } from './tenants.ts';
 
-/** How many mounts a tenant may have. A view of the root reads all of them. */
+/** Maximum number of mounts of a tenant. A view of the root reads all of them. */
 export const MAX_MOUNTS = 16;
-/** In UTF-16 units. */
+/** UTF-16 code units. */
 export const MAX_INSTRUCTIONS = 4096;
 
 export const MOUNT_NAME_RULE =
   'letters, digits, spaces and . _ @ + -, with a letter, a digit or _ at the start and no space or dot at the end, at most 255 bytes; not node_modules';
 
-/** The name of a mount's directory. */
 export const mountNameSchema = z
   .string()
   .refine(isNewMountName, `must be ${MOUNT_NAME_RULE}`)
@@ -40,10 +39,10 @@ export const mountFields = {
     }),
 };
 
-/** A mount as JSON sets it. */
+/** Schema of a mount in requests. */
 export const mountSchema: z.ZodType<Mount> = z.strictObject({ name: mountNameSchema, ...mountFields });
 
-/** The mounts of a tenant as JSON sets all of them. */
+/** Schema of all mounts of a tenant. */
 export const mountsSchema = z
   .array(mountSchema)
   .max(MAX_MOUNTS)
@@ -53,8 +52,8 @@ export const mountsSchema = z
   );
 
 /**
- * Whether a new mount may have a name: URLs, shells and models carry it unchanged. Existing ones can have other
- * names.
+ * Whether a new mount may have a name. Valid names pass through URLs, shells, and models unchanged. Existing mounts may
+ * have other names.
  */
 export function isNewMountName(name: string): boolean {
   if (!/^[\p{L}\p{N}_][\p{L}\p{M}\p{N} ._@+-]*$/u.test(name) || /[ .]$/.test(name)) return false;
@@ -72,12 +71,12 @@ const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path
   'SELECT path FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[])',
 );
 
-/** The `$tenant` that was created at `$createdAt`, as mounts name it. */
+/** SQL value: the tenant `$tenant`, created at `$createdAt`, in the format of a mount. */
 const MOUNTED = "jsonb_build_object('tenant', $tenant::text, 'createdAt', $createdAt::text)";
-/** Whether a row of `tenants` has a mount of that tenant. */
+/** SQL condition: whether a row of `tenants` mounts this tenant. */
 const MOUNTS_IT = `mounts IS NOT NULL AND mounts @> jsonb_build_array(${MOUNTED})`;
 
-/** Who mounts a tenant: an operator's statement over all tenants. */
+/** Lists the mounts of a tenant. Scans all tenants, so it is only for operators and admins. */
 const mountedByQuery = defineQuery<
   { tenant: string; createdAt: string; scope: string[] | null; limit: number },
   MountedBy
@@ -91,7 +90,7 @@ ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $limit::bigint
 `,
 );
 
-/** Makes all mounts of a tenant show another one. Returns the tenants that have them. */
+/** Changes all mounts of a tenant to mount the tenant `to`. Returns the mounting tenants. */
 const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: string }, { id: string }>(
   'move_mounts',
   `
@@ -103,20 +102,20 @@ UPDATE tenants SET mounts = (
 `,
 );
 
-/** A mount of a tenant, by the tenant that has it. */
+/** A mount of a tenant. `tenant` is the mounting tenant. */
 export type MountedBy = Pick<Mount, 'tenant' | 'name' | 'access'>;
 
 /**
- * `suspended` and `missing` are about the mounted tenant; `name_taken`: a file or directory has the name, which the
- * mount hides.
+ * `suspended` and `missing` describe the mounted tenant. `name_taken`: the mount hides a file or directory with its
+ * name.
  */
 export type MountStatus = 'ok' | 'suspended' | 'missing' | 'name_taken';
 
 /**
- * Adds a mount to a tenant, or replaces the one of the same name.
+ * Adds a mount to a tenant, or replaces the mount with the same name.
  *
- * @returns the mount that was replaced
- * @throws ServiceError when one of the tenants does not exist, or the mount is not possible
+ * @returns the replaced mount
+ * @throws ServiceError if one of the tenants does not exist, or the mount is invalid
  */
 export async function setMount(database: Database, tenant: string, mount: Mount): Promise<Mount | undefined> {
   if (mount.tenant === tenant) throw new ServiceError('mounts_itself', tenant);
@@ -135,8 +134,8 @@ export async function setMount(database: Database, tenant: string, mount: Mount)
 }
 
 /**
- * @returns the mount that was removed
- * @throws ServiceError when the tenant, or the mount, does not exist
+ * @returns the removed mount
+ * @throws ServiceError if the tenant or the mount does not exist
  */
 export function removeMount(database: Database, tenant: string, name: string): Promise<Mount> {
   return changeMounts(database, tenant, async (_, mounts) => {
@@ -147,9 +146,9 @@ export function removeMount(database: Database, tenant: string, name: string): P
 }
 
 /**
- * Returns the mounts of a tenant, and whether agents can use them. Throws `DatabaseError`.
+ * Returns the mounts of a tenant with their status for agents. Throws `DatabaseError`.
  *
- * @param scope the only mounted tenants that a status tells something of; null: all
+ * @param scope tenants whose status may be revealed; null means all
  */
 export async function mountStatuses(
   database: Database,
@@ -175,9 +174,9 @@ export async function mountStatuses(
 }
 
 /**
- * The mounts of a tenant by others, in the order of their ids.
+ * Lists the mounts of a tenant by other tenants, ordered by the ID of the mounting tenant.
  *
- * @param options.scope the only tenants that are seen; null: all
+ * @param options.scope mounting tenants that the caller may see; null means all
  */
 export async function mountedBy(
   { query }: Pick<Database, 'query'>,
@@ -190,12 +189,12 @@ export async function mountedBy(
   return { mounts: rows.slice(0, limit), more: rows.length > limit };
 }
 
-/** How many tenants an error names. */
+/** Maximum number of tenants listed in an error. */
 const NAMED = 5;
 
 /**
- * @param scope the only tenants that the error names; null: all
- * @throws ServiceError when other tenants mount a tenant
+ * @param scope tenants that the error may list; null means all
+ * @throws ServiceError if other tenants mount the tenant
  */
 export async function refuseMounted(
   database: Database,
@@ -211,8 +210,8 @@ export async function refuseMounted(
 }
 
 /**
- * Gives a new tenant the mounts of another one. It does not mount itself, where the other one mounted what did not
- * exist.
+ * Copies the mounts of a tenant to a new tenant. Omits a mount of the new tenant itself, which is possible if the
+ * mounted tenant did not exist.
  */
 export async function copyMounts(
   query: QueryExecutor,
@@ -227,9 +226,10 @@ export async function copyMounts(
 }
 
 /**
- * Makes the mounts of a tenant that was renamed, and is as old as before, show it under its new id.
+ * Changes all mounts of a renamed tenant to its new ID. Matches mounts by the tenant's creation time, which a rename
+ * preserves.
  *
- * @returns the tenants that have these mounts
+ * @returns the mounting tenants
  */
 export async function moveMounts(query: QueryExecutor, tenant: string, to: string): Promise<string[]> {
   const [row] = (await query(tenantCreatedAtQuery, { tenant: to })).rows;
@@ -258,7 +258,7 @@ async function writeMounts(query: QueryExecutor, tenant: string, mounts: Mount[]
   await query(setMountsQuery, { tenant, mounts: sorted.length === 0 ? null : JSON.stringify(sorted) });
 }
 
-/** As paths are sorted: by code point. */
+/** Compares by code point, in the same order as paths. */
 function compareNames(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

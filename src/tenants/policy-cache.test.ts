@@ -6,7 +6,7 @@ import { TenantPolicyCache } from './policy-cache.ts';
 const config = loadConfig({ MAX_QUEUE_MS: '60000' });
 const stranger = { autoCreate: false, ip: '192.0.2.1' };
 
-/** Tenants that there are not, looked up when the test says so. */
+/** Creates a cache over nonexistent tenants, whose lookups the test completes. */
 function slowTenants() {
   const lookups: (() => void)[] = [];
   const find = () => new Promise<undefined>((resolve) => lookups.push(() => resolve(undefined)));

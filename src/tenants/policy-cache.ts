@@ -14,21 +14,24 @@ import type { Tenants } from './tenants.ts';
 export interface TenantPolicy
   extends Pick<EffectiveSettings, 'ratePerMinute' | 'secrets' | 'createExisting'> {
   limits: MemoryLimits;
-  /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
+  /**
+   * Maximum size of a request body, if the tenant's limit is below the service's limit; 0 otherwise. The service's
+   * limit always applies.
+   */
   maxBodyBytes: number;
   mounts: readonly Mount[];
-  /** The tenant of which this one is a draft; null for any other tenant. */
+  /** Tenant of which this tenant is a draft; null for other tenants. */
   draftOf: string | null;
   /**
-   * When the tenant was created, or `NO_TENANT`; null for whichever tenant has the id. Another tenant may have had it
-   * before.
+   * Creation time of the tenant, or `NO_TENANT`; null accepts any tenant with the ID. A deleted tenant may have had the
+   * same ID.
    */
   createdAt: string | null;
 }
 
 /**
- * Returns the tenant that rates, slots, searches, stored results, and usage count: of a draft, the tenant that it is
- * a draft of.
+ * Returns the tenant whose rates, slots, searches, stored results, and usage a request counts towards. For a draft,
+ * this is the original tenant.
  */
 export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'>): string {
   return draftOf ?? tenant;
@@ -37,14 +40,14 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
 const CACHED_TENANTS = 50_000;
 
 /**
- * Looks up the policies of tenants. Results are cached, also for tenants that the caller may create, so a change
- * takes effect within `AUTH_CACHE_SECONDS`. That a tenant is unknown is never taken from the cache. Concurrent
- * lookups are limited, because a service key can name many tenants that are not cached.
+ * Looks up and caches the policies of tenants, including missing tenants that the caller may create. A change takes
+ * effect within `AUTH_CACHE_SECONDS`. A request is never rejected as unknown from the cache. Concurrent lookups are
+ * limited, because a service key can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
   readonly #config: Config;
   readonly #defaults: TenantPolicy;
-  /** Fetches by the caller's address. */
+  /** Lookups are shared fairly by the address of the caller. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
@@ -54,7 +57,7 @@ export class TenantPolicyCache {
     this.#cache = new LRUCache({
       max: CACHED_TENANTS,
       ttl: config.AUTH_CACHE_SECONDS * 1000,
-      // A lookup that is forgotten meanwhile is still a result for the requests that share it.
+      // If a tenant is removed from the cache during a lookup, waiting requests still get the result.
       ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
         const row = await lookups.run(ip, () => tenants.find(tenant));
@@ -64,12 +67,12 @@ export class TenantPolicyCache {
   }
 
   /**
-   * Returns the policy of a tenant, synchronously when it is cached.
+   * Returns the policy of a tenant, synchronously if it is cached.
    *
-   * @param options.autoCreate whether the tenant may not exist yet
-   * @param options.ip the address of the caller: addresses take turns with lookups
-   * @throws ServiceError 403 when the tenant is suspended, or does not exist and is not created; 503 when too many
-   *   lookups wait
+   * @param options.autoCreate whether the tenant may be missing
+   * @param options.ip address of the caller, to share lookups fairly between addresses
+   * @throws ServiceError 403 if the tenant is suspended, or is missing and cannot be created; 503 if too many lookups
+   *   are waiting
    */
   policyFor(
     tenant: string,
@@ -91,7 +94,7 @@ export class TenantPolicyCache {
     });
   }
 
-  /** Looks the tenant up again for its next request. */
+  /** Removes a tenant from the cache. */
   forget(tenant: string): void {
     this.#cache.delete(tenant);
   }

@@ -3,28 +3,28 @@ import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
 
-/** The caller of a request: which tenant's memory it may use, and how. */
+/** The authenticated caller of a request, with its tenant and access. */
 export interface Principal {
   tenant: string;
-  /** Whom the history names. */
+  /** Actor recorded in the history. */
   actor: Actor;
   access: 'read_write' | 'read_only';
-  /** Of a key for one tenant: when that tenant was created. The key is not for a later tenant with its id. */
+  /** Creation time of the tenant of a tenant key. The key is invalid for a later tenant with the same ID. */
   tenantCreatedAt?: string | undefined;
-  /** Whether the first write creates a tenant that does not exist yet. */
+  /** Whether the first write creates a missing tenant. */
   autoCreate: boolean;
-  /** Of a propose-only key, its id: it works in a draft of its own (src/agents/proposals.ts). */
+  /** ID of a propose-only key, which works in its own draft (src/agents/proposals.ts). */
   proposesAs?: string | undefined;
-  /** Of one that is in its draft, which is the tenant then: what it is a draft of. */
+  /** Original tenant, if `tenant` is the draft of a propose-only key. */
   draftOf?: string;
 }
 
-/** The caller of a request, before it is known which tenant the request is for. */
+/** The caller of a request before its tenant is known. */
 export interface Caller
   extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
-  /** The only tenant that the caller may act for; null for all. */
+  /** The only tenant of the caller; null means all tenants. */
   tenant: string | null;
-  /** Whether the caller may create, change, archive and delete stores, and redact versions. */
+  /** Whether the caller may create, change, archive, and delete stores, and redact versions. */
   managesStores: boolean;
 }
 
@@ -35,21 +35,20 @@ export interface Credentials {
   ip: string;
 }
 
-/** A method of authentication. */
 export interface Authenticator {
   /**
-   * Returns without a promise when no lookup is needed, as for nearly every request.
+   * Authenticates a request. Returns synchronously if no lookup is needed, which is the case for nearly every request.
    *
-   * @throws ServiceError 401, 403 or 429, or 400 for a missing or malformed tenant id.
+   * @throws ServiceError 401, 403, or 429, or 400 for a missing or malformed tenant ID
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /**
-   * Identifies the caller by the credential alone: for routes that name a tenant in another way than the header.
+   * Identifies the caller by the credential alone, for routes that do not name the tenant in the header.
    *
-   * @throws ServiceError 401, 403 or 429.
+   * @throws ServiceError 401, 403, or 429
    */
   identify(credentials: Credentials): Caller | Promise<Caller>;
-  /** Looks the keys of a tenant up again. */
+  /** Removes the keys of a tenant from the cache. */
   forget(tenant: string): void;
   /** Flushes background writes. */
   close(): Promise<void>;
@@ -58,9 +57,9 @@ export interface Authenticator {
 export const TENANT_HEADER = 'X-Tenant-Id';
 
 /**
- * Returns the tenant that a request names, or undefined.
+ * Returns the tenant named in the header of a request, or undefined.
  *
- * @throws ServiceError 400 for an invalid tenant id
+ * @throws ServiceError 400 for an invalid tenant ID
  */
 export function namedTenant({ headers }: Credentials): string | undefined {
   const given = headers['x-tenant-id'];
@@ -74,7 +73,7 @@ export function bearerToken({ headers }: Credentials): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** `X-Tenant-Id` is malformed. */
+/** Creates the error for a malformed `X-Tenant-Id`. */
 export function invalidTenant(): ServiceError {
   return new ServiceError('invalid_tenant', TENANT_ID_RULE);
 }

@@ -8,24 +8,24 @@ export interface TenantRow extends TenantSettings {
   id: string;
   files: number;
   bytes: number;
-  /** The number of superseded versions, and their size. */
+  /** Number of superseded versions, and the size of the history in bytes. */
   historyVersions: number;
   historyBytes: number;
-  /** Times in ISO 8601. */
+  /** Times are ISO 8601. */
   createdAt: string;
   suspendedAt: string | null;
-  /** What the Memory Stores API says of the tenant (stores.ts). */
+  /** Details for the Memory Stores API (stores.ts). */
   name: string | null;
   description: string;
   metadata: Record<string, string>;
   archivedAt: string | null;
-  /** In the order of their names. */
+  /** Ordered by name. */
   mounts: Mount[];
-  /** The tenant that it is a draft of (src/drafts). */
+  /** Tenant of which this tenant is a draft (src/drafts). */
   draftOf: string | null;
 }
 
-// Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
+// The driver returns integers beyond 32 bits as text. As float8, they are numbers, which are exact up to 2^53.
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('created_at')} AS "createdAt",
   ${time('suspended_at')} AS "suspendedAt",
@@ -45,31 +45,27 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
-/**
- * In the place of the time when a tenant was created: there is no tenant with the id. A time for Postgres, before all
- * others.
- */
+/** Stands for the creation time of a missing tenant. Valid in Postgres, and before all other times. */
 export const NO_TENANT = '-infinity';
 
-/** When a tenant was created. */
 export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
   'tenant_created_at',
   `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $tenant`,
 );
 
-/** Creates a tenant. `count` is 0 when it exists already. */
+/** Creates a tenant. `count` is 0 if the tenant already exists. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
   'INSERT INTO tenants (id) VALUES ($tenant) ON CONFLICT (id) DO NOTHING',
 );
 
-/** The drafts of a tenant, with what is left of closed ones. */
+/** Lists the drafts of a tenant, including closed drafts whose deletion is incomplete. */
 export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_draft_tenants',
   'SELECT id FROM tenants WHERE draft_of = $tenant',
 );
 
-/** Sets all settings of a tenant. `count` is 0 when the tenant does not exist. */
+/** Sets all settings of a tenant. `count` is 0 if the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
   `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)} = $${name}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $tenant`,
@@ -78,7 +74,10 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
 const SUSPENDED =
   'CASE WHEN $since::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $since::timestamptz) END';
 
-/** Suspends a tenant, from the first time on, or with null resumes it. `count` is 0 when the tenant does not exist. */
+/**
+ * Suspends a tenant, or resumes it if `since` is null. Keeps the time of an earlier suspension. `count` is 0 if the
+ * tenant does not exist.
+ */
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $tenant`,
@@ -96,8 +95,8 @@ export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $tenant FOR NO KEY
 export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>('lock_tenant', LOCK_TENANT);
 
 /**
- * Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such
- * tenant.
+ * Locks a tenant for a change of several statements, and returns the time of the change; null if the tenant does not
+ * exist.
  */
 export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'begin_change',
@@ -105,8 +104,8 @@ export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | n
 );
 
 /**
- * Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's
- * node.
+ * Deletes at most `limit` entries of a tenant. Returns a `bigint` without a cast, so that Citus runs the function on
+ * the tenant's node.
  */
 export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
   'erase_entries',
@@ -133,7 +132,10 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'DELETE FROM tenants WHERE id = $tenant',
 );
 
-/** When a tenant's memory was last changed, or a file read (to the day). Null for never. */
+/**
+ * Returns the time of the last change of a tenant's memory or the last read of a file. Reads have a resolution of one
+ * day. Null if there were none.
+ */
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
   `
@@ -143,13 +145,13 @@ WHERE t.id = $tenant GROUP BY t.last_change_at
 `,
 );
 
-/** When a key of a tenant was last used. Null for never. */
+/** Returns the time of the last use of a tenant's keys, or null if unused. */
 export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_key_use',
   'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $tenant',
 );
 
-/** Adds to the usage of a tenant, or returns the quota that this would exceed. */
+/** Adds to the usage of a tenant, or returns the quota that would be exceeded. */
 export const reserveQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
@@ -158,21 +160,20 @@ export const reserveQuery = defineQuery<
   'SELECT memory_reserve($tenant, $files::bigint, $directories::bigint, $bytes::bigint, $maxFiles::bigint, $maxBytes::bigint) AS exceeded',
 );
 
-/** Assigns to the counters of a tenant's history what its rows are. */
+/** Assignments that recompute the history counters of a tenant from its rows. */
 export const COUNTED_HISTORY = `
   history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $tenant),
   history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $tenant)
     + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $tenant)`;
 
-/** Gives a tenant's keys to another tenant. */
+/** Moves a tenant's keys to another tenant. */
 export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',
   'UPDATE api_keys SET tenant_id = $to WHERE tenant_id = $tenant',
 );
 
 /**
- * Replaces a tenant in the scope of admin keys, or with null takes it out: a later tenant with this id is another
- * one.
+ * Replaces a tenant in the scopes of admin keys. Null removes the tenant, because a later tenant may have the same ID.
  */
 export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
   'change_scopes',

@@ -8,8 +8,8 @@ const PROBLEMS = {
 } as const;
 
 /**
- * Limits requests. What it refuses is a problem: 429 for the key, 503 for the service, 499 for a client that has
- * gone.
+ * Limits concurrent requests. Throws ServiceError 429 if the key is at its limit, 503 if the service is, and 499 if the
+ * client has disconnected.
  */
 export class RequestLimiter extends ConcurrencyLimiter {
   constructor(limits: ConcurrencyLimits) {
@@ -20,7 +20,7 @@ export class RequestLimiter extends ConcurrencyLimiter {
 const MAX_LOOKUPS = 16;
 const MAX_WAITING_LOOKUPS = 1000;
 
-/** Limits concurrent lookups of what is not cached, shared by address in turns. */
+/** Creates a limiter for concurrent cache misses, shared fairly by the address of the caller. */
 export function createLookupLimiter(maxWaitMs: number): RequestLimiter {
   return new RequestLimiter({
     total: MAX_LOOKUPS,

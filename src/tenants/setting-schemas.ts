@@ -8,12 +8,12 @@ import {
   settingsFrom,
 } from './settings.ts';
 
-/** What JSON may set: a schema for each setting, by its name. */
+/** Schemas of the settings in JSON, by name. */
 export const settingSchemas = settingsFrom<{ [Name in SettingName]: z.ZodType<SettingValue<Name>> }>(
   (_, setting) => schemaOf(setting).meta({ description: descriptionOf(setting) }),
 );
 
-/** What a person may write in JSON: also `"10MB"` and `"90d"`. */
+/** Schemas of the settings in JSON written by people, which also accept quantities such as `"10MB"` and `"90d"`. */
 export const typedSettingSchemas = settingsFrom<typeof settingSchemas>((name, setting) =>
   'choices' in setting ? settingSchemas[name] : z.preprocess(numberOf(setting), settingSchemas[name]),
 );

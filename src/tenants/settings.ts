@@ -1,47 +1,47 @@
 /*
- * The settings that a tenant can have of its own. Everything else follows from this table: the environment variables
- * of the service's defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and
- * the console, which includes it. To add a setting, add an entry, run `npm run generate`, and document its variable.
+ * The settings of a tenant. This table defines the environment variables of the service's defaults, the columns and
+ * statements, `BOOTSTRAP`, the options of `tenants set`, the admin API, and the console. To add a setting, add an
+ * entry, run `npm run generate`, and document its variable.
  */
 
 import { formatQuantity } from '../lib/units.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** The size of an integer column; Postgres holds no text over 1 GiB anyway. */
+/** Fits an integer column. Postgres stores no text over 1 GiB. */
 export const MAX_TEXT_BYTES = 512 * MEBIBYTE;
-/** A hundred years: times that far back are still times. */
+/** 100 years, so that computed times remain within the range of Postgres and JavaScript. */
 const MAX_DAYS = 36_500;
 
 interface Described {
-  /** The environment variable of the service's default. */
+  /** Environment variable of the service's default. */
   readonly variable: string;
-  /** What the console calls it. */
+  /** Label in the console. */
   readonly title: string;
-  /** What `--help` and OpenAPI say of it: without a capital and a period. */
+  /** Description for `--help` and OpenAPI, without a capital letter and a period. */
   readonly help: string;
 }
 
-/** A whole number, from 0. */
+/** A setting with a whole number, at least 0. */
 export interface NumberSetting extends Described {
-  /** The default of the environment variable. */
+  /** Default of the environment variable. */
   readonly default: number;
   readonly max: number;
   readonly unit: 'bytes' | 'characters' | 'days' | 'drafts' | 'files' | 'requests';
-  /** What 0 means. */
+  /** Meaning of 0. */
   readonly zero: string;
-  /** Whether a tenant's own value can only lower the service's, which is never without a limit. */
+  /** Whether the tenant's value can only lower the service's limit, which is never 0. */
   readonly onlyLowers?: true;
 }
 
 export interface ChoiceSetting extends Described {
   readonly default: string;
-  /** The values, with what the console calls them. */
+  /** Values, with their labels in the console. */
   readonly choices: Readonly<Record<string, string>>;
 }
 
 export type Setting = NumberSetting | ChoiceSetting;
 
-/** By name, in the order in which people see them. */
+/** Settings by name, in display order. */
 export const SETTINGS = {
   maxFileBytes: {
     variable: 'MAX_FILE_BYTES',
@@ -90,7 +90,7 @@ export const SETTINGS = {
   },
   maxBodyBytes: {
     variable: 'MAX_BODY_BYTES',
-    // That of the service follows from MAX_FILE_BYTES (src/config.ts).
+    // The service's default is computed from MAX_FILE_BYTES (src/config.ts).
     default: 0,
     max: MAX_TEXT_BYTES,
     unit: 'bytes',
@@ -172,30 +172,29 @@ export const SETTINGS = {
 type Settings = typeof SETTINGS;
 export type SettingName = keyof Settings;
 
-/** A setting's value by its name. */
 export type SettingValue<Name extends SettingName> = Settings[Name] extends { choices: infer Choices }
   ? keyof Choices & string
   : number;
 
-/** The settings in effect for a tenant. 0 means no limit, unless the table says otherwise. */
+/** The settings that apply to a tenant. 0 means no limit, unless `zero` of the setting has another meaning. */
 export type EffectiveSettings = { [Name in SettingName]: SettingValue<Name> };
 
-/** A tenant's own settings, as stored. Null means the service's default. */
+/** A tenant's own settings as stored. Null means the service's default. */
 export type TenantSettings = { [Name in SettingName]: SettingValue<Name> | null };
 
-/** The variables of the environment that hold the service's defaults. */
+/** Environment variables with the service's defaults. */
 export type SettingVariables = { [Name in SettingName as Settings[Name]['variable']]: SettingValue<Name> };
 
-/** A value as people read it. */
+/** Formats a value for people. */
 export function formatSetting(setting: Setting, value: number | string): string {
   if ('choices' in setting || typeof value === 'string') return String(value);
   return value === 0 ? setting.zero : formatQuantity(value, setting.unit);
 }
 
-/** The settings, without the types of the single ones. */
+/** All settings as a list. */
 export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];
 
-/** A record with a value for each setting. */
+/** Creates a record with a value for each setting. */
 export function settingsFrom<Values extends Record<SettingName, unknown>>(
   value: (name: SettingName, setting: Setting) => unknown,
 ): Values {

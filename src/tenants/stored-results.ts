@@ -8,10 +8,10 @@ import type { RequestKey } from '../memory/store.ts';
 import { listDraftTenantsQuery } from './queries.ts';
 
 /**
- * The key of a request.
+ * Computes the stored key of a request.
  *
- * @param key what the caller gave: any text
- * @param input the input of the call; the order of its fields does not matter
+ * @param key idempotency key of the caller: any text
+ * @param input input of the call; the order of its fields is irrelevant
  */
 export function requestKey(key: string, input: Record<string, unknown>): RequestKey {
   const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -19,11 +19,11 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
 }
 
 /**
- * The keys of a request that writes to a memory which the caller's mounts. `own` is stored for the caller, and says
- * in which memory the write ends, so that the key cannot be used for another memory; `mounted` is stored with the
- * write itself, for this caller only.
+ * Computes the keys of a write through a mount. `own` is stored for the mounting tenant. It identifies the mounted
+ * memory, so that the key cannot be reused for another memory. `mounted` is stored with the write itself, and is
+ * specific to the mounting tenant.
  *
- * @param tenants the ID of each, and when it was created: a later tenant with the ID has keys of its own
+ * @param tenants ID and creation time of each tenant, because a later tenant with the same ID has separate keys
  */
 export function mountedRequestKeys(
   key: string,
@@ -32,16 +32,16 @@ export function mountedRequestKeys(
 ): { own: RequestKey; mounted: RequestKey } {
   const { keyHash, requestHash } = requestKey(key, input);
   return {
-    // The prefixes keep them apart from those of other writes, whatever keys callers choose.
+    // The prefixes prevent collisions with keys that callers choose for other writes.
     own: { keyHash, requestHash: `mounted:${sha256(JSON.stringify(mounted))}` },
     mounted: { keyHash: `via:${sha256(JSON.stringify([...caller, key]))}`, requestHash },
   };
 }
 
-/** In UTF-16 units. Results are short, except snippets of long lines, and those that quote long texts or paths. */
+/** UTF-16 code units. Most results are short, except snippets of long lines and quotes of long texts or paths. */
 const MAX_STORED_CHARACTERS = 1024;
 
-/** Returns a result as it is stored for retries: truncated, because no quota counts it (see `StoredResultLimit`). */
+/** Truncates a result for storage, because stored results do not count towards a quota (see `StoredResultLimit`). */
 export function storedResult(content: string): string {
   if (content.length <= MAX_STORED_CHARACTERS) return content;
   return `${prefix(content, MAX_STORED_CHARACTERS)}\n${resultNotKept}`;
@@ -56,7 +56,7 @@ interface Holder {
   draftOf: string | null;
 }
 
-/** The tenants that have stored results, in the order of their ids, a page at a time. */
+/** Lists a page of tenants that have stored results, ordered by ID. */
 const tenantsWithStoredResultsQuery = defineQuery<{ after: string; limit: number }, Holder>(
   'tenants_with_stored_results',
   `
@@ -66,8 +66,8 @@ WHERE id > $after AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_i
 );
 
 /**
- * The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for
- * fewer.
+ * Returns the time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts. Returns no
+ * row if there are fewer.
  */
 const oldestStoredResultKeptQuery = defineQuery<
   { ids: string[]; maxStoredResults: number },
@@ -85,7 +85,7 @@ export const countStoredResultsQuery = defineQuery<{ tenant: string }, { storedR
   'SELECT count(*)::integer AS "storedResults" FROM idempotency_keys WHERE tenant_id = $tenant',
 );
 
-/** Deletes up to `limit` of a tenant's stored results that are older than a time, the oldest first. */
+/** Deletes at most `limit` of a tenant's stored results from before a time, oldest first. */
 const pruneStoredResultsQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
   'prune_stored_results',
   `
@@ -116,16 +116,15 @@ ON CONFLICT (tenant_id, key_hash) DO NOTHING
 );
 
 const HOUR_MS = 60 * 60 * 1000;
-/** Small, so that a statement takes far less than its time limit. */
+/** Small, so that each statement finishes well within its time limit. */
 const RESULTS_A_BATCH = 2000;
 
 /**
- * Deletes stored results that are older than `hours`, and the oldest of tenants with more than `maxStoredResults`
- * (0: no limit), tenant by tenant, in batches. After a fault in one tenant the job goes on with the others and throws
- * the first fault at the end.
+ * Deletes stored results older than `hours`, and the oldest results of tenants that exceed `maxStoredResults` (0 means
+ * no limit). If a tenant fails, the job continues with the others and throws the first error at the end.
  *
- * @param options.now by default the database's time
- * @returns how many were deleted, or undefined when another process runs the job
+ * @param options.now defaults to the time of the database
+ * @returns the number of deleted results, or undefined if another replica is running the job
  */
 export async function pruneStoredResults(
   database: Database,
@@ -148,10 +147,10 @@ export async function pruneStoredResults(
 }
 
 /**
- * Deletes the oldest stored results of a tenant and its drafts, counted together, beyond `maxStoredResults`. Those of
+ * Deletes the oldest stored results of a tenant and its drafts, which share the limit `maxStoredResults`. Results of
  * one statement have the same time, so a few more may be kept.
  *
- * @returns how many were deleted
+ * @returns the number of deleted results
  */
 export async function forgetStoredResultsOver(
   database: Database,
@@ -175,14 +174,14 @@ async function forgetStoredResults(database: Database, tenant: string, before: s
   return forgotten;
 }
 
-/** How many stored results beyond its limit a tenant may have, for each replica, before the oldest are deleted. */
+/** Number of writes of a tenant, per replica, between two deletions of results beyond the limit. */
 const CHECKED_EVERY = 1000;
 const COUNTED_TENANTS = 10_000;
 
 /**
- * Bounds how many stored results a tenant has under idempotency keys, which no quota counts. A write only adds to a
- * count in memory; the oldest stored results go in the background. What this process does not count (it was
- * restarted, other replicas write) is left to the pruning job.
+ * Limits the number of stored results of a tenant, which no quota counts. A write only increments a counter in memory;
+ * the oldest results are deleted in the background. The pruning job deletes results that this process did not count,
+ * from before a restart or from other replicas.
  */
 export class StoredResultLimit {
   readonly #database: Database;
@@ -190,13 +189,13 @@ export class StoredResultLimit {
   readonly #written = new LRUCache<string, number>({ max: COUNTED_TENANTS });
   readonly #forgetting = new Map<string, Promise<unknown>>();
 
-  /** @param maxStoredResults of one tenant; 0: no limit */
+  /** @param maxStoredResults limit per tenant; 0 means no limit */
   constructor(database: Database, maxStoredResults: number) {
     this.#database = database;
     this.#maxStoredResults = maxStoredResults;
   }
 
-  /** A write under an idempotency key was done, or failed. */
+  /** Counts a successful or failed write with an idempotency key. */
   note(tenant: string): void {
     if (this.#maxStoredResults === 0) return;
     const written = (this.#written.get(tenant) ?? 0) + 1;
@@ -212,7 +211,8 @@ export class StoredResultLimit {
 
   #forget(tenant: string): void {
     const forgetting = forgetStoredResultsOver(this.#database, tenant, this.#maxStoredResults)
-      // Not worth an error: it is tried again after as many writes, and by the pruning job, which reports its faults.
+      // Ignored, because the deletion is retried after as many further writes, and by the pruning job, which reports
+      // errors.
       .catch(() => {})
       .finally(() => this.#forgetting.delete(tenant));
     this.#forgetting.set(tenant, forgetting);

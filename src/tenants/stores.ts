@@ -3,7 +3,7 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { createTenantQuery, lockTenantQuery } from './queries.ts';
 
-/** What the Memory Stores API says of a tenant; times in ISO 8601. */
+/** A tenant as a store of the Memory Stores API. Times are ISO 8601. */
 export interface StoreRow {
   id: string;
   name: string;
@@ -11,7 +11,7 @@ export interface StoreRow {
   metadata: Record<string, string>;
   createdAt: string;
   updatedAt: string;
-  /** Null while files may be changed. */
+  /** Null unless the store is archived. Files of an archived store are read-only. */
   archivedAt: string | null;
 }
 
@@ -24,7 +24,8 @@ export const findStoreQuery = defineQuery<{ tenant: string }, StoreRow>(
 );
 
 /**
- * A page of the stores, the newest first: those before `beforeTime` and, of one time, `beforeId`. Null: no condition.
+ * Lists a page of stores, newest first, starting before the store with the time `beforeTime` and the ID `beforeId`.
+ * Null parameters do not filter.
  */
 export const listStoresQuery = defineQuery<
   {
@@ -57,7 +58,7 @@ export const setStoreQuery = defineQuery<{
   'UPDATE tenants SET name = $name, description = $description, metadata = $metadata::text::jsonb, updated_at = now() WHERE id = $tenant',
 );
 
-/** Archives a store, unless it is archived. */
+/** Archives a store, unless it is already archived. */
 export const archiveStoreQuery = defineQuery<{ tenant: string }>(
   'archive_store',
   'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $tenant AND archived_at IS NULL',
@@ -69,7 +70,10 @@ export const archiveDraftsQuery = defineQuery<{ tenant: string }>(
   'UPDATE tenants SET archived_at = now() WHERE draft_of = $tenant AND archived_at IS NULL',
 );
 
-/** Gives a tenant what the API says of another one. Null is the name of a tenant that has none but its id. */
+/**
+ * Sets the details of a store to a copy of another store's details. A null name means that the store is named by its
+ * ID.
+ */
 export const copyStoreQuery = defineQuery<{
   tenant: string;
   name: string | null;
@@ -86,10 +90,10 @@ WHERE id = $tenant
 `,
 );
 
-/** What people say of a store. */
+/** User-supplied details of a store. */
 export type StoreDetails = Pick<StoreRow, 'name' | 'description' | 'metadata'>;
 
-/** What changes of that; metadata by pairs, where null removes one. */
+/** Changes of the details of a store. Metadata is changed per pair, and null removes a pair. */
 export interface StoreDetailsChange {
   name?: string | null | undefined;
   description?: string | null | undefined;
@@ -98,7 +102,7 @@ export interface StoreDetailsChange {
 
 export const MAX_METADATA = 16;
 
-/** @throws ServiceError when there would be too many pairs of metadata. */
+/** @throws ServiceError if the result would have too many metadata pairs */
 export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): StoreDetails {
   const pairs = new Map<string, string | null>(Object.entries(before.metadata));
   for (const [key, value] of Object.entries(change.metadata ?? {})) pairs.set(key, value);
@@ -111,20 +115,20 @@ export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): 
   };
 }
 
-/** Where a page of stores ends. */
+/** Last store of a page. */
 export interface StorePosition {
   time: string;
   id: string;
 }
 
-/** Which stores are listed; times in ISO 8601, both included. */
+/** Filter of a list of stores. Times are ISO 8601 and inclusive. */
 export interface StoreFilter {
   since: string | null;
   until: string | null;
   includeArchived: boolean;
 }
 
-/** The tenants as the Memory Stores API has them: a store is a tenant. Throws `DatabaseError`. */
+/** The tenants as stores of the Memory Stores API. Methods throw `DatabaseError`. */
 export class Stores {
   readonly #database: Database;
 
@@ -136,7 +140,7 @@ export class Stores {
     return (await this.#database.query(findStoreQuery, { tenant: id })).rows[0];
   }
 
-  /** A page of the stores, the newest first. `next` is where the next page begins, null after the last. */
+  /** Lists a page of stores, newest first. `next` is the position of the next page, or null on the last page. */
   async list(
     filter: StoreFilter,
     before: StorePosition | null,
@@ -153,7 +157,7 @@ export class Stores {
     return { stores: rows.slice(0, limit), next };
   }
 
-  /** @throws ServiceError when there is a tenant with this id. */
+  /** @throws ServiceError if a tenant with this ID exists */
   create(id: string, details: StoreDetails): Promise<StoreRow> {
     return this.#database.transaction(async (query) => {
       if ((await query(createTenantQuery, { tenant: id })).count === 0)
@@ -164,10 +168,10 @@ export class Stores {
   }
 
   /**
-   * Changes what people say of a store. What does not change is not written.
+   * Changes the details of a store. Writes only if the details differ.
    *
-   * @param change returns the new details; it may throw
-   * @throws ServiceError when there is no such store, or it is archived.
+   * @param change returns the new details; may throw
+   * @throws ServiceError if the store does not exist or is archived
    */
   update(id: string, change: (before: StoreDetails) => StoreDetails): Promise<StoreRow> {
     return this.#database.transaction(async (query) => {
@@ -182,9 +186,9 @@ export class Stores {
   }
 
   /**
-   * Archives a store with its drafts for good; an archived one stays as it is.
+   * Archives a store and its drafts permanently. An archived store is not changed.
    *
-   * @throws ServiceError when there is no such store.
+   * @throws ServiceError if the store does not exist
    */
   async archive(id: string): Promise<StoreRow> {
     return this.#database.transaction(async (query) => {
@@ -195,13 +199,13 @@ export class Stores {
   }
 }
 
-/** For changes that are not a write function: refuses a tenant that is archived. The caller has locked it. */
+/** Rejects changes of an archived tenant. For changes without a write function; the caller has locked the tenant. */
 export async function refuseArchived(query: QueryExecutor, tenant: string): Promise<void> {
   const [row] = (await query(findStoreQuery, { tenant })).rows;
   if (row !== undefined && row.archivedAt !== null) throw new ServiceError('tenant_archived', tenant);
 }
 
-/** Gives the tenant `to` what the API says of another one. */
+/** Copies the details of a store to the tenant `to`. */
 export async function copyStore(query: QueryExecutor, from: string, to: string): Promise<void> {
   const { id, name, metadata, description, archivedAt, updatedAt } = await existing(query, from);
   await query(copyStoreQuery, {
@@ -214,7 +218,7 @@ export async function copyStore(query: QueryExecutor, from: string, to: string):
   });
 }
 
-/** Changes what people say of a tenant, in a transaction that has locked it. */
+/** Changes the details of a tenant, in a transaction that has locked the tenant. */
 export async function setDetails(
   query: QueryExecutor,
   id: string,

@@ -29,7 +29,7 @@ import { type StoreDetailsChange, setDetails } from './stores.ts';
 
 const ERASED_AT_ONCE = 2000;
 
-/** How many rows of each kind were deleted with a tenant. `versions` and `directories` are those of its history. */
+/** Numbers of rows deleted with a tenant. `versions` and `directories` are rows of its history. */
 export interface Erased {
   entries: number;
   versions: number;
@@ -46,7 +46,7 @@ export const NOTHING_ERASED: Readonly<Erased> = {
   keys: 0,
 };
 
-/** The tenants and their settings. Throws `DatabaseError`. */
+/** The tenants and their settings. Methods throw `DatabaseError`. */
 export class Tenants {
   readonly #database: Database;
 
@@ -58,14 +58,13 @@ export class Tenants {
     return (await this.#database.query(findTenantQuery, { tenant })).rows[0];
   }
 
-  /** Counts the stored results of a tenant. */
   async countStoredResults(tenant: string): Promise<number> {
     return (await this.#database.query(countStoredResultsQuery, { tenant })).rows[0]?.storedResults ?? 0;
   }
 
   /**
-   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to
-   * the day. Null for never.
+   * Returns the time of the last recorded use of a tenant's memory or keys, or null if unused. Reads of files have a
+   * resolution of one day.
    */
   async lastActivity(tenant: string): Promise<Date | null> {
     const uses = await Promise.all([
@@ -76,15 +75,15 @@ export class Tenants {
     return times.length === 0 ? null : new Date(Math.max(...times));
   }
 
-  /** Returns false when the tenant exists already. */
+  /** Creates a tenant. Returns false if the tenant already exists. */
   async create(tenant: string): Promise<boolean> {
     return insertTenant(this.#database.query, tenant);
   }
 
   /**
-   * Creates a tenant with settings of its own, and what people say of it.
+   * Creates a tenant with its own settings and details.
    *
-   * @throws ServiceError when there is such a tenant already.
+   * @throws ServiceError if the tenant already exists
    */
   async createWith(
     tenant: string,
@@ -99,7 +98,7 @@ export class Tenants {
   }
 
   /**
-   * Changes some settings of a tenant and of its drafts. Returns false when the tenant does not exist.
+   * Changes settings of a tenant and its drafts. Returns false if the tenant does not exist.
    *
    * @throws ServiceError for a draft
    */
@@ -107,7 +106,7 @@ export class Tenants {
     return this.#database.transaction((query) => set(query, tenant, changes));
   }
 
-  /** Suspends or resumes a tenant with its drafts. Returns false when the tenant does not exist. */
+  /** Suspends or resumes a tenant and its drafts. Returns false if the tenant does not exist. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
     return this.#database.transaction(async (query) => {
@@ -118,23 +117,23 @@ export class Tenants {
   }
 
   /**
-   * Deletes a tenant and all of its data. Suspends the tenant first and deletes in batches, so that no statement
-   * takes long. If it is interrupted, call it again.
+   * Deletes a tenant and all of its data. Suspends the tenant first, and deletes in batches, so that statements are
+   * short. If the call is interrupted, repeat it.
    *
-   * @returns how many rows were deleted, without those of its drafts, or undefined when the tenant does not exist
+   * @returns the numbers of deleted rows, without rows of drafts, or undefined if the tenant does not exist
    * @throws ServiceError for a draft
    */
   async delete(tenant: string): Promise<Erased | undefined> {
     const row = await this.find(tenant);
     if (row === undefined) return undefined;
-    // Closing a draft is what records its end.
+    // A draft must be closed instead, because closing records its end.
     if (row.draftOf !== null) throw new ServiceError('is_draft', row.draftOf, tenant);
     const { rows: drafts } = await this.#database.query(listDraftTenantsQuery, { tenant });
     for (const { id } of drafts) await this.deleteDraft(id);
     return this.#erase(tenant);
   }
 
-  /** Deletes the memory of a draft. What the tenant's list of drafts says of it stays. */
+  /** Deletes the memory of a draft. The record of the draft is kept. */
   async deleteDraft(id: string): Promise<void> {
     await this.#erase(id);
   }
@@ -147,16 +146,16 @@ export class Tenants {
     while (!(await eraseBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
-      // Requests that started before the tenant was suspended may have written in the meantime.
+      // Requests that started before the suspension may have written in the meantime.
       return eraseLocked(query, tenant, erased);
     });
   }
 }
 
 /**
- * Creates a tenant. Returns false when it exists already.
+ * Creates a tenant. Returns false if the tenant already exists.
  *
- * @throws ServiceError for an id that no new tenant can have
+ * @throws ServiceError if the ID is invalid for a new tenant
  */
 export async function insertTenant(query: QueryExecutor, tenant: string): Promise<boolean> {
   if (!NEW_TENANT_ID.test(tenant))
@@ -177,8 +176,8 @@ async function set(query: QueryExecutor, tenant: string, changes: Partial<Tenant
 }
 
 /**
- * Gives a draft the settings of its original, in a transaction that has locked the original. The draft keeps its own
- * limit of bytes where that is lower.
+ * Applies the settings of the original to a draft, in a transaction that has locked the original. A lower limit of
+ * bytes on the draft is kept.
  */
 export async function followSettings(
   query: QueryExecutor,
@@ -192,20 +191,20 @@ export async function followSettings(
   await query(setTenantQuery, { ...original, maxBytes, ttlDays: UNLIMITED, tenant: draft });
 }
 
-/** Files of a draft do not expire: that would propose their deletion. */
+/** Files of a draft must not expire, because their deletion would become part of the proposal. */
 const UNLIMITED = 0;
 
-/** The lower of two limits, where 0 is no limit and null the service's default. */
+/** Returns the lower of two limits. 0 means no limit, and null the service's default. */
 function lowerLimit(own: number | null, other: number | null): number | null {
   if (own === null || own === UNLIMITED) return other;
   return other === null || other === UNLIMITED ? own : Math.min(own, other);
 }
 
 /**
- * Checks, after something of a tenant was read, that this was the tenant that was created then.
+ * Checks that a tenant still is the expected tenant. Call this after reading data of the tenant.
  *
- * @param createdAt null: any tenant; `NO_TENANT`: none
- * @throws ServiceError when that tenant does not exist any more, or there is a tenant now
+ * @param createdAt creation time of the expected tenant; null accepts any tenant, and `NO_TENANT` expects none
+ * @throws ServiceError if the tenant differs from the expected one
  */
 export async function requireSameTenant(
   { query }: Pick<Database, 'query'>,
@@ -217,14 +216,14 @@ export async function requireSameTenant(
   if ((row?.createdAt ?? NO_TENANT) !== createdAt) throw new ServiceError('tenant_replaced', tenant);
 }
 
-/** @throws ServiceError when there is no such tenant. */
+/** @throws ServiceError if the tenant does not exist */
 export async function requireTenant(database: Pick<Database, 'query'>, tenant: string): Promise<TenantRow> {
   const row = (await database.query(findTenantQuery, { tenant })).rows[0];
   if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
   return row;
 }
 
-/** The error for an operation that exceeds a quota. */
+/** Creates the error for an operation that exceeds a quota. */
 export function quotaExceeded(
   tenant: string,
   { of, used, limit, needed }: OverQuota,
@@ -234,8 +233,8 @@ export function quotaExceeded(
 }
 
 /**
- * Deletes the rest of a tenant's data, the tenant and its keys, in a transaction that has locked it. Adds to `erased`
- * and returns it.
+ * Deletes the remaining data of a tenant, the tenant, and its keys, in a transaction that has locked the tenant. Adds
+ * to `erased` and returns it.
  */
 async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
   await eraseData(query, tenant, erased);
@@ -247,8 +246,8 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
 }
 
 /**
- * Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. This waits for the keys
- * that are just being created, and lets no more of them be: what happens to the keys comes afterwards.
+ * Deletes the remaining data of a tenant and the tenant, in a transaction that has locked the tenant. The deletion
+ * waits for concurrent creations of keys and prevents new ones. The caller must handle the keys afterwards.
  */
 export async function eraseData(
   query: QueryExecutor,
@@ -259,7 +258,7 @@ export async function eraseData(
   await query(deleteTenantQuery, { tenant });
 }
 
-/** Returns true when nothing is left. */
+/** Deletes a batch of rows of each kind. Returns true if all rows are deleted. */
 async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
   const batch = { tenant, limit: ERASED_AT_ONCE };
   const entries = Number((await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0);

@@ -6,7 +6,7 @@ import { effectiveSettings } from './effective-settings.ts';
 import type { TenantRow } from './queries.ts';
 import type { Tenants } from './tenants.ts';
 
-/** How much of a limit is used; a null limit is none. */
+/** Usage of a limited resource. A null limit means no limit. */
 export interface Used {
   used: number;
   limit: number | null;
@@ -17,12 +17,12 @@ export interface Usage {
   bytes: Used;
   historyBytes: Used;
   historyVersions: number;
-  /** Under idempotency keys. */
+  /** Number of results stored under idempotency keys. */
   storedResults: number;
   lastActivityAt: Date | null;
 }
 
-/** What a tenant uses of its limits. */
+/** Returns the usage and limits of a tenant. */
 export async function tenantUsage(tenants: Tenants, config: Config, row: TenantRow): Promise<Usage> {
   const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
   const [storedResults, lastActivityAt] = await Promise.all([
@@ -39,27 +39,27 @@ export async function tenantUsage(tenants: Tenants, config: Config, row: TenantR
   };
 }
 
-/** The sizes of a tenant, or of all of them. */
+/** Sizes of one tenant, or of all tenants together. */
 export type Sizes = {
   files: number;
   bytes: number;
   historyBytes: number;
 };
 
-/** What a tenant used on a day. A day without uses and without a change of the sizes has no row. */
+/** Usage of a tenant on one day. Days without uses and without changes of the sizes have no row. */
 export interface UsageDay extends Sizes, Uses {
-  /** `2026-11-23`, by UTC. */
+  /** Day in UTC, such as `2026-11-23`. */
   day: string;
 }
 
-/** The day of a time, by UTC: `2026-11-23`. */
+/** Returns the day of a time in UTC, such as `2026-11-23`. */
 export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
 /**
- * Adds uses to a day of the tenant that was created at `createdAt` (null: any), with its current sizes; does nothing
- * if it does not exist.
+ * Adds uses to a day of a tenant, with the tenant's current sizes. `createdAt` must match the tenant's creation time,
+ * unless it is null. Does nothing if the tenant does not exist.
  */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
@@ -73,7 +73,7 @@ ON CONFLICT (tenant_id, day) DO UPDATE SET
 `,
 );
 
-/** The days from `from` and before the time `until`. */
+/** Days starting with the day `from` and before the time `until`. */
 export type Days = { from: string; until: string | null };
 
 const daysQuery = defineQuery<{ tenant: string } & Days, UsageDay>(
@@ -88,31 +88,34 @@ ORDER BY day
 `,
 );
 
-/** What a tenant used, the oldest day first. Throws `DatabaseError`. */
+/** Returns the daily usage of a tenant, oldest day first. Throws `DatabaseError`. */
 export async function usageDays(database: Database, tenant: string, days: Days): Promise<UsageDay[]> {
   return (await database.query(daysQuery, { tenant, ...days })).rows;
 }
 
-/** The days of a span of time: that of `since`, and those that begin before `until`. */
+/** Returns the days of a period: the day of `since`, and all later days that start before `until`. */
 export function daysOf({ since, until }: { since: string; until: string | undefined }): Days {
   return { from: since.slice(0, 10), until: until ?? null };
 }
 
 const FLUSH_INTERVAL_MS = 60_000;
-/** Maximum number of tenants that are counted between two flushes. The uses of further ones are not counted. */
+/** Maximum number of tenants counted between two flushes. Uses of further tenants are not counted. */
 const MAX_TENANTS = 100_000;
 
 interface Counted extends Uses {
   tenant: string;
-  /** When the tenant was created: a later one with its id is another one. Null: not known, or it did not exist yet. */
+  /**
+   * Creation time of the tenant, to distinguish a later tenant with the same ID. Null if unknown or the tenant did not
+   * exist yet.
+   */
   createdAt: string | null;
-  /** `2026-11-23`, by UTC. */
+  /** Day in UTC, such as `2026-11-23`. */
   day: string;
 }
 
 /**
- * Counts in memory how often tenants are used, and adds the counts to the rows of their days once a minute, so that
- * requests cost no write. Counts since the last flush are lost when the process is killed.
+ * Counts uses of tenants in memory, and adds the counts to the database once a minute, so that requests cost no write.
+ * If the process is killed, counts since the last flush are lost.
  */
 export class UsageCounts {
   readonly #database: Database;
@@ -135,38 +138,36 @@ export class UsageCounts {
     this.#add({ tenant, createdAt, day: dayOf(new Date()), ...uses });
   }
 
-  /** Writes what was counted. */
+  /** Writes pending counts. */
   flush(): Promise<void> {
     return this.#counts.flush();
   }
 
-  /** Writes what was counted, for the last time. */
+  /** Writes pending counts a last time, without retrying failed writes. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.flush();
   }
 
   #add(counted: Counted): void {
-    // A tenant ID has no slash.
+    // The slash is a safe separator: no tenant ID contains it.
     this.#counts.add(`${counted.day}/${counted.tenant}/${counted.createdAt}`, counted);
   }
 
-  /** One statement a tenant: on Citus, each is on another shard. */
+  /** One statement per tenant, because tenants are on different shards of Citus. */
   async #write(all: Counted[]): Promise<void> {
     for (const counted of all) {
       try {
         await this.#database.query(recordUsageQuery, { ...counted });
       } catch {
-        // The database may be unavailable: the next flush tries again.
+        // The database may be unavailable. The next flush retries the write.
         if (!this.#isClosed) this.#add(counted);
       }
     }
   }
 }
 
-/**
- * How often a tenant was used: by calls that read, by calls that write, and by requests and calls that were refused.
- */
+/** Numbers of uses of a tenant: reading calls, writing calls, and rejected requests and calls. */
 export type Uses = {
   reads: number;
   writes: number;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { printable } from '../entry.ts';
 
 /*
- * The responses of a service with the Memory Stores API, as far as they are read here. Fields that are not named are
- * ignored.
+ * Schemas of the responses of the Memory Stores API. Only fields that the import and the push read are listed; others
+ * are ignored.
  */
 
 export const storeSchema = z.object({
@@ -32,7 +32,7 @@ export const listedMemorySchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('memory_prefix') }),
 ]);
 
-/** An actor of a type that is not known yet is read as nobody. */
+/** Actors of an unknown type are read as anonymous. */
 const actorSchema = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_actor'), api_key_id: z.string() }),
@@ -65,17 +65,20 @@ export const errorSchema = z.object({
   error: z.object({ message: z.string(), conflicting_memory_id: z.string().optional() }),
 });
 
-/** How often a request that may succeed later is sent: less often until the service has responded once. */
+/**
+ * Number of attempts for a request that may succeed later: `FIRST_ATTEMPTS` until the service responds once, `ATTEMPTS`
+ * after that.
+ */
 const ATTEMPTS = 8;
 const FIRST_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
-/** A store that cannot be read or written as asked. Its message is for the operator. */
+/** Error of a read or write of a hosted store. The message is for the operator. */
 export class HostedStoreError extends Error {
   override name = 'HostedStoreError';
-  /** Of the response, where that is the reason. */
+  /** Status of the response, if a response caused the error. */
   readonly status: number | undefined;
   readonly body: unknown;
 
@@ -88,10 +91,10 @@ export class HostedStoreError extends Error {
 
 export interface HostedRequest {
   method: 'GET' | 'POST';
-  /** After the base URL, with the query. */
+  /** Path and query, relative to the base URL. */
   path: string;
   body?: object;
-  /** Whether the request is sent again when nobody knows whether it was done. */
+  /** Whether to repeat the request if its outcome is unknown. */
   isRepeatable?: boolean;
 }
 
@@ -101,24 +104,21 @@ interface Attempt {
   headers?: Headers;
 }
 
-/**
- * Sends requests to a service with the Memory Stores API, such as Anthropic's, and repeats those that may succeed
- * later.
- */
+/** Client of a service with the Memory Stores API, such as Anthropic's. Repeats requests that may succeed later. */
 export class HostedClient {
   readonly url: string;
   readonly #key: string;
   readonly #onPause: (milliseconds: number, why: string) => void;
   #wasReached = false;
 
-  /** @param onPause called before a request is sent again */
+  /** @param onPause called before a request is repeated */
   constructor(url: string, key: string, onPause: (milliseconds: number, why: string) => void = () => {}) {
     this.url = url.replace(/\/+$/, '');
     this.#key = key;
     this.#onPause = onPause;
   }
 
-  /** @throws HostedStoreError when the request was refused, or failed too often. */
+  /** @throws HostedStoreError if the request was rejected, or all attempts failed */
   async send<T>(schema: z.ZodType<T>, request: HostedRequest): Promise<T> {
     const { path, isRepeatable = true } = request;
     for (let attempt = 1; ; attempt++) {
@@ -132,7 +132,7 @@ export class HostedClient {
           status,
         );
       }
-      // Only a refusal for now says that nothing was done.
+      // Only status 429 guarantees that the request had no effect.
       const mayRepeat = isRepeatable ? isTemporary(response) : status === 429;
       const isLast = attempt === (this.#wasReached ? ATTEMPTS : FIRST_ATTEMPTS);
       if (!mayRepeat || isLast) throw this.#failure(path, response);
@@ -142,7 +142,10 @@ export class HostedClient {
     }
   }
 
-  /** The whole response is read here, because a connection may break in the middle of it. */
+  /**
+   * Sends a request and reads the whole response. Reading is part of the attempt, because the connection may break
+   * during the response.
+   */
   async #attempt({ method, path, body }: HostedRequest): Promise<Attempt> {
     const headers = {
       'x-api-key': this.#key,
@@ -155,7 +158,7 @@ export class HostedClient {
         method,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
-        // A redirect would send the key elsewhere.
+        // Rejects redirects, because following a redirect would send the key to another server.
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
@@ -176,13 +179,13 @@ export class HostedClient {
   }
 }
 
-/** Why a request was refused, by the body of the response. */
+/** Returns the reason of a rejection from the body of its response. */
 export function reasonOf(body: unknown): string {
   const problem = errorSchema.safeParse(body);
   return problem.success ? printable(problem.data.error.message) : 'no reason given';
 }
 
-/** The path of a request without its query, which may contain paths of memories. */
+/** Returns the path of a request without its query, which may contain paths of memories. */
 function nameOf(path: string): string {
   return path.replace(/\?.*/s, '');
 }
@@ -193,7 +196,7 @@ function isTemporary({ status, headers }: Attempt): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** `Retry-After` is a number of seconds or a date. */
+/** Computes the pause before the next attempt. `Retry-After` is a number of seconds or a date. */
 function pauseBefore(attempt: number, headers: Headers | undefined): number {
   const given = headers?.get('retry-after') ?? '';
   const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;

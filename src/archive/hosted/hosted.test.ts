@@ -1,4 +1,3 @@
-/** How the versions of a hosted store become those of an archive. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundOf, microsecondsOf, storedTime, timeOf } from '../../lib/rfc3339.ts';

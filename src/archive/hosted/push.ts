@@ -2,21 +2,21 @@ import { MAX_METADATA } from '../../tenants/stores.ts';
 import { type HostedClient, type HostedMemory, HostedStoreError, storeSchema } from './client.ts';
 import { type HostedStore, listStores } from './store.ts';
 
-/** A file as a memory of a store. */
+/** A file to write to a store as a memory. */
 export interface PushedFile {
-  /** In the store. */
+  /** Path of the memory in the store. */
   path: string;
   content: string;
   sha256: string;
 }
 
-/** `changed`: the store has a content that the file never had here. */
+/** The action for a file. `changed`: the content in the store is not from the history of this file. */
 export type PushAction = 'unchanged' | 'create' | 'update' | 'changed';
 
 /**
- * What a push has to do for a file.
+ * Selects the action of a push for a file.
  *
- * @param hadContent whether the file, or one that was at its path, ever had a content
+ * @param hadContent whether any version of the file, or of an earlier file at its path, had a content
  */
 export async function planPush(
   { sha256 }: PushedFile,
@@ -28,14 +28,16 @@ export async function planPush(
   return (await hadContent(there.content_sha256)) ? 'update' : 'changed';
 }
 
-/** The memories of a store by their paths, without their contents. */
+/** Reads the memories of a store without their contents, keyed by path. */
 export async function memoriesByPath(store: HostedStore): Promise<Map<string, HostedMemory>> {
   const there = new Map<string, HostedMemory>();
   for await (const memory of store.memories('basic')) there.set(memory.path, memory);
   return there;
 }
 
-/** The metadata pair that names the tenant for which a push created a store, so that a repeated push finds it. */
+/**
+ * Metadata key with the ID of the tenant for which a push created a store. A repeated push finds the store by this key.
+ */
 const MARKER = 'memory_service_tenant';
 const ATTEMPTS = 3;
 
@@ -43,11 +45,11 @@ export interface NewStore {
   name: string;
   description: string;
   metadata: Record<string, string>;
-  /** What no other tenant has. */
+  /** Unique ID of the tenant. */
   tenant: string;
 }
 
-/** The store that an earlier push created, or undefined. */
+/** Finds the store that an earlier push created. */
 export async function findCreatedStore(
   client: HostedClient,
   { name, tenant }: Pick<NewStore, 'name' | 'tenant'>,
@@ -62,7 +64,7 @@ export async function findCreatedStore(
   );
 }
 
-/** Creates a store. When nobody knows whether it was created, looks for it before trying again. */
+/** Creates a store. If the outcome of a request is unknown, searches for the store before the next attempt. */
 export async function createStore(client: HostedClient, store: NewStore): Promise<string> {
   const { name, description, tenant } = store;
   const metadata = { ...store.metadata, [MARKER]: tenant };

@@ -15,19 +15,19 @@ import type { HostedMemory, HostedVersion } from './client.ts';
 import type { HostedStore } from './store.ts';
 import { timeIn, VersionLines } from './versions.ts';
 
-/** The hosted API keeps versions at least this long. */
+/** Minimum retention of versions in the hosted API. */
 const RETENTION_MICROSECONDS = 30 * 24 * 3600 * 1_000_000;
 
 export interface Read {
   /** Called with the number of versions read so far. */
   onVersion?: (versions: number) => void;
-  /** Called at the end with the number of versions that this service cannot have. */
+  /** Called at the end with the number of versions that this service cannot store. */
   onLeftOut?: (versions: number) => void;
 }
 
 /**
- * Reads a store with its versions, as the entries of an archive with a history: as of the moment when the first page
- * of versions is read. Later changes come before that page, and so are not seen.
+ * Reads a store with its versions as entries of an archive with a history. The result is the state at the time of the
+ * first page of versions. Versions are listed newest first, so later changes precede the first page and are not read.
  */
 export async function* readWithVersions(
   store: HostedStore,
@@ -64,7 +64,7 @@ export async function* readWithVersions(
   if (lines.leftOut > 0) onLeftOut?.(lines.leftOut);
 }
 
-/** A memory as a file of an archive. */
+/** Converts a memory to a file of an archive. */
 export function fileOf(
   path: string,
   { content, updated_at }: Pick<HostedMemory, 'content' | 'updated_at'>,
@@ -72,7 +72,7 @@ export function fileOf(
   return entry(`memories${path}`, content ?? '', new Date(updated_at));
 }
 
-/** A version as a line and, that of a live memory, as a file as well. */
+/** Converts a version to a line of the history. A current version also yields a file. */
 function* entriesOf(
   from: HostedVersion | HostedMemory,
   line: ArchivedVersion | undefined,
@@ -85,7 +85,7 @@ function* entriesOf(
   yield* pages.add(line);
 }
 
-/** Collects lines until they are a page. */
+/** Collects lines into pages. */
 class Pages<Row extends object> {
   readonly #folder: string;
   #lines: string[] = [];
@@ -129,26 +129,27 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Where memories go that has files or a history already: the SHA-256 of each file there, in hexadecimal, by its path.
+ * An import destination that already has files or a history. `files` maps each existing path to the hexadecimal SHA-256
+ * of its file.
  */
 export interface Destination {
   files: ReadonlyMap<string, string>;
-  /** The path of the file that a memory becomes. */
+  /** Returns the path of the file for a memory. */
   placed: (path: string) => string;
-  /** The content that would be kept of one with secrets. */
+  /** Returns a content with its secrets masked. */
   masked: (content: string) => Promise<string>;
 }
 
 /**
- * A store to import: with its versions, or only the memories that are missing at the destination. The counts are
- * right once the entries have been read.
+ * A hosted store to import: with its versions, or only the memories that are missing at the destination. The counts are
+ * valid after all entries were read.
  */
 export class HostedSource {
-  /** How many memories are at the destination already. */
+  /** Number of memories that already exist at the destination. */
   unchanged = 0;
-  /** Memories that are left alone, because another file is in the way. */
+  /** Memories that are not imported, because another entry occupies their path. */
   readonly differing: string[] = [];
-  /** How many versions this service cannot have. */
+  /** Number of versions that this service cannot store. */
   versionsLeftOut = 0;
   readonly #store: HostedStore;
 

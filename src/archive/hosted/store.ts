@@ -15,17 +15,17 @@ import {
 } from './client.ts';
 
 const CONFLICT = 409;
-/** The statuses of what a store cannot take, such as a content that is too large for it. */
+/** Statuses of rejected memories, such as a content that is too large for the store. */
 const REFUSALS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
 
 /**
- * `changed`: there is another content by now, or something is in the way. `refused`: the store cannot take this
- * memory.
+ * `changed`: the content has changed in the meantime, or another memory blocks the path. `refused`: the store rejects
+ * this memory.
  */
 export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'refused'; reason: string };
 
-/** A memory store of a service with the Memory Stores API. Throws HostedStoreError. */
+/** A memory store of a service with the Memory Stores API. Methods throw HostedStoreError. */
 export class HostedStore {
   readonly id: string;
   readonly #client: HostedClient;
@@ -41,7 +41,7 @@ export class HostedStore {
     return this.#client.send(storeSchema, { method: 'GET', path: this.#path });
   }
 
-  /** All memories, read page by page. */
+  /** Yields all memories, read page by page. */
   async *memories(view: 'basic' | 'full'): AsyncGenerator<HostedMemory> {
     const query = { view, limit: PAGE[view] };
     for await (const item of listed(this.#client, `${this.#path}/memories`, listedMemorySchema, query)) {
@@ -49,15 +49,15 @@ export class HostedStore {
     }
   }
 
-  /** All versions with their contents, the newest first, read page by page. */
+  /** Yields all versions with their contents, newest first, read page by page. */
   versions(): AsyncGenerator<HostedVersion> {
     const query = { view: 'full', limit: PAGE.full };
     return listed(this.#client, `${this.#path}/memory_versions`, versionSchema, query);
   }
 
   /**
-   * Creates a memory, or replaces the content that it was found with. A request whose response was lost is sent
-   * again, and finds what the first one did.
+   * Creates a memory, or replaces its content if the content is still the one that was found. If a response is lost,
+   * the client repeats the request, and the write detects that the first request succeeded.
    */
   async write(
     { path, content, sha256 }: { path: string; content: string; sha256: string },
@@ -80,7 +80,7 @@ export class HostedStore {
     } catch (error) {
       if (!(error instanceof HostedStoreError)) throw error;
       if (REFUSALS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
-      // The memory may have been deleted since it was listed.
+      // The memory may have been deleted after it was listed.
       if (error.status === 404 && found !== undefined) return { kind: 'changed' };
       if (error.status !== CONFLICT) throw error;
       const id = found?.id ?? errorSchema.safeParse(error.body).data?.error.conflicting_memory_id;
@@ -101,7 +101,7 @@ export class HostedStore {
   }
 }
 
-/** All stores that are not archived. */
+/** Lists all stores that are not archived. */
 export function listStores(client: HostedClient): AsyncGenerator<HostedStoreRecord> {
   return listed(client, '/v1/memory_stores', storeSchema, { limit: PAGE.basic });
 }

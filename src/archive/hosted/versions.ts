@@ -7,17 +7,20 @@ import { filePathOf, uuidOf } from '../../tenants/store-ids.ts';
 import type { ArchivedDirectory, ArchivedVersion } from '../history-format.ts';
 import { type HostedActor, type HostedMemory, HostedStoreError, type HostedVersion } from './client.ts';
 
-/** From and until, in microseconds since 1970; infinity for what is there. */
+/** Start and end in microseconds since 1970. The end is infinity for current entries. */
 interface Period {
   since: number;
   until: number;
 }
 
-/** When there were directories: while a file was below them, because the Memory Stores API knows only files. */
+/**
+ * Computes the periods in which directories existed. The Memory Stores API only knows files, so a directory exists
+ * while a file is below it.
+ */
 export class DirectoryTimes {
   readonly #periods = new Map<MemoryPath, Period[]>();
 
-  /** A file was at a path. */
+  /** Records the period in which a file was at a path. */
   add(path: MemoryPath, period: Period): void {
     for (const directory of ancestorsOf(path)) {
       if (directory === ROOT) continue;
@@ -37,7 +40,7 @@ export class DirectoryTimes {
   }
 }
 
-/** The periods that others make when those that overlap or meet are one. */
+/** Joins overlapping and adjacent periods. */
 function joined(periods: readonly Period[]): Period[] {
   const whole: Period[] = [];
   for (const { since, until } of [...periods].sort((one, other) => one.since - other.since)) {
@@ -49,8 +52,8 @@ function joined(periods: readonly Period[]): Period[] {
 }
 
 /*
- * The ids of imported versions. Those of this service stay what they are; others are hashed, so that importing again
- * makes the same.
+ * Computes the IDs of imported versions. IDs of this service are kept. Other IDs are hashed, so that a repeated import
+ * creates the same IDs.
  */
 
 const hashOf = (id: string) => createHash('sha256').update(id).digest('hex');
@@ -64,7 +67,10 @@ export function memoryUuid(id: string): string {
   return uuidOf('mem', id) ?? withHyphens(`${hash.slice(0, 12)}8${hash.slice(12, 15)}8${hash.slice(15, 30)}`);
 }
 
-/** Begins with the time, in microseconds since 1970: `memory_id_prefix` in migrations/functions/memory_history.sql. */
+/**
+ * Returns a version ID that begins with the time in microseconds since 1970, like `memory_id_prefix` in
+ * migrations/functions/memory_history.sql.
+ */
 export function versionUuid(id: string, at: number): string {
   const milliseconds = Math.floor(at / 1000);
   const fraction = Math.floor(((at - milliseconds * 1000) * 4096) / 1000);
@@ -74,32 +80,38 @@ export function versionUuid(id: string, at: number): string {
   return withHyphens(`${prefix}8${hashOf(id).slice(0, 15)}`);
 }
 
-/** What an archive keeps of a content: the whole, or what makes it of the next newer version. */
+/** Stored content of a version: the whole text, or a splice of the next newer version. */
 export interface KeptText {
   splice_start: number | null;
   splice_length: number | null;
   content: string;
 }
 
-/** How many bytes of newer contents are kept for comparison. Without them, a content is stored whole. */
+/**
+ * Maximum bytes of newer contents to keep in memory for comparisons. A content whose newer version was dropped is
+ * stored whole.
+ */
 const HELD_BYTES = 64 * 1024 * 1024;
-/** No content takes more splices than this to make. */
+/** Maximum number of splices needed to reconstruct a content. */
 const LONGEST_CHAIN = 255;
 
 interface Newer {
   bytes: Buffer;
-  /** How many splices make it. */
+  /** Number of splices needed to reconstruct this content. */
   splices: number;
 }
 
-/** Turns contents into splices as they come, the newest of a memory first. */
+/** Converts contents to splices. The versions of each memory are added newest first. */
 export class Splices {
   readonly #newer = new LRUCache<string, Newer>({
     maxSize: HELD_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 100,
   });
 
-  /** The next older version of a memory is kept as a whole: the one before has no content, or that of a live file. */
+  /**
+   * Stores the next added version of a memory as a whole, because the version before has no content or is the content
+   * of the current file.
+   */
   restart(memory: string): void {
     this.#newer.delete(memory);
   }
@@ -116,7 +128,10 @@ export class Splices {
   }
 }
 
-/** The shortest range of bytes of `from`, of whole characters, whose replacement by `text` makes `to` of it. */
+/**
+ * Finds the shortest byte range of `from` that must be replaced by `text` to get `to`. The range starts and ends at
+ * character boundaries.
+ */
 function spliceOf(from: Buffer, to: Buffer): { start: number; length: number; text: Buffer } {
   const shorter = Math.min(from.length, to.length);
   let start = 0;
@@ -128,44 +143,44 @@ function spliceOf(from: Buffer, to: Buffer): { start: number; length: number; te
   return { start, length: from.length - same - start, text: to.subarray(start, to.length - same) };
 }
 
-/** Whether a byte continues a character of UTF-8. */
+/** Whether a byte continues a UTF-8 character. */
 function isInCharacter(bytes: Buffer, index: number): boolean {
   return ((bytes[index] ?? 0) & 0xc0) === 0x80;
 }
 
-/** What the versions read so far, the newest ones, say about a memory; times in microseconds since 1970. */
+/** State of a memory after the newest versions have been read. Times are in microseconds since 1970. */
 interface Lineage {
-  /** When the oldest of them began. */
+  /** Start of the oldest version read. */
   begins: number;
-  /** Whether that one created the memory. */
+  /** Whether the oldest version read created the memory. */
   isComplete: boolean;
-  /** Where the file was then, as long as it stays there. */
+  /** Period in which the file was at one path, extended while older versions have the same path. */
   stay: { path: MemoryPath; since: number; until: number } | undefined;
 }
 
-/** Turns the versions of a hosted store, the newest first, into lines of an archive. */
+/** Converts the versions of a hosted store, newest first, to lines of an archive. */
 export class VersionLines {
   readonly #lineages = new Map<string, Lineage>();
   readonly #splices = new Splices();
   readonly #directories = new DirectoryTimes();
-  /** Before this time, versions are known to be missing. */
+  /** Time before which versions are missing. */
   #gap = 0;
-  /** How many superseded versions have a path or a content that this service cannot have. */
+  /** Number of superseded versions whose path or content this service cannot store. */
   leftOut = 0;
 
-  /** Whether there was a version of a memory, by its id in the store. */
+  /** Whether a version of a memory has been read, by the memory's ID in the store. */
   has(memory: string): boolean {
     return this.#lineages.has(memoryUuid(memory));
   }
 
-  /** Undefined for a version that is left out. */
+  /** Converts a version, or returns undefined if the version is omitted. */
   add(version: HostedVersion): ArchivedVersion | undefined {
     const memory = memoryUuid(version.memory_id);
     const newer = this.#lineages.get(memory);
     const isDeletion = version.operation === 'deleted';
     const isRedacted = version.redacted_at != null;
     const isHead = newer === undefined && !isDeletion && !isRedacted;
-    // Each version of a memory ends where the next one begins, whatever the clocks say.
+    // A version ends at the start of the next version of its memory, even if clocks differ.
     const begins = Math.min(timeIn(version.created_at), (newer?.begins ?? Number.POSITIVE_INFINITY) - 1);
     const ends = isHead ? null : isDeletion ? begins : (newer?.begins ?? begins);
     const path = version.path == null ? undefined : filePathOf(version.path);
@@ -176,7 +191,7 @@ export class VersionLines {
     lineage.begins = begins;
     lineage.isComplete = version.operation === 'created';
     this.#stay(lineage, isKept && !isDeletion && !isRedacted ? path : undefined, ends);
-    // That of a live memory is refused by the import, which names it.
+    // An invalid current version is not omitted: the import rejects it and names it in the error.
     if (!isKept && !isHead) {
       this.leftOut++;
       this.#gap = Math.max(this.#gap, ends ?? begins);
@@ -207,7 +222,7 @@ export class VersionLines {
     };
   }
 
-  /** The head of a live memory of which there is no version any more. */
+  /** Adds the current version of a memory whose versions are no longer available. */
   addHead(memory: HostedMemory): ArchivedVersion | undefined {
     return this.add({
       id: memory.memory_version_id,
@@ -220,13 +235,13 @@ export class VersionLines {
     });
   }
 
-  /** To be called after the last version: when there were which directories. */
+  /** Returns the periods of all directories. Call this after the last version. */
   directories(): Iterable<ArchivedDirectory> {
     for (const lineage of this.#lineages.values()) this.#stay(lineage, undefined, null);
     return this.#directories.rows();
   }
 
-  /** Since when no version is known to be missing. */
+  /** Time since which the history is complete. */
   get completeSince(): number {
     let since = this.#gap;
     for (const { isComplete, begins } of this.#lineages.values()) {
@@ -235,7 +250,7 @@ export class VersionLines {
     return since;
   }
 
-  /** Notes where a file was; undefined for a version without a file. */
+  /** Records the path of a file in a version; undefined if the version has no file. */
   #stay(lineage: Lineage, path: MemoryPath | undefined, ends: number | null): void {
     const { stay, begins } = lineage;
     const until = ends ?? Number.POSITIVE_INFINITY;
