@@ -113,7 +113,6 @@ BEGIN
 END
 $$;
 
--- Returns the ID of the file that a version belongs to.
 CREATE OR REPLACE FUNCTION memory_of_version(p_tenant text, p_version uuid) RETURNS uuid
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -52,7 +52,7 @@ BEGIN
     SELECT i.request_hash, i.content, i.is_error INTO stored
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF FOUND THEN
-      -- An empty hash means that a redaction deleted it. The request of the stored result is then unknown.
+      -- A redaction clears the hash of the request. After that, every request with the key replays the result.
       IF stored.request_hash IN (p_request_hash, '') THEN
         outcome := 'replayed';
         data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);

@@ -115,7 +115,7 @@ BEGIN
   outcome := CASE
     WHEN FOUND THEN 'live'
     WHEN opened.outcome = 'unknown_tenant' THEN 'missing'
-    WHEN directories = 0 AND p_path <> '/memories' THEN 'missing' -- A tenant always has the root.
+    WHEN directories = 0 AND p_path <> '/memories' THEN 'missing' -- The root always exists.
     WHEN version IS NOT NULL THEN 'kept'
     ELSE 'redacted'
   END;

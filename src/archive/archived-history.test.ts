@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ArchivedHistory } from './archived-history.ts';
 import { closeAll } from './spool.ts';
 
-it('rejects a line of an archived history that exceeds any version, before it is parsed', async () => {
+it('rejects a history line that is longer than any version, before parsing it', async () => {
   const policy = { isMasked: () => false, inspect: undefined, findSecret: async () => undefined };
   const history = await ArchivedHistory.open(policy, 1024);
   const entry = { name: 'history/versions/000001.ndjson', kind: 'file', modified: new Date(0) };
@@ -12,7 +12,7 @@ it('rejects a line of an archived history that exceeds any version, before it is
   await history.close();
 });
 
-it('closes all sources of an archived history if one of them cannot be closed', async () => {
+it('closes all spools if closing one of them fails', async () => {
   const closed: number[] = [];
   const closing = (id: number) => ({
     close: async () => {

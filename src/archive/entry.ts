@@ -46,7 +46,6 @@ export type EntryFault = Extract<keyof typeof ARCHIVE_ERRORS, `entry_${string}`>
 type FaultValues<F extends EntryFault> =
   Parameters<(typeof ARCHIVE_ERRORS)[F]['problem']> extends [string, ...infer Others] ? Others : never;
 
-/** Creates the error for an entry that cannot be imported. */
 export function cannotImport<F extends EntryFault>(
   name: string,
   fault: F,

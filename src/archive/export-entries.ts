@@ -18,7 +18,6 @@ import {
   PAGE_ROWS,
 } from './history-format.ts';
 
-/** Reads the manifest of a history. */
 export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
   'read_manifest',
   `
@@ -71,7 +70,6 @@ export interface DirectoryRow {
   removed_at: string | null;
 }
 
-/** Lists a page of existing directories without the root, ordered by path. */
 export const exportPresentDirectoriesQuery = defineQuery<
   { tenant: string; after: string; limit: number },
   DirectoryRow

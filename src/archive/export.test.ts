@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 
-it('appends an archive to a temporary file and keeps the file open when the stream is destroyed', async () => {
+it('appends to a temporary file, and leaves the file open when the stream is destroyed', async () => {
   const file = await openTemporaryFile('export');
   const output = writerTo(file);
   output.cork();
@@ -20,7 +20,7 @@ it('appends an archive to a temporary file and keeps the file open when the stre
   await file.close();
 });
 
-it('fails an archive with the error of its source and hides the errors that follow', async () => {
+it('fails an export with the error of its source, not with the resulting error of the output', async () => {
   const left = new ServiceError('client_gone');
   const output = new PassThrough().resume();
   const written = writeTar(output, true, async (add) => {

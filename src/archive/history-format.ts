@@ -132,7 +132,6 @@ export function archivedVersion(version: Version, kept: KeptContent): ArchivedVe
   };
 }
 
-/** Converts a version to the input of the import queries. */
 export function storedVersion(archived: ArchivedVersion) {
   const { actor, request_id, tool_use_id, via_tenant, source, draft, approved_by, ...rest } = archived;
   const { redacted_by, ...columns } = rest;

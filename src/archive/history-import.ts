@@ -63,7 +63,6 @@ WHERE e.tenant_id = $tenant AND e.memory_id = oldest.memory_id
 `,
 );
 
-/** Lists a page of the files that have superseded versions, ordered by file ID. */
 export const listPastFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number },
   { memoryId: string }
@@ -89,7 +88,6 @@ FROM memory_past_contents($tenant, $memoryId::text::uuid, $before::text::uuid, $
 `,
 );
 
-/** Replaces the content of a superseded version. */
 export const replaceContentQuery = defineQuery<{
   tenant: string;
   memoryId: string;
@@ -103,7 +101,6 @@ export const replaceContentQuery = defineQuery<{
 const DIRECTORIES =
   'json_to_recordset($rows::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';
 
-/** Sets the creation times of existing directories. */
 export const importDirectoryTimesQuery = defineQuery<{ tenant: string; rows: string }>(
   'import_directory_times',
   `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $tenant AND e.dir_path = d.path`,

@@ -13,7 +13,7 @@ import { refuseArchived } from '../tenants/stores.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
-// These queries belong to one change (`beginChangeQuery`) at the time `at`, which has checked for conflicts.
+// These queries belong to one change (`beginChangeQuery`) at the time `at`. The caller has checked for conflicts.
 
 /** Creates missing directories and returns their paths. Parents must exist or be among the paths. */
 export const importDirectoriesQuery = defineQuery<
@@ -77,7 +77,6 @@ export interface ImportSource {
   readonly bytes: number;
   /** The files, in batches no larger than `BATCH`. */
   batches(): AsyncIterable<ImportedFile[]>;
-  /** The history of the files. */
   readonly history?: HistorySource | undefined;
 }
 

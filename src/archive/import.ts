@@ -20,7 +20,6 @@ export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onC
   onWritten?: ImportContext['onWritten'];
 }
 
-/** Destination of an import. */
 interface ImportSession {
   config: Config;
   tenant: TenantRow;
@@ -29,7 +28,6 @@ interface ImportSession {
   inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
 }
 
-/** The result of an import or of its dry run. */
 export interface ImportedArchive {
   files: number;
   bytes: number;

@@ -252,7 +252,6 @@ export class Digest {
     this.rows += rows.length;
   }
 
-  /** Adds the counts and the hash of another digest. */
   append(other: Digest): void {
     this.#hash.update(other.sha256);
     this.rows += other.rows;

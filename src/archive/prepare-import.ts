@@ -32,7 +32,7 @@ export interface PreparedImport extends ImportSource {
   close(): Promise<void>;
 }
 
-/** Limit for tenants without a limit of their own, because the database accepts no larger value in one statement. */
+/** Limit for tenants without this setting, because the database accepts no larger value in one statement. */
 const LARGEST_FILE = 128 * 1024 * 1024;
 const LARGEST_PAGE = 256 * 1024 * 1024;
 

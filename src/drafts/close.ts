@@ -91,7 +91,7 @@ export interface ExpiredDrafts {
 }
 
 /**
- * Closes the drafts that were not read or written for `DRAFT_DAYS`, or for the tenant's own number of days.
+ * Closes the drafts that were not read or written for the tenant's setting of days, which defaults to `DRAFT_DAYS`.
  *
  * @returns undefined if another replica is running the job
  */

@@ -22,12 +22,12 @@ export interface Comparison {
   texts: MergedTexts;
   /** Plan of a merge without resolutions. */
   plan: MergePlan;
-  /** Fingerprint of the comparison. A merge is rejected if the fingerprint of its own comparison differs. */
+  /** Fingerprint of the comparison. A merge is rejected if its comparison has a different fingerprint. */
   review: string;
 }
 
 /**
- * Compares an open draft with the original by file, and by line for files that both sides changed. Takes no locks.
+ * Compares an open draft with the original by file, and by line for files that both sides changed. Acquires no locks.
  *
  * @throws ServiceError if the draft does not exist or is closed
  */

@@ -15,7 +15,6 @@ import type { SideFile } from './trees.ts';
 
 type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
 
-/** Reads the hashes of the given versions that are current. */
 const hashHeadsQuery = defineQuery<Versions, { id: string; sha256: string }>(
   'hash_heads',
   `
@@ -26,7 +25,6 @@ FROM unnest($memoryIds::text[]::uuid[], $ids::text[]::uuid[]) AS f (memory_id, i
 `,
 );
 
-/** Reads the hashes of the given versions that are superseded. */
 const hashPastQuery = defineQuery<Pick<Versions, 'tenant' | 'ids'>, { id: string; sha256: string }>(
   'hash_past',
   `
@@ -126,7 +124,6 @@ export type SideTexts = { [Side in keyof ThreeTexts]: string | null };
 
 export const NO_TEXTS: SideTexts = { base: null, draft: null, original: null };
 
-/** Reads the contents of files, keyed by file ID. */
 export async function readTexts(
   query: QueryExecutor,
   { tenant, draft }: DraftIds,

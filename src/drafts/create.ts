@@ -89,7 +89,6 @@ interface PastEntry {
   sizeBytes: number;
 }
 
-/** Lists a page of the files and directories at a time, without the root, ordered by path. */
 const listPastEntriesQuery = defineQuery<
   { tenant: string; at: string; after: string; limit: number },
   PastEntry

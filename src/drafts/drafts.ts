@@ -82,7 +82,6 @@ FROM tenants WHERE id = ANY ($ids::text[])
 `,
 );
 
-/** Size of an open draft's memory. */
 export interface DraftSize {
   files: number;
   bytes: number;

@@ -68,8 +68,7 @@ export function requireResolved(
     });
     throw new ServiceError('draft_conflicts', named.sort());
   }
-  // All conflicting files are resolved, but their paths are still blocked. An unresolved file is only here if its own
-  // path is blocked too.
+  // All remaining files are resolved, but their paths are still blocked.
   const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
   // Prefers a file whose blocker is not waiting for another of these files.
   const unresolved = new Set(left);
@@ -103,7 +102,6 @@ export interface MergeOptions {
   review: string;
 }
 
-/** The result of a merge. */
 export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> {
   draft: Draft;
   /** Time shared by all versions of the merge; null if the merge changed no files or directories. */

@@ -19,7 +19,6 @@ import type { Sides, Tree } from './trees.ts';
 /** Reason why a file is not merged. `occupied`: another entry blocks its path. */
 export type Conflict = FileConflict | 'occupied';
 
-/** A changed file with its state after the merge. */
 export interface PlannedChange {
   file: ThreeWay;
   outcome: Outcome;
@@ -47,8 +46,8 @@ export interface MergeInput {
 
 /**
  * Plans a merge. A file resolved with `draft` gets its state in the draft. Its blockers, as listed by the plan without
- * resolutions, also get their states in the draft, unless they have their own resolution. All other files that the
- * draft did not change are kept. A change that would need to move them is a conflict.
+ * resolutions, also get their states in the draft, unless the reviewer resolved them separately. All other files that
+ * the draft did not change are kept. A change that would need to move them is a conflict.
  */
 export async function planMerge({ resolutions, ...input }: MergeInput): Promise<MergePlan> {
   const { files, same } = input;

@@ -28,7 +28,6 @@ export class Proposals {
     this.#config = config;
   }
 
-  /** Finds the open draft of a key. */
   async find(tenant: string, keyId: string): Promise<string | null> {
     return (await this.#database.query(findKeyDraftQuery, { tenant, keyId })).rows[0]?.id ?? null;
   }

@@ -33,8 +33,8 @@ export async function pairFiles({
       }),
     );
   }
-  // A file missing from the base can have the same ID on both sides, for example if the original restored a file that
-  // the draft, from an earlier time, still has.
+  // Files missing from the base are matched by ID first, because a file can have the same ID in the draft and in the
+  // original. The others are matched by path.
   const byId = new Map<string, SideFile>();
   for await (const file of timeSliced(newInOriginal.values())) byId.set(file.memoryId, file);
   for await (const file of timeSliced(newInDraft.values())) {

@@ -21,7 +21,6 @@ FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
 `,
 );
 
-/** Finds the actors who deleted files of a draft. */
 const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_deleters',
   `
@@ -61,7 +60,6 @@ export async function hasProposed(
   return (await query(hasProposedQuery, given)).rows[0]?.found ?? false;
 }
 
-/** Returns the ID of a file in the draft. */
 function idInDraft({ file }: PlannedChange): string | undefined {
   return (file.draft ?? file.base)?.memoryId;
 }
@@ -127,7 +125,6 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
   return writeChange(query, tenant, { ...plan, files }, written(), given);
 }
 
-/** Returns the size of a file after the merge, in bytes. */
 export function newSize({ file, outcome }: PlannedChange): number {
   if (outcome === null) return 0;
   if (outcome.content === 'keep') return file.original?.sizeBytes ?? 0;

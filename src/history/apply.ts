@@ -49,15 +49,15 @@ export interface ChangeOptions {
   defaults: TenantDefaults;
   /** Whether to run all checks without changing the memory. */
   dryRun?: boolean;
-  /** Fingerprint from a dry run. The change is rejected if its own fingerprint differs. */
+  /** Fingerprint from a dry run. The change is rejected if its fingerprint differs. */
   expectedPlan?: string | undefined;
   /** Callback that receives the number of versions read so far. */
   onProgress?: (versions: number) => void;
 }
 
 /**
- * Runs `work` in a transaction that has locked the tenant against other changes. A dry run reads one snapshot and takes
- * no lock.
+ * Runs `work` in a transaction that has locked the tenant against other changes. A dry run reads one snapshot without a
+ * lock.
  *
  * @throws ServiceError if the tenant does not exist
  */

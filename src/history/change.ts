@@ -56,7 +56,6 @@ SELECT memory_change(
 `,
 );
 
-/** Returns the quota that a change would exceed, or null. */
 const exceededQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
@@ -96,7 +95,8 @@ export async function findExceededQuota(
 }
 
 /**
- * A changed file with its paths before and after the change. A path is null if the file does not exist at that time.
+ * A changed file with its paths before and after the change. A path is null if the file does not exist on that side of
+ * the change.
  */
 export interface ChangedFile {
   memoryId: string;
@@ -168,7 +168,6 @@ export async function writeChange(
   return at;
 }
 
-/** Lists the paths of files that are edited, moved, or deleted. */
 async function replacedFiles(files: Iterable<ChangedFile>, origins: Origins) {
   const edited: string[] = [];
   const moved: string[] = [];

@@ -47,7 +47,6 @@ ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
 `,
 );
 
-/** The difference between two versions. */
 export interface FileDiff extends Change {
   /** Null if no file existed, or the version is unknown. */
   oldVersion: string | null;
@@ -100,7 +99,7 @@ export async function* changesBetween(
   { from, to = NOW }: { from: string; to?: string | undefined },
 ): AsyncGenerator<FileDiff> {
   const { rows } = await history.query(listChangedQuery, { tenant, path, from, to });
-  // Checked after the read, because a concurrent pruning may have removed versions before the read.
+  // Checked after the read, because versions pruned during the read may be missing from the rows.
   for (const at of [from, to]) await checkComplete(history.query, tenant, at);
   if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
   for (let i = 0; i < rows.length; i++) {

@@ -43,8 +43,9 @@ export type VersionFilter = {
   since: string | null;
   until: string | null;
   /**
-   * Matches the ID or label of a key, the subject of a JWT, the name of an operator or a job, `operator`, `anonymous`,
-   * the ID of a draft, or `source:` followed by the source of a key. The approver of a change matches like its author.
+   * Matches an actor: the ID or label of a key, the subject of a JWT, the name of an operator or a job, `operator`, or
+   * `anonymous`. Also matches the ID of a draft, and `source:` followed by the source of a key. The approver of a
+   * change matches like its author.
    */
   by: string | null;
   /** Matches versions whose actor's type and names contain the text, case-insensitively. */

@@ -30,7 +30,7 @@ export interface PlannedChanges {
 export interface Changes extends PlannedChanges {
   /** Fingerprint of the changes. It differs if the affected files have changed in the meantime. */
   plan: string;
-  /** Time shared by all versions of the change; null if nothing was changed. */
+  /** Time shared by all versions of the change; null if the memory was not changed. */
   changedAt: string | null;
 }
 
@@ -87,7 +87,6 @@ export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes
   };
 }
 
-/** A replaced version. */
 interface ReplacedRow {
   /** ID of the version that replaced this version. */
   by: string;
@@ -136,7 +135,6 @@ export interface Change {
 const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
 export const ABSENT = { kind: 'absent' } as const;
 
-/** Returns the state of a file after a version. */
 export function fileState(version: {
   id: string;
   memoryId: string;
@@ -182,7 +180,6 @@ function loaded(state: FileState, contents: ReadonlyMap<string, string>): Loaded
   return content === undefined ? { kind: 'pruned' } : { kind: 'file', path: state.path, content };
 }
 
-/** A version and its change. */
 export interface LogEntry extends Change {
   version: Version;
   /** ID of the replaced version; null if there was none, or it was pruned. */

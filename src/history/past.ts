@@ -76,7 +76,10 @@ WHERE d.tenant_id = $tenant AND d.path = $path AND ${COVERS('d.created_at', 'd.r
 `,
 );
 
-/** Whether a directory existed at a path and time. Always false for the root, which has no row. */
+/**
+ * Whether a directory existed at a path and time. The root always exists but is not recorded, so the result for it is
+ * false.
+ */
 export async function hadDirectory(
   history: History,
   tenant: string,

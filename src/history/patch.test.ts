@@ -13,7 +13,7 @@ const { before, after, lines: LINES } = hardToCompare();
 const [attack, plain] = [file(before), file(after)];
 const LARGEST_READ = (4 * 1024 * 1024) / 32;
 
-it('shows texts as replaced if their comparison takes too much work', { tags: 'long' }, () => {
+it('replaces all lines in the patch if a comparison exceeds the limit of work', { tags: 'long' }, () => {
   const { patch = '', work } = compare(attack, plain);
   expect(patch.split('\n', 4)).toStrictEqual([
     'diff --git a/memories/a b/memories/a',
@@ -26,7 +26,7 @@ it('shows texts as replaced if their comparison takes too much work', { tags: 'l
   expect(work).toBeLessThan(MAX_WORK + LARGEST_READ);
 });
 
-it('finds the edits of a large file', () => {
+it('finds the edited lines of a large file with little work', () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i}`);
   const { patch, work } = compare(
     file(lines.join('\n')),
@@ -37,7 +37,9 @@ it('finds the edits of a large file', () => {
   expect(work).toBeLessThan(MAX_WORK / 10);
 });
 
-it('compares texts in another thread until the client leaves', { tags: 'long' }, async () => {
+it('compares in another thread, and stops the thread when the client disconnects', {
+  tags: 'long',
+}, async () => {
   const threads = new PatchThreads();
   const started = once(process, 'worker') as Promise<[Worker]>;
   const signal = new AbortController().signal;

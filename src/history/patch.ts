@@ -18,7 +18,6 @@ const WORK_CHARACTERS = 32;
 const CONTEXT = 3;
 const NOWHERE = '/dev/null';
 
-/** The difference between two states of a file. */
 export interface Comparison {
   /**
    * The change in the format of `git diff`, byte for byte, for `git apply` and `patch -p1` in the root of an export.
@@ -131,7 +130,6 @@ function prefixed(sign: string, lines: string[], text: string): string[] {
   return marked;
 }
 
-/** A change of a file as a patch. */
 export interface Difference {
   /** Null if no file exists, or the path is unknown. */
   oldPath: string | null;
@@ -141,14 +139,13 @@ export interface Difference {
   /** Empty if the file is unchanged. Null if the states cannot be compared; `noPatchReason` explains the reason. */
   patch: string | null;
   noPatchReason: string | null;
-  /** Work spent on the comparison, in units of `MAX_WORK`. */
+  /** Work spent on the comparison, in the unit of `MAX_WORK`. */
   work: number;
 }
 
 /** `compare` in the current thread or in a worker thread. */
 export type Compare = (before: LoadedState, after: LoadedState) => Comparison | Promise<Comparison>;
 
-/** A change with the contents of both sides. */
 export interface LoadedDiff {
   change: FileDiff;
   before: LoadedState;

@@ -20,7 +20,6 @@ export interface PlannedFile {
 /** A file to restore to one of its versions, or a copy of a version. */
 export type RestoreTarget = Target<PlannedFile>;
 
-/** Planned changes of directories. */
 export interface DirectoryTargets {
   /** Directories that must exist after the change. */
   wanted: ReadonlySet<MemoryPath>;

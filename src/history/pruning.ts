@@ -14,7 +14,6 @@ export interface Retention {
 const RETENTION = `id, COALESCE(history_days, $historyDays::bigint)::float8 AS "historyDays",
   COALESCE(max_history_bytes, $maxHistoryBytes::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
 
-/** Lists a page of tenants with a history, ordered by ID. */
 const tenantsWithHistoryQuery = defineQuery<
   { after: string; historyDays: number; maxHistoryBytes: number; limit: number },
   Retention
@@ -25,7 +24,6 @@ SELECT ${RETENTION} FROM tenants WHERE id > $after AND history_bytes > 0 ORDER B
 `,
 );
 
-/** Reads the limits of one tenant, whether or not it has a history. */
 const tenantRetentionQuery = defineQuery<
   { tenant: string; historyDays: number; maxHistoryBytes: number },
   Retention
@@ -57,7 +55,7 @@ const pruneExcessQuery = defineQuery<
   'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($tenant, $maxBytes::bigint, $limit::integer)',
 );
 
-/** Small, so that the tenant's own writes never wait long for the job. */
+/** Small, so that writes of the tenant never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
 /** Newest versions that an existing file keeps whatever their age, including the current version. */
 const KEPT_OF_A_FILE = 10;

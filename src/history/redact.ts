@@ -105,11 +105,10 @@ export interface ErasedVersion {
 }
 
 /**
- * Permanently removes the path and content of a superseded version, and all stored results of the tenant, because any
- * of them may quote the content. If the call is interrupted, repeat it.
+ * Permanently removes the path and content of a superseded version. Also removes all stored results of the tenant,
+ * because any of them may quote the content. If the call is interrupted, repeat it.
  *
- * @throws ServiceError if the version does not exist, or is current, or its content is the content of the current
- *   version
+ * @throws ServiceError if the version does not exist, is current, or has the same content as the file's current version
  */
 export async function eraseVersion(
   database: Database,
@@ -145,15 +144,15 @@ async function draftsWithFile(database: Database, tenant: string, version: strin
  * files.
  *
  * @returns counts of the redacted directories and results; a directory that existed twice counts twice
- * @throws ServiceError if no such directory existed, an entry is at the path, or a version that was below the path is
- *   still kept
+ * @throws ServiceError if no such directory existed, an entry is at the path, or a version that was at or below the
+ *   path is still kept
  */
 export async function eraseDirectories(
   database: Database,
   tenant: string,
   path: MemoryPath,
 ): Promise<{ directories: number; storedResults: number }> {
-  // The results are redacted first. An interrupted call can then be repeated, which needs the directories.
+  // The results are redacted first, because a repeated call after an interruption still needs the directories.
   const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
   const storedResults = await eraseResults(database, tenant, redactedAt);
   const { directories } = await callEraseDirectories(database, tenant, path, false);
@@ -221,8 +220,7 @@ export interface ErasurePage {
  * Lists the versions that a redaction would redact, and a page of the kept versions that may contain the same text or
  * path. A page examines `limit` versions of the tenant, newest first, starting before the version `before`.
  *
- * @throws ServiceError if the version does not exist, or is current, or its content is the content of the current
- *   version
+ * @throws ServiceError if the version does not exist, is current, or has the same content as the file's current version
  */
 export async function previewErasure(
   history: History,

@@ -19,7 +19,6 @@ import { AFTER, COVERS } from './version.ts';
  * once for each item if its statistics suggest that tenants are small.
  */
 
-/** The fields of a version that a restore needs. */
 interface VersionState {
   memoryId: string;
   versionId: string;
@@ -38,13 +37,11 @@ const PAST = `
   v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
   v.size_bytes AS "sizeBytes", ${time('v.created_at')} AS "createdAt"`;
 
-/** Lists the current versions of the files at or below a path. */
 const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
   'list_heads',
   `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $tenant AND e.kind = 'file' AND memory_in_subtree(e.path, $path)`,
 );
 
-/** Finds the current versions of files by file ID. Deleted files are omitted. */
 const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
   'find_heads',
   `
@@ -72,7 +69,6 @@ WHERE v.tenant_id = $tenant AND ${COVERS('v.created_at', 'v.superseded_at', '$at
 `,
 );
 
-/** Finds the superseded versions of files that were current at a time. */
 const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
   'find_past',
   `
@@ -100,8 +96,8 @@ const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<Memory
 
 /**
  * Restores a file, or a directory with its descendants, to its state at a time. Affects all files that are at or below
- * the path now or were there then. Files that were moved are moved back. The restore applies completely or not at all.
- * Except in a dry run, the tenant's writers wait until the restore ends.
+ * the path now or were there then. Files that were moved are moved back. The restore is atomic. Except in a dry run,
+ * the tenant's writers wait until the restore ends.
  *
  * @throws ServiceError if the history is incomplete at that time, another entry blocks a path, a version was redacted,
  *   or the result would exceed the quota

@@ -51,7 +51,6 @@ FROM page AS p GROUP BY p.memory_id
 `,
 );
 
-/** Lists a page of the current versions since a time, ordered by path. */
 const listHeadsSinceQuery = defineQuery<
   ActorChanges & { after: string; limit: number },
   { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
@@ -64,7 +63,6 @@ WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.change
 `,
 );
 
-/** A version of a touched file. */
 export interface TouchedVersion {
   versionId: string;
   operation: Operation;
@@ -207,7 +205,6 @@ export async function findTouched(
   return { files, headTimes };
 }
 
-/** Reads the versions that decide the target states of the files. */
 export async function* readTouched(
   query: QueryExecutor,
   tenant: string,
@@ -227,8 +224,8 @@ export async function* readTouched(
 }
 
 /**
- * A change of the actor that is not or not fully reverted, with the reason. For directories, `memoryId` is null. `path`
- * is null if it is redacted.
+ * A change of the actor that the revert skipped completely or partly, with the reason. `memoryId` is null for
+ * directories, and `path` is null if it is redacted.
  */
 export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
   | {
@@ -250,9 +247,8 @@ export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
 export type Undo = RestoreTarget & { startedAt: string };
 
 /**
- * Selects the changes of a file to revert: the actor's latest changes, up to the last change by others. Earlier changes
- * of the actor are a conflict, unless the file already has its state from before them, for example after an earlier
- * revert.
+ * Selects the changes of a file to revert: the actor's changes after the last change by others. Earlier changes of the
+ * actor are a conflict, unless the file already has its state from before them, for example after an earlier revert.
  */
 export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
   const { memoryId, head, other, startedAt } = touched;
@@ -306,8 +302,9 @@ export interface Reverted extends Changes {
  * removed, and directories that the actor removed are created again. The revert is atomic. Except in a dry run, the
  * tenant's writers wait until the revert ends.
  *
- * @param what.by actor, as in `VersionFilter`
- * @param what.until end of the period; defaults to now. Later changes of the actor are treated like changes of others.
+ * @param selection.by actor, as in `VersionFilter`
+ * @param selection.until end of the period; defaults to now. Later changes of the actor are treated like changes of
+ *   others.
  * @throws ServiceError if the history is incomplete since that time, or the result would exceed the quota
  */
 export function revertActor(

@@ -3,7 +3,7 @@ import { parseTime, shownTime } from './time-text.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 
-describe('the time', () => {
+describe('the time parser', () => {
   it.each([
     ['30s', '2026-11-22T09:59:30.123000Z'],
     ['90m', '2026-11-22T08:30:00.123000Z'],
@@ -20,7 +20,7 @@ describe('the time', () => {
     ['2026-11-22T09:30:15.123456+01:00', '2026-11-22T08:30:15.123456Z'],
     ['2024-02-29T23:59:59.999999Z', '2024-02-29T23:59:59.999999Z'],
     ['2999-01-01', '2999-01-01T00:00:00.000000Z'],
-  ])('%s is accepted', (text, time) => {
+  ])('parses %s as %s', (text, time) => {
     expect(parseTime(text, NOW)).toBe(time);
   });
 
@@ -28,7 +28,7 @@ describe('the time', () => {
     ['2026-11-22T09:30:00.123000Z', '2026-11-22T09:30:00.123Z'],
     ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
     ['2026-11-22T09:30:00.000000Z', '2026-11-22T09:30:00.000Z'],
-  ])('%s is displayed as %s', (time, shown) => {
+  ])('shows %s as %s', (time, shown) => {
     expect(shownTime(time)).toBe(shown);
     expect(parseTime(shown, NOW)).toBe(time);
   });
@@ -56,7 +56,7 @@ describe('the time', () => {
     '0000-01-01',
     '0001-01-01T00:00:00+14:00',
     '9999-12-31T23:59:59-10:00',
-  ])('%j is rejected', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseTime(text, NOW)).toThrow(
       expect.objectContaining({
         reason: 'invalid_time',

@@ -30,7 +30,6 @@ FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
 `,
 );
 
-/** Counts of changes over time, by actor. */
 export interface Activity {
   /** The actors with the most changes, in descending order of changes. */
   actors: Actor[];
@@ -116,7 +115,7 @@ WHERE t.id = $tenant
 export interface AdjacentChanges {
   /** Null if no earlier, different state can be read. */
   previous: string | null;
-  /** Null if nothing has changed since. */
+  /** Null if `at` is not before any change. */
   next: string | null;
 }
 

@@ -38,7 +38,7 @@ export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** SQL value: the lowest version ID after a time. */
 export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 
-/** Prefix of the name of a source, where an operator names an actor. */
+/** Prefix of the name of a source in a filter by actor. */
 export const SOURCE = 'source:';
 
 /**

@@ -37,7 +37,7 @@ export interface AuditEvent extends AuditIntent {
   tenant: string | null;
   key: string | null;
   details: Record<string, unknown>;
-  /** `ok` or an error code. Null while the change is running, or if the process ended before the change. */
+  /** `ok` or an error code. Null while the change is running, or if the process ended before the change did. */
   outcome: string | null;
 }
 
@@ -226,7 +226,6 @@ function outcomeOf(error: unknown): string {
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }
 
-/** Records a rejected change. */
 export async function recordRefusal(
   database: Database,
   intent: AuditIntent,
@@ -249,7 +248,6 @@ async function insert(
   return id;
 }
 
-/** Lists a page of events, newest first. */
 export async function listAudit(
   database: Database,
   filter: AuditFilter,

@@ -60,7 +60,7 @@ export async function createAuthenticator(config: Config, database: Database): P
     case 'keys':
       return new KeyAuthenticator(knownKeys(config, database), { autoCreate: autoCreate ?? true });
     case 'jwt': {
-      // Imported on demand, because jwt.ts takes longer to load than the other modules together.
+      // Imported on demand, because jwt.ts loads more slowly than the other modules together.
       const { jwtAuthenticator } = await import('./jwt.ts');
       return jwtAuthenticator({
         jwksUrl: config.JWKS_URL,

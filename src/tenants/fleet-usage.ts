@@ -13,7 +13,7 @@ export interface FleetTotals extends Sizes {
   tenants: number;
   suspended: number;
   historyVersions: number;
-  /** Number of tenants that use at least this percentage of their limit on files or bytes. */
+  /** Number of tenants that use at least `nearLimit` percent of their limit on files or bytes. */
   nearLimit: number;
 }
 

@@ -19,14 +19,14 @@ it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the ID of a new 
 });
 
 it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
-  'rejects a draft in BOOTSTRAP: %o',
+  'rejects the ID of a draft in BOOTSTRAP: %o',
   (bootstrap) => {
     const config = loadConfig({ AUTH: 'keys', BOOTSTRAP: JSON.stringify(bootstrap) });
     expect(() => loadBootstrap(config)).toThrow(RULE);
   },
 );
 
-it('accepts an ID that only contains the prefix of drafts', () => {
+it('accepts a tenant ID that contains the prefix of drafts, but not at its start', () => {
   expect(adminTenantId.parse('my-draft_1')).toBe('my-draft_1');
   expect(commandTenantId('my-draft_1')).toBe('my-draft_1');
 });

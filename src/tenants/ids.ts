@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 export const TENANT_ID = /^[A-Za-z0-9._:@-]{1,128}$/;
 
-/** Description of `TENANT_ID` for messages. */
 export const TENANT_ID_RULE = '1 to 128 of the characters A-Z a-z 0-9 . _ : @ -';
 
 /**
@@ -12,7 +11,6 @@ export const TENANT_ID_RULE = '1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'
  */
 export const NEW_TENANT_ID = /^(?!-|draft_|\.{1,2}$)[A-Za-z0-9._:@-]{1,128}$/;
 
-/** Description of `NEW_TENANT_ID` for messages. */
 export const NEW_TENANT_ID_RULE = `${TENANT_ID_RULE}, without "-" or "draft_" at the start, and not "." or ".."`;
 
 /** The name that zod silently omits from records. */

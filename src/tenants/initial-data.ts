@@ -111,7 +111,7 @@ function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Replaces the message of the parser, which quotes the text.
+    // The message of the parser would quote the text, which may contain keys.
     throw new ConfigError([`${name} must be JSON`]);
   }
 }

@@ -202,7 +202,6 @@ ORDER BY id FOR UPDATE
 `,
 );
 
-/** Finds a key that is not revoked. */
 export const currentKeyQuery = defineQuery<
   { id: string; scope: string[] | null },
   KeyRow & { hash: string; isExpired: boolean }

@@ -99,7 +99,6 @@ export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'
   return tenant === null ? 'service' : 'tenant';
 }
 
-/** Filter that matches every key. */
 export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
 
 /** Last key of a page. */
@@ -110,7 +109,7 @@ export interface KeyPosition {
 
 /** A request for a key with an idempotency key. */
 export interface CreationRequest {
-  /** Caller and idempotency key. */
+  /** Caller and idempotency key, as one text. */
   key: string;
   /** Serialized properties of the requested key. */
   request: string;

@@ -43,7 +43,7 @@ function stored(found: FoundKeyRow) {
   return { known, uses };
 }
 
-it('records the first use of a key within a second and later uses every five minutes', async () => {
+it('records the first use of a key within a second, and the next use after five minutes', async () => {
   const { known, uses } = stored(row);
   await known.identify(credentials);
   await vi.advanceTimersByTimeAsync(999);
@@ -59,7 +59,7 @@ it('records the first use of a key within a second and later uses every five min
   expect(uses).toStrictEqual([[hash], [hashOf(key)]]);
 });
 
-it('rejects a revoked key once its lookup is older than cacheSeconds', async () => {
+it('rejects a revoked key when its cached lookup is older than cacheSeconds', async () => {
   // The cache captured the real `performance` when it was imported.
   vi.useRealTimers();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

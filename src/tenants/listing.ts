@@ -17,7 +17,7 @@ export type Filter = {
   search: string | null;
   suspended: boolean | null;
   nearLimit: number | null;
-  /** Limits for tenants without limits of their own. */
+  /** Limits for tenants without these settings. */
   maxFiles: number;
   maxBytes: number;
   /** Tenants that the caller may see. */

@@ -39,10 +39,8 @@ export const mountFields = {
     }),
 };
 
-/** Schema of a mount in requests. */
 export const mountSchema: z.ZodType<Mount> = z.strictObject({ name: mountNameSchema, ...mountFields });
 
-/** Schema of all mounts of a tenant. */
 export const mountsSchema = z
   .array(mountSchema)
   .max(MAX_MOUNTS)

@@ -13,7 +13,7 @@ function slowTenants() {
   return { lookups, policies: new TenantPolicyCache({ find }, config) };
 }
 
-it('limits simultaneous lookups of tenants and serves addresses in turn', async () => {
+it('looks up at most 16 tenants at once, and serves another address before the whole queue', async () => {
   const { lookups, policies } = slowTenants();
   const unknown = Array.from({ length: 100 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
   const refused = Promise.allSettled(unknown);
@@ -38,7 +38,7 @@ it('limits simultaneous lookups of tenants and serves addresses in turn', async 
   expect(new Set((await refused).map(({ status }) => status))).toStrictEqual(new Set(['rejected']));
 });
 
-it('rejects lookups when the queue is full', async () => {
+it('rejects lookups with 503 when 1,000 lookups are already waiting', async () => {
   const { lookups, policies } = slowTenants();
   const asked = Array.from({ length: 1017 }, async (_, i) => policies.policyFor(`unknown-${i}`, stranger));
   const all = Promise.allSettled(asked);
@@ -51,7 +51,7 @@ it('rejects lookups when the queue is full', async () => {
   expect(lookups).toHaveLength(1016);
 });
 
-it('looks an unknown tenant up once for all simultaneous requests and again for later ones', async () => {
+it('looks up an unknown tenant once for concurrent requests, and again for later requests', async () => {
   const { lookups, policies } = slowTenants();
   for (const round of [1, 2]) {
     const asked = Array.from({ length: 100 }, async () => policies.policyFor('unknown', stranger));

@@ -40,9 +40,9 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
 const CACHED_TENANTS = 50_000;
 
 /**
- * Looks up and caches the policies of tenants, including missing tenants that the caller may create. A change takes
- * effect within `AUTH_CACHE_SECONDS`. A request is never rejected as unknown from the cache. Concurrent lookups are
- * limited, because a service key can name many tenants that are not cached.
+ * Looks up and caches the policies of tenants, including missing tenants that the caller may create. A change applies
+ * within `AUTH_CACHE_SECONDS`. A request for a missing tenant is rejected only after a new lookup. Concurrent lookups
+ * are limited, because a service key can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
   readonly #config: Config;

@@ -13,7 +13,7 @@ export interface Principal {
   tenantCreatedAt?: string | undefined;
   /** Whether the first write creates a missing tenant. */
   autoCreate: boolean;
-  /** ID of a propose-only key, which works in its own draft (src/agents/proposals.ts). */
+  /** ID of a propose-only key, which works in a separate draft (src/agents/proposals.ts). */
   proposesAs?: string | undefined;
   /** Original tenant, if `tenant` is the draft of a propose-only key. */
   draftOf?: string;
@@ -31,7 +31,6 @@ export interface Caller
 /** The parts of a request that an authenticator reads. */
 export interface Credentials {
   headers: IncomingHttpHeaders;
-  /** Address of the client. */
   ip: string;
 }
 

@@ -45,7 +45,7 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
-/** Stands for the creation time of a missing tenant. Valid in Postgres, and before all other times. */
+/** Placeholder for the creation time of a missing tenant. Valid in Postgres, and before all other times. */
 export const NO_TENANT = '-infinity';
 
 export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
@@ -83,7 +83,6 @@ export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | 
   `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $tenant`,
 );
 
-/** Suspends or resumes the drafts of a tenant. */
 export const suspendDraftsQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_drafts',
   `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $tenant`,
@@ -145,7 +144,6 @@ WHERE t.id = $tenant GROUP BY t.last_change_at
 `,
 );
 
-/** Returns the time of the last use of a tenant's keys, or null if unused. */
 export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_key_use',
   'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $tenant',
@@ -166,7 +164,6 @@ export const COUNTED_HISTORY = `
   history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $tenant)
     + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $tenant)`;
 
-/** Moves a tenant's keys to another tenant. */
 export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',
   'UPDATE api_keys SET tenant_id = $to WHERE tenant_id = $tenant',

@@ -29,7 +29,7 @@ export interface NumberSetting extends Described {
   readonly unit: 'bytes' | 'characters' | 'days' | 'drafts' | 'files' | 'requests';
   /** Meaning of 0. */
   readonly zero: string;
-  /** Whether the tenant's value can only lower the service's limit, which is never 0. */
+  /** Whether the tenant's value can only lower the service's limit, which always applies. */
   readonly onlyLowers?: true;
 }
 
@@ -179,7 +179,7 @@ export type SettingValue<Name extends SettingName> = Settings[Name] extends { ch
 /** The settings that apply to a tenant. 0 means no limit, unless `zero` of the setting has another meaning. */
 export type EffectiveSettings = { [Name in SettingName]: SettingValue<Name> };
 
-/** A tenant's own settings as stored. Null means the service's default. */
+/** Settings of a tenant as stored. Null means the service's default. */
 export type TenantSettings = { [Name in SettingName]: SettingValue<Name> | null };
 
 /** Environment variables with the service's defaults. */
@@ -191,10 +191,8 @@ export function formatSetting(setting: Setting, value: number | string): string 
   return value === 0 ? setting.zero : formatQuantity(value, setting.unit);
 }
 
-/** All settings as a list. */
 export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];
 
-/** Creates a record with a value for each setting. */
 export function settingsFrom<Values extends Record<SettingName, unknown>>(
   value: (name: SettingName, setting: Setting) => unknown,
 ): Values {

@@ -32,10 +32,7 @@ export const PATH_RULE =
   `1 to 20 names of at most 255 bytes, a "/" before each, ${MAX_MEMORY_PATH_BYTES} bytes in all. No name is "." or "..", ` +
   'also not percent-encoded. The path is in Unicode Normalization Form C, without backslashes, control and format characters, and U+2028 and U+2029.';
 
-/**
- * Returns the path of a memory's file, or undefined if the memory's path is invalid. Unlike other APIs, paths are not
- * normalized.
- */
+/** Returns the path of a memory's file, or undefined if the memory's path is invalid or not normalized. */
 export function filePathOf(path: string): MemoryPath | undefined {
   const whole = ROOT + path;
   const parsed = path.startsWith('/') ? parsePath(whole) : undefined;

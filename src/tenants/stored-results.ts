@@ -56,7 +56,6 @@ interface Holder {
   draftOf: string | null;
 }
 
-/** Lists a page of tenants that have stored results, ordered by ID. */
 const tenantsWithStoredResultsQuery = defineQuery<{ after: string; limit: number }, Holder>(
   'tenants_with_stored_results',
   `
@@ -85,7 +84,6 @@ export const countStoredResultsQuery = defineQuery<{ tenant: string }, { storedR
   'SELECT count(*)::integer AS "storedResults" FROM idempotency_keys WHERE tenant_id = $tenant',
 );
 
-/** Deletes at most `limit` of a tenant's stored results from before a time, oldest first. */
 const pruneStoredResultsQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
   'prune_stored_results',
   `
@@ -96,7 +94,6 @@ DELETE FROM idempotency_keys WHERE tenant_id = $tenant AND key_hash = ANY (ARRAY
 `,
 );
 
-/** Deletes at most `limit` stored results of a tenant. */
 export const eraseStoredResultsQuery = defineQuery<{ tenant: string; limit: number }>(
   'erase_stored_results',
   `
@@ -204,7 +201,6 @@ export class StoredResultLimit {
     if (isDue) this.#forget(tenant);
   }
 
-  /** Waits for running deletions. */
   async close(): Promise<void> {
     await Promise.all(this.#forgetting.values());
   }

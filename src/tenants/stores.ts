@@ -64,7 +64,6 @@ export const archiveStoreQuery = defineQuery<{ tenant: string }>(
   'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $tenant AND archived_at IS NULL',
 );
 
-/** Archives the drafts of a tenant. */
 export const archiveDraftsQuery = defineQuery<{ tenant: string }>(
   'archive_drafts',
   'UPDATE tenants SET archived_at = now() WHERE draft_of = $tenant AND archived_at IS NULL',
@@ -205,7 +204,6 @@ export async function refuseArchived(query: QueryExecutor, tenant: string): Prom
   if (row !== undefined && row.archivedAt !== null) throw new ServiceError('tenant_archived', tenant);
 }
 
-/** Copies the details of a store to the tenant `to`. */
 export async function copyStore(query: QueryExecutor, from: string, to: string): Promise<void> {
   const { id, name, metadata, description, archivedAt, updatedAt } = await existing(query, from);
   await query(copyStoreQuery, {

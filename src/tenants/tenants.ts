@@ -81,7 +81,7 @@ export class Tenants {
   }
 
   /**
-   * Creates a tenant with its own settings and details.
+   * Creates a tenant with settings and details.
    *
    * @throws ServiceError if the tenant already exists
    */
@@ -223,7 +223,6 @@ export async function requireTenant(database: Pick<Database, 'query'>, tenant: s
   return row;
 }
 
-/** Creates the error for an operation that exceeds a quota. */
 export function quotaExceeded(
   tenant: string,
   { of, used, limit, needed }: OverQuota,

@@ -22,7 +22,6 @@ export interface Usage {
   lastActivityAt: Date | null;
 }
 
-/** Returns the usage and limits of a tenant. */
 export async function tenantUsage(tenants: Tenants, config: Config, row: TenantRow): Promise<Usage> {
   const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
   const [storedResults, lastActivityAt] = await Promise.all([
@@ -39,7 +38,6 @@ export async function tenantUsage(tenants: Tenants, config: Config, row: TenantR
   };
 }
 
-/** Sizes of one tenant, or of all tenants together. */
 export type Sizes = {
   files: number;
   bytes: number;
@@ -59,7 +57,7 @@ export function dayOf(time: Date): string {
 
 /**
  * Adds uses to a day of a tenant, with the tenant's current sizes. `createdAt` must match the tenant's creation time,
- * unless it is null. Does nothing if the tenant does not exist.
+ * unless it is null. A missing tenant is ignored.
  */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string; createdAt: string | null } & Uses>(
   'record_usage',
@@ -138,7 +136,6 @@ export class UsageCounts {
     this.#add({ tenant, createdAt, day: dayOf(new Date()), ...uses });
   }
 
-  /** Writes pending counts. */
   flush(): Promise<void> {
     return this.#counts.flush();
   }

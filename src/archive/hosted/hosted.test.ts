@@ -4,8 +4,8 @@ import { boundOf, microsecondsOf, storedTime, timeOf } from '../../lib/rfc3339.t
 import type { MemoryPath } from '../../memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
 
-describe('splices of imported versions', () => {
-  it('produce each content from the next newer content', () => {
+describe('the splices of imported versions', () => {
+  it('reconstruct each content from the next newer content', () => {
     const content = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '€', '😀', '\n'), maxLength: 12 });
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 8 }), (contents) => {
@@ -23,7 +23,7 @@ describe('splices of imported versions', () => {
     );
   });
 
-  it('are as short as possible, and a content that shares no text is stored whole', () => {
+  it('have the minimum length, and restart with a whole content if no newer content is known', () => {
     const splices = new Splices();
     expect(splices.add('m', 'one two three')).toStrictEqual({
       splice_start: null,
@@ -40,7 +40,7 @@ describe('splices of imported versions', () => {
     expect(splices.add('m', 'one two three').splice_start).toBeNull();
   });
 
-  it('form chains of at most 255 contents', () => {
+  it('store a whole content after a chain of 255 splices', () => {
     const splices = new Splices();
     const wholes = Array.from({ length: 600 }, (_, i) => splices.add('m', `${'x'.repeat(50)}${i}`)).flatMap(
       ({ splice_start }, i) => (splice_start === null ? [i] : []),
@@ -49,7 +49,7 @@ describe('splices of imported versions', () => {
   });
 });
 
-it('a past directory exists as long as there are entries below it', () => {
+it('records a directory for the periods in which a file was below it', () => {
   const times = new DirectoryTimes();
   const day = 86_400_000_000;
   const [a, b] = ['/memories/d/a', '/memories/d/e/b'] as MemoryPath[];
@@ -71,7 +71,7 @@ it('a past directory exists as long as there are entries below it', () => {
   ]);
 });
 
-it('keeps version IDs of this service and hashes other IDs behind their time', () => {
+it('keeps the IDs of this service, and hashes other IDs after the prefix of their time', () => {
   const at = microsecondsOf('2026-11-23T18:59:18.993004Z') ?? 0;
   const own = 'memver_01a209c6e35170109405de522617948b';
   expect(versionUuid(own, at)).toBe('01a209c6-e351-7010-9405-de522617948b');
@@ -86,7 +86,7 @@ it.each([
   ['2026-11-23T18:59:18Z', '2026-11-23T18:59:18.000000Z'],
   ['2026-11-23T20:59:18.5+02:00', '2026-11-23T18:59:18.500000Z'],
   ['2026-11-23T18:59:18.123456789Z', '2026-11-23T18:59:18.123456Z'],
-])('keeps the microseconds of an RFC 3339 time: %s', (given, kept) => {
+])('parses the RFC 3339 time %s to the microsecond', (given, kept) => {
   expect(timeOf(microsecondsOf(given) ?? 0)).toBe(kept);
 });
 
@@ -95,7 +95,7 @@ it.each([
   '0001-01-01T00:00:00+01:00',
   '9999-12-31T23:59:59-01:00',
   '2026-02-30T00:00:00Z',
-])('rejects a time that Postgres cannot read: %s', (given) => {
+])('rejects the time %s, which Postgres cannot read', (given) => {
   expect(boundOf(given, 'until')).toBeUndefined();
 });
 
@@ -105,7 +105,7 @@ it('accepts times from the year 1 to the year 9999', () => {
   expect(boundOf('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
 });
 
-it('formats a stored time like the database', () => {
+it('accepts stored times only in the format of the database', () => {
   expect(storedTime.safeParse('2026-11-23T18:59:18.123456Z').success).toBe(true);
   for (const other of [
     '2026-11-23T18:59:18Z',

@@ -20,7 +20,7 @@ interface Period {
 export class DirectoryTimes {
   readonly #periods = new Map<MemoryPath, Period[]>();
 
-  /** Records the period in which a file was at a path. */
+  /** Records a period in which a file was at a path, and thereby its ancestor directories existed. */
   add(path: MemoryPath, period: Period): void {
     for (const directory of ancestorsOf(path)) {
       if (directory === ROOT) continue;
