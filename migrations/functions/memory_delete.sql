@@ -1,7 +1,7 @@
 -- Deletes a file, or a directory with its descendants. p_change is a new random ID, from which the IDs of the recorded
 -- versions are derived.
 --
--- Outcomes besides those of memory_open_write: missing, deleted.
+-- Outcomes in addition to memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
   p_tenant text, p_path text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,

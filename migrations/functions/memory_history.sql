@@ -83,7 +83,7 @@ $$;
 -- and the periods of directories. With p_whole, versions store their whole contents. Without p_whole, the change must
 -- leave the contents unchanged. Returns the number of added versions and bytes.
 --
--- Here and in other functions for many rows, each statement finds one row by its key. Such a statement is fast with any
+-- Here and in other functions for many rows, each statement finds one row by its key, which is fast with any
 -- statistics. A statement for a list of keys may scan all rows of the tenant for each key.
 CREATE OR REPLACE FUNCTION memory_keep_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint

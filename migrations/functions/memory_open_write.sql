@@ -1,18 +1,19 @@
 -- Starts a write: locks the tenant, and looks up an earlier result under the request's idempotency key. After the lock,
 -- each further statement of the write sees the latest committed state, and other writes of the tenant wait.
 --
--- Returns the usage of the tenant, its own limits, the time of the change (`at`), the prefix of the change's version
--- IDs (`id_prefix`), and whether superseded versions are recorded (`keeps_history`). p_history_days is the default for
--- tenants without this setting.
+-- Returns the usage and limits of the tenant, the time of the change (`at`), and the prefix of its version IDs
+-- (`id_prefix`). `keeps_history` is whether superseded versions are recorded. p_history_days is the default for tenants
+-- without this setting.
 --
--- A null outcome means that the write may continue. Otherwise, the outcome is the outcome of the write:
---   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
---   p_if_missing    the tenant does not exist; unknown_tenant by default
---   replaced        the tenant was not created at p_created_at: it was deleted, and another may have its ID; for
---                   -infinity: the tenant exists
---   replayed        the key has a stored result: {content, isError}
---   key_reused      the key has a stored result of a different request
---   p_if_archived   the tenant is archived, so that files may only be deleted; null allows the write
+-- A null outcome means that the write may continue. Otherwise, the write ends with the outcome:
+--
+-- - skipped: p_wait is false, and another session holds the lock or the tenant does not exist
+-- - p_if_missing (unknown_tenant by default): the tenant does not exist
+-- - replaced: the tenant was not created at p_created_at, because it was deleted, and another may have its ID. If
+--   p_created_at is -infinity: the tenant exists
+-- - replayed: the key has a stored result {content, isError}
+-- - key_reused: the key has a stored result of a different request
+-- - p_if_archived: the tenant is archived, so that files may only be deleted (null allows the write)
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   p_if_missing text DEFAULT 'unknown_tenant', p_if_archived text DEFAULT NULL,

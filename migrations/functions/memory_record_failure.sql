@@ -1,6 +1,6 @@
 -- Stores the result of a failed write, which changed no data, under its idempotency key.
 --
--- Outcomes besides those of memory_open_write: recorded. For a missing tenant, the outcome is recorded, but the result
+-- Outcomes in addition to memory_open_write: recorded. For a missing tenant, the outcome is recorded, but the result
 -- is not stored.
 CREATE OR REPLACE FUNCTION memory_record_failure(
   p_tenant text, p_key_hash text, p_request_hash text, p_result text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,

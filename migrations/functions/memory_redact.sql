@@ -5,9 +5,10 @@
 --
 -- Returns the number of redacted versions, the number of other versions that still have one of the paths, and the
 -- outcome:
---   missing   the tenant or the version does not exist
---   live      the version is current, or the current version `head` of the file has the same content
---   redacted  the version was redacted at `redacted_at`, now or by an earlier call
+--
+-- - missing: the tenant or the version does not exist
+-- - live: the version is current, or the current version `head` of the file has the same content
+-- - redacted: the version was redacted at `redacted_at`, now or by an earlier call
 CREATE OR REPLACE FUNCTION memory_redact(
   p_tenant text, p_version uuid, p_by jsonb,
   OUT outcome text, OUT head uuid, OUT versions bigint, OUT same_path bigint, OUT redacted_at timestamptz
@@ -95,10 +96,11 @@ $$;
 -- outcome.
 --
 -- Returns the number of removed periods of directories, and the outcome:
---   missing   no such directory existed, or the tenant does not exist
---   live      an entry is at the path
---   kept      the version `version` was at or below the path, and must be redacted first
---   redacted  the records were removed at `redacted_at`
+--
+-- - missing: no such directory existed, or the tenant does not exist
+-- - live: an entry is at the path
+-- - kept: the version `version` was at or below the path, and must be redacted first
+-- - redacted: the records were removed at `redacted_at`
 CREATE OR REPLACE FUNCTION memory_redact_directories(
   p_tenant text, p_path text, p_dry_run boolean,
   OUT outcome text, OUT version uuid, OUT directories bigint, OUT redacted_at timestamptz

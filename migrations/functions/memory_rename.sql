@@ -1,10 +1,16 @@
 -- Moves a file, or a directory with its descendants, and creates the missing ancestors of the destination. p_change is
 -- a new random ID, from which the IDs of the files' new versions are derived.
 --
--- Outcomes besides those of memory_open_write, in the order of the contract (docs/contract.md, section 2):
--- destination_exists, source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used,
--- limit, needed}, renamed. too_long returns the first new path that is longer than p_max_path_bytes or deeper than
--- p_max_depth levels below the root.
+-- Outcomes in addition to memory_open_write, in the order of the contract (docs/contract.md, section 2):
+--
+-- - destination_exists
+-- - source_missing
+-- - inside_itself
+-- - not_a_directory {path}
+-- - too_long {path}: the first new path that is longer than p_max_path_bytes or deeper than p_max_depth levels below
+--   the root
+-- - over_quota {of, used, limit, needed}
+-- - renamed
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,

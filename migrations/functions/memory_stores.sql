@@ -1,12 +1,12 @@
 -- The writes of the Memory Stores API (src/agents/memory-stores), which identifies a file by its memory_id and has no
 -- directories. A directory without files is removed if its path is needed.
 --
--- Common outcomes, besides those of memory_open_write:
---   archived
---   precondition_failed  the content does not have the SHA-256 p_expected, in hexadecimal
---   conflict             {path, memoryId} of the file that is at the path, above it, or below it
---   over_quota           {of, used, limit, needed}
--- After a success, data has the format of memory_store_item.
+-- After a success, data has the format of memory_store_item. Common outcomes, in addition to memory_open_write:
+--
+-- - archived
+-- - precondition_failed: the content does not have the SHA-256 p_expected, in hexadecimal
+-- - conflict {path, memoryId}: a file is at the path, above it, or below it
+-- - over_quota {of, used, limit, needed}
 
 -- Creates a file. p_version is a random ID: see memory_version_id. Outcomes: conflict, over_quota, created.
 CREATE OR REPLACE FUNCTION memory_store_create(

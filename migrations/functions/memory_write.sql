@@ -5,7 +5,7 @@
 -- p_version is a random ID: see memory_version_id. p_read_version is compared by the second half of the ID, which the
 -- writer chooses before the write.
 --
--- Outcomes besides those of memory_open_write: missing (also for a directory), conflict (the file is at another
+-- Outcomes in addition to memory_open_write: missing (also for a directory), conflict (the file is at another
 -- version), over_quota {of, used, limit, needed}, written.
 CREATE OR REPLACE FUNCTION memory_write(
   p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid, p_origin jsonb,

@@ -15,7 +15,7 @@ import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 export async function* readFolder(folder: string, bare: boolean): AsyncGenerator<SourceEntry> {
   try {
     if (bare) return yield* walk(Buffer.from(folder), '');
-    yield* walk(Buffer.from(await memoriesFolder(folder)), 'memories');
+    yield* walk(Buffer.from(await memoriesDirectory(folder)), 'memories');
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code === undefined || error instanceof ServiceError) throw error;
@@ -23,7 +23,7 @@ export async function* readFolder(folder: string, bare: boolean): AsyncGenerator
   }
 }
 
-async function memoriesFolder(folder: string): Promise<string> {
+async function memoriesDirectory(folder: string): Promise<string> {
   if (basename(resolve(folder)) === 'memories') return folder;
   const inside = join(folder, 'memories');
   if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;

@@ -9,7 +9,7 @@ import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { beginChangeQuery, reserveQuery, type TenantRow } from '../tenants/queries.ts';
-import { refuseArchived } from '../tenants/stores.ts';
+import { rejectArchived } from '../tenants/stores.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
@@ -138,7 +138,7 @@ async function importInto(
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('no_such_tenant', tenant);
   check?.(await requireTenant({ query }, tenant));
-  await refuseArchived(query, tenant);
+  await rejectArchived(query, tenant);
   const { conflicts, directories: existing } = await findExisting(query, tenant, source);
   if (conflicts.length > 0) {
     return { kind: 'exists', paths: conflicts.sort().slice(0, NAMED_PATHS), total: conflicts.length };

@@ -17,7 +17,7 @@ import {
   suspendTenantQuery,
   type TenantRow,
 } from '../tenants/queries.ts';
-import { refuseArchived } from '../tenants/stores.ts';
+import { rejectArchived } from '../tenants/stores.ts';
 import { followSettings, requireSameTenant, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
 import { lastChangeOrCreationQuery } from './trees.ts';
@@ -64,11 +64,11 @@ export async function copyToDraft(
   { id, at: given, maxBytes }: { id: string; at: string | null; maxBytes: number | null },
 ): Promise<string> {
   const tenant = source.id;
-  const [moment] = (await query(lastChangeOrCreationQuery, { tenant })).rows;
-  if (moment === undefined) throw new Error('A tenant in a snapshot is missing.');
-  const at = given !== null && given < moment.at ? given : null;
+  const [current] = (await query(lastChangeOrCreationQuery, { tenant })).rows;
+  if (current === undefined) throw new Error('A tenant in a snapshot is missing.');
+  const at = given !== null && given < current.at ? given : null;
   if (at !== null) await checkComplete(query, tenant, at);
-  const baseAt = at ?? moment.at;
+  const baseAt = at ?? current.at;
   await query(createDraftTenantQuery, { id, tenant, at: baseAt });
   // Files of a draft must not expire, because their deletion would become part of the proposal.
   await query(setTenantQuery, { ...source, maxBytes: maxBytes ?? source.maxBytes, ttlDays: 0, tenant: id });
@@ -204,7 +204,7 @@ export async function createDraft(
   const { createdAt } = found;
   if ((tenantCreatedAt ?? createdAt) !== createdAt) throw new ServiceError('tenant_replaced', tenant);
   if (found.draftOf !== null) throw new ServiceError('draft_of_draft', tenant);
-  await refuseArchived(database.query, tenant);
+  await rejectArchived(database.query, tenant);
   await checkQuota(database.query, config, found);
   const id = `draft_${randomUUID().replaceAll('-', '')}`;
   const baseAt = await database.transaction(
@@ -240,7 +240,7 @@ async function register(
   if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
     throw new ServiceError('no_such_tenant', tenant);
   await requireSameTenant({ query }, tenant, createdAt);
-  await refuseArchived(query, tenant);
+  await rejectArchived(query, tenant);
   if (keyId !== null) {
     const [existing] = (await query(findKeyDraftQuery, { tenant, keyId })).rows;
     if (existing !== undefined) return existing.id;

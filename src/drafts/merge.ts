@@ -7,7 +7,7 @@ import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
-import { refuseArchived } from '../tenants/stores.ts';
+import { rejectArchived } from '../tenants/stores.ts';
 import { quotaExceeded, requireTenant } from '../tenants/tenants.ts';
 import { closeLocked, deleteMemory } from './close.ts';
 import { compareDraft, readFiles, readReview, reviewOf } from './compare.ts';
@@ -202,7 +202,7 @@ async function finish(
     if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
       throw new ServiceError('no_such_tenant', tenant);
     await query(lockTenantQuery, { tenant: id });
-    await refuseArchived(query, tenant);
+    await rejectArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
     const row = await requireTenant({ query }, tenant);
     const { historyDays, maxHistoryBytes, secrets: secretsMode } = effectiveSettings(row, config);

@@ -44,7 +44,7 @@ export class MergeSecrets {
     plan: MergePlan,
   ): Promise<MergePlan> {
     if (secretsMode === 'store') return plan;
-    await this.#refusePaths(plan);
+    await this.#rejectPaths(plan);
     await this.scan(query, plan);
     const suspects = plan.changes.filter((change) => this.#secretsOf(change).length > 0);
     if (suspects.length === 0) return plan;
@@ -70,7 +70,7 @@ export class MergeSecrets {
   }
 
   /** Rejects secrets in paths under both policies, because masking would change the path. */
-  async #refusePaths({ changes, made }: MergePlan): Promise<void> {
+  async #rejectPaths({ changes, made }: MergePlan): Promise<void> {
     const moved = changes.flatMap(({ file, outcome }) =>
       outcome === null || outcome.path === file.original?.path ? [] : [outcome.path],
     );

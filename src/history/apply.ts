@@ -7,7 +7,7 @@ import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
-import { refuseArchived } from '../tenants/stores.ts';
+import { rejectArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } from './change.ts';
 import { type Changes, changesOf, type PlannedChanges } from './log.ts';
@@ -71,7 +71,7 @@ export function changeTenant<T>(
     async (query) => {
       const { rows } = await query(dryRun ? findTenantQuery : lockTenantQuery, { tenant });
       if (rows.length === 0) throw new ServiceError('no_such_tenant', tenant);
-      await refuseArchived(query, tenant);
+      await rejectArchived(query, tenant);
       return work(query);
     },
     { snapshot: dryRun },

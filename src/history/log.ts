@@ -41,7 +41,7 @@ export async function changesOf(targets: readonly RestoreTarget[]): Promise<File
   return timeSlicedSort(changes, byPath);
 }
 
-/** Of two changes at one path, `added` sorts before `deleted` and the others. */
+/** Orders changes by path, and changes at one path by kind, with `added` first. */
 const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 

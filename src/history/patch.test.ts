@@ -57,15 +57,15 @@ it('compares in another thread, and stops the thread when the client disconnects
   // A comparison in this thread would block the event loop, and the counter would not grow.
   expect(turns).toBeGreaterThan(10);
 
-  const departure = new AbortController();
+  const disconnect = new AbortController();
   const [thread] = await started;
   const stopped = once(thread, 'exit');
-  const left = expect(threads.compare(attack, plain, departure.signal)).rejects.toThrow(
+  const left = expect(threads.compare(attack, plain, disconnect.signal)).rejects.toThrow(
     new ServiceError('client_gone'),
   );
   // By then, the thread has received the task.
   await nextTurn();
-  departure.abort();
+  disconnect.abort();
   await left;
   await stopped;
   await threads.close();

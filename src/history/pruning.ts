@@ -57,7 +57,7 @@ const pruneExcessQuery = defineQuery<
 
 /** Small, so that writes of the tenant never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
-/** Newest versions that an existing file keeps whatever their age, including the current version. */
+/** Number of newest versions that an existing file keeps at any age, including the current version. */
 const KEPT_OF_A_FILE = 10;
 
 /** A position before every version. Times have microseconds, so '-infinity' cannot be used. */
@@ -77,9 +77,9 @@ export function prunedSinceStart(): Readonly<Pruned> {
 
 /**
  * Deletes superseded versions in small batches: first the versions older than the tenant's limit of days, then the
- * oldest ones until the history is within the limit of bytes. The newest versions of existing files are kept whatever
- * their age, unless the tenant keeps no history. If pruning a tenant fails, the job continues with the others and
- * throws the first error at the end.
+ * oldest ones until the history is within the limit of bytes. The age does not apply to the newest versions of existing
+ * files, unless the tenant keeps no history. If pruning a tenant fails, the job continues with the others and throws
+ * the first error at the end.
  *
  * @param options.historyDays default for tenants without this setting; 0 keeps no superseded versions
  * @param options.maxHistoryBytes default for tenants without this setting; 0 means no limit

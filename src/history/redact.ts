@@ -10,7 +10,7 @@ import { listDraftTenantsQuery } from '../tenants/queries.ts';
 import type { History } from './history.ts';
 import { isFullVersionId, type Version } from './version.ts';
 
-interface EraseRow {
+interface RedactVersionRow {
   outcome: 'missing' | 'live' | 'redacted';
   /** Current version of the existing file that has the content. */
   head: string | null;
@@ -20,7 +20,7 @@ interface EraseRow {
 }
 
 /** Redacts a version: see migrations/functions/memory_redact.sql. `by` is the actor as JSON. */
-const eraseVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, EraseRow>(
+const redactVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, RedactVersionRow>(
   'redact_version',
   `
 SELECT outcome, head, versions::float8, same_path::float8 AS "samePath", ${time('redacted_at')} AS "redactedAt"
@@ -29,7 +29,7 @@ FROM memory_redact($tenant, $version::text::uuid, $by::text::jsonb)
 );
 
 /** Redacts the names of past directories: see migrations/functions/memory_redact.sql. */
-const eraseDirectoriesQuery = defineQuery<
+const redactDirectoriesQuery = defineQuery<
   { tenant: string; path: string; dryRun: boolean },
   {
     outcome: 'missing' | 'live' | 'kept' | 'redacted';
@@ -50,7 +50,7 @@ FROM memory_redact_directories($tenant, $path, $dryRun::boolean)
  * Replaces a batch of a tenant's stored results with `text`, in the order of their keys, after the key `after`. Also
  * clears the hashes of the requests, because a short request could be found by trying candidates.
  */
-const eraseResultsQuery = defineQuery<
+const redactResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
   { last: string | null; redacted: number }
 >(
@@ -87,7 +87,7 @@ SELECT EXISTS (
 /** Small, so that each statement finishes well within its time limit. */
 const RESULTS_A_BATCH = 2000;
 
-export interface ErasedVersion {
+export interface RedactedVersion {
   /**
    * Number of redacted versions: the given version and versions of the file with the same content. 0 if the version was
    * redacted before.
@@ -115,15 +115,15 @@ export async function eraseVersion(
   tenant: string,
   version: string,
   origin: Origin,
-): Promise<ErasedVersion> {
+): Promise<RedactedVersion> {
   const params = { tenant, version, by: storedActor(origin.actor) };
   const row = isFullVersionId(version)
-    ? (await database.query(eraseVersionQuery, params)).rows[0]
+    ? (await database.query(redactVersionQuery, params)).rows[0]
     : undefined;
   if (row?.outcome === 'live') throw new ServiceError('version_is_live', version, row.head);
   if (row?.outcome !== 'redacted' || row.redactedAt === null)
     throw new ServiceError('no_such_version', tenant, version);
-  const storedResults = await eraseResults(database, tenant, row.redactedAt);
+  const storedResults = await redactResults(database, tenant, row.redactedAt);
   const drafts = await draftsWithFile(database, tenant, version);
   return { versions: row.versions, samePath: row.samePath, storedResults, drafts };
 }
@@ -153,9 +153,9 @@ export async function eraseDirectories(
   path: MemoryPath,
 ): Promise<{ directories: number; storedResults: number }> {
   // The results are redacted first, because a repeated call after an interruption still needs the directories.
-  const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
-  const storedResults = await eraseResults(database, tenant, redactedAt);
-  const { directories } = await callEraseDirectories(database, tenant, path, false);
+  const { redactedAt } = await callRedactDirectories(database, tenant, path, true);
+  const storedResults = await redactResults(database, tenant, redactedAt);
+  const { directories } = await callRedactDirectories(database, tenant, path, false);
   return { directories, storedResults };
 }
 
@@ -165,11 +165,11 @@ export async function countErasableDirectories(
   tenant: string,
   path: MemoryPath,
 ): Promise<number> {
-  return (await callEraseDirectories(database, tenant, path, true)).directories;
+  return (await callRedactDirectories(database, tenant, path, true)).directories;
 }
 
-async function callEraseDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
-  const row = (await database.query(eraseDirectoriesQuery, { tenant, path, dryRun })).rows[0];
+async function callRedactDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
+  const row = (await database.query(redactDirectoriesQuery, { tenant, path, dryRun })).rows[0];
   if (row?.outcome === 'live') throw new ServiceError('directory_exists', path);
   if (row?.outcome === 'kept') throw new ServiceError('directory_has_versions', path, row.version);
   if (row?.outcome !== 'redacted' || row.redactedAt === null) {
@@ -179,13 +179,13 @@ async function callEraseDirectories(database: Database, tenant: string, path: Me
 }
 
 /** Redacts the results stored until a time. Later results cannot quote content that was redacted by then. */
-async function eraseResults(database: Database, tenant: string, until: string): Promise<number> {
-  let erased = 0;
+async function redactResults(database: Database, tenant: string, until: string): Promise<number> {
+  let redacted = 0;
   for (let after = ''; ; ) {
     const params = { tenant, after, until, text: resultRedacted, limit: RESULTS_A_BATCH };
-    const [batch] = (await database.query(eraseResultsQuery, params)).rows;
-    if (batch === undefined || batch.last === null) return erased;
-    erased += batch.redacted;
+    const [batch] = (await database.query(redactResultsQuery, params)).rows;
+    if (batch === undefined || batch.last === null) return redacted;
+    redacted += batch.redacted;
     after = batch.last;
   }
 }
@@ -205,7 +205,7 @@ export interface RemainingVersion {
 }
 
 /** A page of the preview of a redaction. */
-export interface ErasurePage {
+export interface RedactionPage {
   /** The given version and versions of the file with the same content. Empty if the version is already redacted. */
   redacted: Version[];
   /** Other versions of the file, and versions of other files that share a path or a line with the redacted versions. */
@@ -227,19 +227,19 @@ export async function previewErasure(
   tenant: string,
   id: string,
   { before, limit }: { before: string | null; limit: number },
-): Promise<ErasurePage> {
+): Promise<RedactionPage> {
   const { version, content } = await history.existing(tenant, id);
   if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0, next: null };
   const redacted: Version[] = [];
   for await (const each of timeSliced(history.versions(tenant, { memoryId: version.memoryId }))) {
-    if (!isErasedWith(each, version)) continue;
+    if (!isRedactedWith(each, version)) continue;
     if (isHead(each)) throw new ServiceError('version_is_live', id, each.id);
     redacted.push(each);
   }
   const lines = await linesOf(content ?? '');
   const paths = new Set(redacted.map(({ path }) => path));
   const page = await history.versionsPage(tenant, {}, before, limit);
-  const others = page.filter((each) => each.redactedAt === null && !isErasedWith(each, version));
+  const others = page.filter((each) => each.redactedAt === null && !isRedactedWith(each, version));
   const remaining: RemainingVersion[] = [];
   for await (const [other, text] of withTexts(history, tenant, others)) {
     const own = await linesOf(text);
@@ -275,7 +275,7 @@ async function* withTexts(
 
 const isHead = ({ supersededAt, operation }: Version) => supersededAt === null && operation !== 'deleted';
 
-function isErasedWith(version: Version, chosen: Version): boolean {
+function isRedactedWith(version: Version, chosen: Version): boolean {
   if (version.id === chosen.id) return true;
   const { memoryId, contentSha256 } = chosen;
   return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;

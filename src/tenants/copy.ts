@@ -18,7 +18,7 @@ import {
 } from './queries.ts';
 import { copyStoredResultsQuery } from './stored-results.ts';
 import { copyStore } from './stores.ts';
-import { eraseData, insertTenant } from './tenants.ts';
+import { deleteData, insertTenant } from './tenants.ts';
 
 /*
  * Copies rows from one tenant to another inside the database, so that contents are not sent to this process. Each query
@@ -203,7 +203,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
     await query(moveDraftsQuery, { tenant: from, to });
-    await eraseData(query, from);
+    await deleteData(query, from);
     // Keys are not sharded by tenant, so they can be updated.
     await query(lockTenantKeysQuery, { tenant: from });
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;

@@ -243,7 +243,7 @@ export class Keys {
   }
 
   /**
-   * Changes the label and the expiry of a key. Returns the key as it was before.
+   * Changes the label and the expiry of a key. Returns the key from before the change.
    *
    * @throws ServiceError if the key does not exist or is revoked
    */

@@ -106,13 +106,13 @@ export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | n
  * Deletes at most `limit` entries of a tenant. Returns a `bigint` without a cast, so that Citus runs the function on
  * the tenant's node.
  */
-export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
+export const deleteEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
   'erase_entries',
   'SELECT memory_erase_entries($tenant, $limit::integer) AS erased',
 );
 
 /** Deletes at most `limit` rows of a tenant's history. */
-export const eraseHistoryQuery = defineQuery<
+export const deleteHistoryQuery = defineQuery<
   { tenant: string; limit: number },
   { versions: number; directories: number }
 >(

@@ -94,7 +94,7 @@ DELETE FROM idempotency_keys WHERE tenant_id = $tenant AND key_hash = ANY (ARRAY
 `,
 );
 
-export const eraseStoredResultsQuery = defineQuery<{ tenant: string; limit: number }>(
+export const deleteStoredResultsQuery = defineQuery<{ tenant: string; limit: number }>(
   'erase_stored_results',
   `
 DELETE FROM idempotency_keys WHERE tenant_id = $tenant
@@ -102,7 +102,7 @@ DELETE FROM idempotency_keys WHERE tenant_id = $tenant
 `,
 );
 
-/** Copies all stored results of a tenant to another tenant, which has none of them. */
+/** Copies all stored results of a tenant to another tenant. Skips keys that exist there. */
 export const copyStoredResultsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_stored_results',
   `

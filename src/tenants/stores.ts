@@ -199,7 +199,7 @@ export class Stores {
 }
 
 /** Rejects changes of an archived tenant. For changes without a write function; the caller has locked the tenant. */
-export async function refuseArchived(query: QueryExecutor, tenant: string): Promise<void> {
+export async function rejectArchived(query: QueryExecutor, tenant: string): Promise<void> {
   const [row] = (await query(findStoreQuery, { tenant })).rows;
   if (row !== undefined && row.archivedAt !== null) throw new ServiceError('tenant_archived', tenant);
 }

@@ -7,10 +7,10 @@ import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import {
   changeScopesQuery,
   createTenantQuery,
+  deleteEntriesQuery,
+  deleteHistoryQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
-  eraseEntriesQuery,
-  eraseHistoryQuery,
   findTenantQuery,
   lastFileUseQuery,
   lastKeyUseQuery,
@@ -24,10 +24,10 @@ import {
   tenantCreatedAtQuery,
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
-import { countStoredResultsQuery, eraseStoredResultsQuery } from './stored-results.ts';
+import { countStoredResultsQuery, deleteStoredResultsQuery } from './stored-results.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
 
-const ERASED_AT_ONCE = 2000;
+const ROWS_A_BATCH = 2000;
 
 /** Numbers of rows deleted with a tenant. `versions` and `directories` are rows of its history. */
 export interface Erased {
@@ -130,24 +130,24 @@ export class Tenants {
     if (row.draftOf !== null) throw new ServiceError('is_draft', row.draftOf, tenant);
     const { rows: drafts } = await this.#database.query(listDraftTenantsQuery, { tenant });
     for (const { id } of drafts) await this.deleteDraft(id);
-    return this.#erase(tenant);
+    return this.#deleteData(tenant);
   }
 
   /** Deletes the memory of a draft. The record of the draft is kept. */
   async deleteDraft(id: string): Promise<void> {
-    await this.#erase(id);
+    await this.#deleteData(id);
   }
 
-  async #erase(tenant: string): Promise<Erased | undefined> {
+  async #deleteData(tenant: string): Promise<Erased | undefined> {
     const since = new Date().toISOString();
     if ((await this.#database.query(suspendTenantQuery, { tenant, since })).count === 0) return undefined;
 
     const erased: Erased = { ...NOTHING_ERASED };
-    while (!(await eraseBatch(this.#database.query, tenant, erased)));
+    while (!(await deleteBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
       // Requests that started before the suspension may have written in the meantime.
-      return eraseLocked(query, tenant, erased);
+      return deleteLocked(query, tenant, erased);
     });
   }
 }
@@ -235,8 +235,8 @@ export function quotaExceeded(
  * Deletes the remaining data of a tenant, the tenant, and its keys, in a transaction that has locked the tenant. Adds
  * to `erased` and returns it.
  */
-async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
-  await eraseData(query, tenant, erased);
+async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
+  await deleteData(query, tenant, erased);
   await query(lockTenantKeysQuery, { tenant });
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(lockScopedKeysQuery, { tenant });
@@ -248,25 +248,25 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
  * Deletes the remaining data of a tenant and the tenant, in a transaction that has locked the tenant. The deletion
  * waits for concurrent creations of keys and prevents new ones. The caller must handle the keys afterwards.
  */
-export async function eraseData(
+export async function deleteData(
   query: QueryExecutor,
   tenant: string,
   erased: Erased = { ...NOTHING_ERASED },
 ): Promise<void> {
-  while (!(await eraseBatch(query, tenant, erased)));
+  while (!(await deleteBatch(query, tenant, erased)));
   await query(deleteTenantQuery, { tenant });
 }
 
 /** Deletes a batch of rows of each kind. Returns true if all rows are deleted. */
-async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
-  const batch = { tenant, limit: ERASED_AT_ONCE };
-  const entries = Number((await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0);
-  const storedResults = (await query(eraseStoredResultsQuery, batch)).count;
-  const history = (await query(eraseHistoryQuery, batch)).rows[0];
+async function deleteBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
+  const batch = { tenant, limit: ROWS_A_BATCH };
+  const entries = Number((await query(deleteEntriesQuery, batch)).rows[0]?.erased ?? 0);
+  const storedResults = (await query(deleteStoredResultsQuery, batch)).count;
+  const history = (await query(deleteHistoryQuery, batch)).rows[0];
   const { versions = 0, directories = 0 } = history ?? {};
   erased.entries += entries;
   erased.versions += versions;
   erased.directories += directories;
   erased.storedResults += storedResults;
-  return Math.max(entries, versions + directories, storedResults) < ERASED_AT_ONCE;
+  return Math.max(entries, versions + directories, storedResults) < ROWS_A_BATCH;
 }

@@ -16,7 +16,7 @@ import {
 
 const CONFLICT = 409;
 /** Statuses of rejected memories, such as a content that is too large for the store. */
-const REFUSALS: readonly (number | undefined)[] = [400, 413];
+const REJECTIONS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
 
 /**
@@ -79,7 +79,7 @@ export class HostedStore {
       return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof HostedStoreError)) throw error;
-      if (REFUSALS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
+      if (REJECTIONS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
       // The memory may have been deleted after it was listed.
       if (error.status === 404 && found !== undefined) return { kind: 'changed' };
       if (error.status !== CONFLICT) throw error;
