@@ -37,9 +37,7 @@ it('finds the edited lines of a large file with little work', () => {
   expect(work).toBeLessThan(MAX_WORK / 10);
 });
 
-it('compares in another thread, and stops the thread when the client disconnects', {
-  tags: 'long',
-}, async () => {
+it('stops the comparison thread when the client disconnects', { tags: 'long' }, async () => {
   const threads = new PatchThreads();
   const started = once(process, 'worker') as Promise<[Worker]>;
   const signal = new AbortController().signal;
