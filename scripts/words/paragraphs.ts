@@ -1,4 +1,3 @@
-
 /** Kind of a text. `texts` are strings for users of the service: help, errors, the console, and API descriptions. */
 export type Kind = 'comments' | 'titles' | 'texts' | 'docs';
 

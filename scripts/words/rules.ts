@@ -1,3 +1,4 @@
+/* Rules of docs/writing.md that a program can check. */
 
 /** A violation of a rule in one sentence. */
 export interface Hit {
@@ -9,10 +10,7 @@ export interface Hit {
 
 export interface Rule {
   name: string;
-  /**
-   * Whether the ratchet may allow findings in user-visible texts too. All other rules allow findings only in
-   * unpublished texts.
-   */
+  /** Whether any directory may have an allowance. The other rules allow findings only in texts that predate them. */
   soft?: true;
   advice: string;
   /** Returns the part of the sentence that violates the rule. */
