@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, PAGES, REPOSITORY } from './pages.ts';
 
-/** Guides by reader, in reading order. Other pages of `docs/` appear under *More*. */
+/** Pages by kind and reader, in reading order. Other pages of `docs/` appear under *More*. */
 const GUIDES: Record<string, string[]> = {
   Start: ['docs/tutorial.md', 'docs/concepts.md', 'docs/production.md', 'docs/troubleshooting.md'],
   'Build agents': [

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
 
-/* Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
-   and a write is one call of a database function on that shard. See docs/scaling.md. */
+/*
+ * Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
+ * and a write is one call of a database function on that shard. See docs/scaling.md.
+ */
 
 /** Tables sharded by tenant and colocated with `tenants`. */
 export const TENANT_TABLES = [

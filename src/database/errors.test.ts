@@ -96,7 +96,7 @@ it.each([
   expect(error).toMatchObject({ ...unavailable, neverSent: true, unavailability: reason });
 });
 
-it('marks a transaction that Citus rolled back after a node failure as safe to retry', () => {
+it('treats a transaction that Citus rolled back after a node failure as never sent', () => {
   const error = errorOf('XX000', 'failure on connection marked as essential: worker:5432');
   expect(error).toMatchObject({ sqlState: '08006', neverSent: true, isNodeLost: true });
 });

@@ -51,9 +51,11 @@ function textArray(strings: (string | null)[]): Buffer {
   return buffer;
 }
 
-/* Support for a pooler between the service and Postgres, such as PgBouncer. A pooler ignores the settings in a
-   connection's startup message. In transaction mode, each transaction may run in another session. See
-   docs/operations.md#pgbouncer. */
+/*
+ * Support for a pooler between the service and Postgres, such as PgBouncer. A pooler ignores the settings in a
+ * connection's startup message. In transaction mode, each transaction may run in another session. See
+ * docs/pgbouncer.md.
+ */
 
 /** Whether a pooler is in use: the backend's process ID differs from the ID sent when the connection was opened. */
 export async function usesPooler(client: pg.Client): Promise<boolean> {

@@ -29,9 +29,11 @@ export function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / MEBIBYTE)} MiB`;
 }
 
-/* Checkpoints and vacuum, which background processes perform on a server. The embedded database has no such
-   processes, so its log and tables would grow without limit. See
-   docs/decisions/0012-upkeep-of-the-embedded-database.md. */
+/*
+ * Checkpoints and vacuum, which background processes perform on a server. The embedded database has no such
+ * processes, so its log and tables would grow without limit. See
+ * docs/decisions/0012-upkeep-of-the-embedded-database.md.
+ */
 
 type Client = Pick<PGliteInterface, 'exec' | 'query'>;
 

@@ -40,8 +40,8 @@ function withPlainSslMode(text: string): string {
  * A connection whose errors always reject `connect`, or the current or next query. Without this class, pg may throw an
  * error while the pool opens a connection, or emit an `error` event without a listener. Both would end the process.
  *
- * A parameter of the URL never replaces a field of `config`. For `options`, the server reads the URL's options first, and
- * the last value of a setting applies.
+ * A parameter of the URL never replaces a field of `config`. For `options`, the server reads the URL's options first,
+ * and the last value of a setting applies.
  */
 export class Connection extends pg.Client {
   constructor({ connectionString, ...config }: pg.ClientConfig = {}) {

@@ -112,8 +112,10 @@ export function parameterValues(
   });
 }
 
-/* Batch queries (see `BatchQueue`). Every join restricts rows to the tenant of the call: `tenant_id = c.tenant`. A
-   batch query executes the simple calls and leaves the others to the single query. */
+/*
+ * Batch queries (see `BatchQueue`). Every join restricts rows to the tenant of the call: `tenant_id = c.tenant`. A
+ * batch query executes the simple calls and leaves the others to the single query.
+ */
 
 /**
  * Maximum content size in a batch. The single query reads larger contents, so that a batch does not delay other calls

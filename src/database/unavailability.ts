@@ -1,6 +1,8 @@
-/* Reasons why a database cannot be used, each with advice. Apart from codes, all texts are fixed, because messages
-   of the driver and the server may contain users and parameters. They may even contain parts of a password, if a URL
-   was parsed wrongly. */
+/*
+ * Reasons why a database cannot be used, each with advice. Apart from codes, all texts are fixed, because messages
+ * of the driver and the server may contain users and parameters. They may even contain parts of a password, if a URL
+ * was parsed wrongly.
+ */
 
 const NOT_RESOLVED = 'the host name does not resolve to an address; check DATABASE_URL';
 const NO_ROUTE = 'this machine has no route to it; check DATABASE_URL, the network, and firewalls';

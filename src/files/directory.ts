@@ -7,11 +7,13 @@ import { AFTER, COVERS } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { nothingThen } from './listing.ts';
 
-/* Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
-   child. A page therefore takes the same time in a directory of a million files as in a small one.
-   
-   The walk begins at $from and makes at most $limit steps. A step may return a deeper path, if the child directory
-   has no row or its row precedes $from. `isChild` filters such paths. */
+/*
+ * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
+ * child. A page therefore takes the same time in a directory of a million files as in a small one.
+ *
+ * The walk begins at $from and makes at most $limit steps. A step may return a deeper path, if the child directory
+ * has no row or its row precedes $from. `isChild` filters such paths.
+ */
 
 const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
 

@@ -2,8 +2,10 @@ import type { MemoryPath } from '../memory/path.ts';
 import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/store.ts';
 import { declaredWriteFunctions, writeFunction } from './write-function.ts';
 
-/* The database functions that change memory, one per write command (migrations/functions). They enforce the rules of
-   the tree, quotas, and idempotency, and return the outcome of each call. */
+/*
+ * The database functions that change memory, one per write command (migrations/functions). They enforce the rules of
+ * the tree, quotas, and idempotency, and return the outcome of each call.
+ */
 
 export const writeFunctions = declaredWriteFunctions;
 

@@ -1,7 +1,9 @@
 import type { WordsFile } from './match-words.ts';
 
-/* BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the
-   path, and the content. In the content, a word counts less the longer the content is. */
+/*
+ * BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the
+ * path, and the content. In the content, a word counts less the longer the content is.
+ */
 const SATURATION = 1.2;
 const LENGTH = 0.6;
 /** Share of the score that does not depend on how many words of the query a file contains. */

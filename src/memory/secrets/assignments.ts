@@ -1,7 +1,9 @@
 import { type Finding, isExamplePassword, isPlaceholder, type SecretKind } from './finding.ts';
 
-/* Secrets that are recognizable only by their context: `API_KEY=…`, `password=…;` in a connection string, or HTTP's
-   Authorization header. In each pattern, group 1 is the text before the secret, and group 2 is the secret. */
+/*
+ * Secrets that are recognizable only by their context: `API_KEY=…`, `password=…;` in a connection string, or HTTP's
+ * Authorization header. In each pattern, group 1 is the text before the secret, and group 2 is the secret.
+ */
 
 const NAMED =
   /((?:api[_-]?key|api[_-]?secret|api[_-]?token|(?:secret|private|signing|encryption|account|auth)[_-]?key|(?:client|app|consumer|webhook|signing|session|jwt)[_-]?secret|(?:access|auth|refresh|bearer)[_-]?token|passphrase|passwd|password|(?<![A-Za-z0-9_-])(?:secret|token))["'`\]]{0,2}\s{0,3}(?::=|=>|:|=)\s{0,3}["'`]?)([\w+/=.~-]{16,})/gi;

@@ -9,8 +9,10 @@ const scanner = createSecretScanner();
 const kindsIn = async (text: string) => (await scanner.scan(text)).map(({ kind }) => kind);
 const redact = async (text: string) => mask(text, await scanner.scan(text));
 
-/* Samples are generated at run time, so that no secret scanner reports this file. Each has a prefix, and a body
-   drawn from an alphabet by a generator with a fixed seed. */
+/*
+ * Samples are generated at run time, so that no secret scanner reports this file. Each has a prefix, and a body
+ * drawn from an alphabet by a generator with a fixed seed.
+ */
 const DIGIT = '0123456789';
 const HEX = `${DIGIT}abcdef`;
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
