@@ -1,12 +1,12 @@
 /**
- * Lets Claude tidy a memory, in a draft that a person then reviews (docs/drafts.md):
+ * Lets Claude tidy a memory in a draft, which a person then reviews (docs/drafts.md):
  *
  *   memory-service keys create --tenant acme --access propose --source consolidation --label consolidation
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/consolidate.ts
  *   memory-service drafts list acme
  *
- * The key may only propose, so the memory itself stays as it is until the draft is merged.
+ * The key may only propose changes, so the memory remains unchanged until the draft is merged.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { MemoryClient } from 'memory-service-client';

@@ -1,5 +1,5 @@
 /**
- * Claude with shared memory, in a loop of your own on the Messages API:
+ * Claude with shared memory, in a custom loop on the Messages API:
  *
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/messages.ts "I live in Lyon."

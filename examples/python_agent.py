@@ -1,4 +1,4 @@
-"""An agent that remembers: answers what it is told or asked, with its memory on the memory service.
+"""An agent that responds to a message and keeps its memory on the memory service.
 
 Run the service (npm start), then:
 
@@ -7,7 +7,7 @@ Run the service (npm start), then:
     python examples/python_agent.py "I like short answers. Remember that."
     python examples/python_agent.py "What is the capital of France?"
 
-MEMORY_SERVICE_URL, MEMORY_SERVICE_API_KEY and MEMORY_SERVICE_TENANT say where the service is and whose memory to use.
+MEMORY_SERVICE_URL, MEMORY_SERVICE_API_KEY, and MEMORY_SERVICE_TENANT configure the service and the tenant.
 """
 
 import json
@@ -32,7 +32,7 @@ def main(prompt: str) -> None:
             messages=[{"role": "user", "content": prompt}],
             tools=[MemoryServiceTool(memory)],
             betas=["context-management-2025-06-27"],
-            # Old results of other tools may go when the context gets long; what was read from memory stays.
+            # In a long context, old results are removed, except results of the memory tool.
             context_management={"edits": [{"type": "clear_tool_uses_20250919", "exclude_tools": ["memory"]}]},
         )
         for message in runner:

@@ -1,7 +1,8 @@
 /**
- * A memory store as a folder, with the sync of the Anthropic SDK's worker: for agents that use files instead of the memory tool.
+ * A memory store as a directory, synchronized by the worker of the Anthropic SDK, for agents that use files instead of
+ * the memory tool. The API key must be created with --service --manage-stores.
  *
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_…   (a key made with --service --manage-stores)
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_…
  *   npx tsx examples/store-folder.ts
  */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -19,7 +20,7 @@ const { memoryStores } = client.beta;
 const store = await memoryStores.create({ name: 'team', description: 'What the team knows' });
 const notes = await memoryStores.memories.create(store.id, { path: '/notes.md', content: 'first\n' });
 
-// A worker gets this from its session.
+// A worker receives this resource from its session.
 const resource = { type: 'memory_store', memory_store_id: store.id, access: 'read_write', name: 'team' };
 const workdir = await mkdtemp(join(tmpdir(), 'agent-'));
 const folders = new SessionMemoryStores(client, { workdir });
@@ -27,7 +28,7 @@ await folders.download({ resources: [resource] } as unknown as Parameters<typeof
 const [folder = ''] = folders.roots;
 console.log('in the folder:', JSON.stringify(await readFile(join(folder, 'notes.md'), 'utf8')));
 
-// The agent writes a file, while somebody else changes another one and both change a third.
+// The agent writes one file, another client creates another, and both change a third.
 await writeFile(join(folder, 'plan.md'), 'Ship it.\n');
 await writeFile(join(folder, 'notes.md'), 'from the folder\n');
 await memoryStores.memories.update(notes.id, { memory_store_id: store.id, content: 'from the store\n' });

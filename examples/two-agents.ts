@@ -1,5 +1,5 @@
 /**
- * Two agents with memories of their own and one that they share, each with Claude in a loop of its own:
+ * Two agents with separate memories and one shared memory. Each agent runs Claude in a custom loop:
  *
  *   memory-service tenants create builder && memory-service tenants create reviewer && memory-service tenants create team
  *   memory-service tenants mount builder team --name team --access read_write --instructions 'What all of us have learned.'
@@ -13,10 +13,10 @@ import { MemoryClient, runMemoryTools } from 'memory-service-client';
 const url = process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080';
 const anthropic = new Anthropic();
 
-/** Runs an agent until it has nothing more to do. */
+/** Runs an agent until the model stops calling tools. */
 async function runAgent(name: string, apiKey: string | undefined, task: string): Promise<void> {
   const memory = new MemoryClient({ url, apiKey });
-  // Says which directories show other memories, and what they are for. The API adds the memory protocol by itself.
+  // Describes the mounted directories and their purposes. The API itself adds the memory protocol.
   const system = await memory.instructions({ protocol: false });
   const messages: Anthropic.Beta.BetaMessageParam[] = [{ role: 'user', content: task }];
   for (;;) {

@@ -37,7 +37,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* What the pods of the service and those that migrate have in common. */}}
+{{/* Settings shared by the pods of the service and of the migration. */}}
 {{- define "memory-service.pod" -}}
 automountServiceAccountToken: false
 {{- with .Values.serviceAccountName }}

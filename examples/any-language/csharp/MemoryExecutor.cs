@@ -8,16 +8,17 @@ using System.Threading;
 using System.Threading.Tasks;
 
 /// <summary>
-/// Executes tool_use blocks of the memory tool on a memory service. In an agent, keep this class and call ExecuteAsync from your loop.
+/// Executes tool_use blocks of the memory tool on a memory service. In an agent, keep this class and call
+/// ExecuteAsync from your loop.
 /// </summary>
 public sealed class MemoryExecutor
 {
-    private static readonly TimeSpan CallTimeout = TimeSpan.FromSeconds(30); // with all retries
+    private static readonly TimeSpan CallTimeout = TimeSpan.FromSeconds(30); // including all retries
     private static readonly TimeSpan AttemptTimeout = TimeSpan.FromSeconds(10);
     private const int MaxRetries = 8;
     private static readonly HashSet<int> Retryable = new HashSet<int> { 429, 502, 503, 504 };
 
-    // A redirect would send the memory's contents to an address that nobody configured.
+    // A redirect would send the memory's contents to an unknown address.
     private readonly HttpClient http = new HttpClient(new HttpClientHandler { AllowAutoRedirect = false })
     {
         Timeout = Timeout.InfiniteTimeSpan,
@@ -27,7 +28,7 @@ public sealed class MemoryExecutor
     private readonly string apiKey;
     private readonly string tenant;
 
-    /// <summary>Null stands for no key and no tenant.</summary>
+    /// <summary>A null key or tenant omits its header.</summary>
     public MemoryExecutor(string url, string apiKey, string tenant)
     {
         this.url = url.TrimEnd('/') + "/execute";
@@ -36,8 +37,8 @@ public sealed class MemoryExecutor
     }
 
     /// <summary>
-    /// Sends blocks until there is a result. They are the same in each attempt: the id of a block is its idempotency key, so a write that
-    /// is sent again is applied once.
+    /// Sends blocks until the service returns a result. The ID of a block is its idempotency key, so a write that is
+    /// sent again unchanged is applied once.
     /// </summary>
     public async Task<string> ExecuteAsync(string blocks)
     {
@@ -68,7 +69,7 @@ public sealed class MemoryExecutor
                     failure = new IOException("The memory service gave no answer in time.", error);
                 }
                 if (retries == MaxRetries || call.IsCancellationRequested) throw failure;
-                // Exponential backoff with full jitter, after what Retry-After asks for.
+                // Exponential backoff with full jitter, added to Retry-After.
                 var backoff = random.NextDouble() * Math.Min(200 << retries, 5000);
                 try
                 {
@@ -97,7 +98,8 @@ public sealed class MemoryExecutor
 }
 
 /// <summary>
-/// Reads one block, or an array of them, per line, and prints the tool_result for the next message: dotnet run &lt; blocks.jsonl
+/// Reads one block or array of blocks per line, and prints the tool_result for the next message:
+/// dotnet run &lt; blocks.jsonl
 /// </summary>
 public static class Program
 {

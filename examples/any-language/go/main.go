@@ -1,5 +1,5 @@
-// Executes tool_use blocks of the memory tool on a memory service: reads one block, or an array of them, per line, and prints the
-// tool_result for the next message. In an agent, keep execute and call it from your loop.
+// Executes tool_use blocks of the memory tool on a memory service. The program reads one block or array of blocks per
+// line, and prints the tool_result for the next message. In an agent, keep execute and call it from your loop.
 //
 //	go run main.go < blocks.jsonl
 package main
@@ -29,8 +29,8 @@ type memoryService struct {
 	client              *http.Client
 }
 
-// execute sends blocks until there is a result. They are the same bytes in each attempt: the id of a block is its idempotency key, so a
-// write that is sent again is applied once.
+// execute sends blocks until the service returns a result. The ID of a block is its idempotency key, so a write that is
+// sent again unchanged is applied once.
 func (m *memoryService) execute(ctx context.Context, blocks []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -39,7 +39,7 @@ func (m *memoryService) execute(ctx context.Context, blocks []byte) ([]byte, err
 		if err == nil || wait < 0 || retries == maxRetries {
 			return result, err
 		}
-		// Exponential backoff with full jitter, after what Retry-After asks for.
+		// Exponential backoff with full jitter, added to Retry-After.
 		backoff := min(200*time.Millisecond<<retries, 5*time.Second)
 		select {
 		case <-time.After(wait + rand.N(backoff)):
@@ -49,7 +49,8 @@ func (m *memoryService) execute(ctx context.Context, blocks []byte) ([]byte, err
 	}
 }
 
-// attempt returns how long to wait at least before the next one; negative: there is no use in one.
+// attempt sends blocks once. It also returns the minimum wait before the next attempt, or a negative duration if
+// another attempt is useless.
 func (m *memoryService) attempt(ctx context.Context, blocks []byte) ([]byte, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -90,7 +91,7 @@ func main() {
 		url:    strings.TrimRight(getenv("MEMORY_SERVICE_URL", "http://localhost:8080"), "/"),
 		apiKey: os.Getenv("MEMORY_SERVICE_API_KEY"),
 		tenant: os.Getenv("MEMORY_SERVICE_TENANT"),
-		// A redirect would send the memory's contents to an address that nobody configured.
+		// A redirect would send the memory's contents to an unknown address.
 		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	lines := bufio.NewReader(os.Stdin)

@@ -17,24 +17,25 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Executes tool_use blocks of the memory tool on a memory service: reads one block, or an array of them, per line, and prints the
- * tool_result for the next message. In an agent, keep this class without main, and call execute from your loop. For Java 11 and newer:
+ * Executes tool_use blocks of the memory tool on a memory service. The program reads one block or array of blocks per
+ * line, and prints the tool_result for the next message. In an agent, keep this class without main, and call execute
+ * from your loop. For Java 11 and newer:
  *
  * <pre>java MemoryExecutor.java < blocks.jsonl</pre>
  */
 public final class MemoryExecutor {
-  private static final Duration CALL_TIMEOUT = Duration.ofSeconds(30); // with all retries
+  private static final Duration CALL_TIMEOUT = Duration.ofSeconds(30); // including all retries
   private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(10);
   private static final int MAX_RETRIES = 8;
   private static final Set<Integer> RETRYABLE = Set.of(429, 502, 503, 504);
 
-  // It follows no redirect, which would send the memory's contents to an address that nobody configured.
+  // The default client follows no redirects. A redirect would send the memory's contents to an unknown address.
   private final HttpClient http = HttpClient.newHttpClient();
   private final URI url;
   private final String apiKey;
   private final String tenant;
 
-  /** @param apiKey null for none; tenant likewise */
+  /** A null apiKey or tenant omits its header. */
   public MemoryExecutor(String url, String apiKey, String tenant) {
     this.url = URI.create(url.replaceAll("/+$", "") + "/execute");
     this.apiKey = apiKey;
@@ -42,8 +43,8 @@ public final class MemoryExecutor {
   }
 
   /**
-   * Sends blocks until there is a result. They are the same in each attempt: the id of a block is its idempotency key, so a write that is
-   * sent again is applied once.
+   * Sends blocks until the service returns a result. The ID of a block is its idempotency key, so a write that is sent
+   * again unchanged is applied once.
    */
   public String execute(String blocks) throws IOException, InterruptedException {
     long end = System.nanoTime() + CALL_TIMEOUT.toNanos();
@@ -61,7 +62,7 @@ public final class MemoryExecutor {
       } catch (IOException e) {
         failure = e;
       }
-      // Exponential backoff with full jitter, after what Retry-After asks for.
+      // Exponential backoff with full jitter, added to Retry-After.
       waitMs += ThreadLocalRandom.current().nextLong(Math.min(200L << retries, 5000));
       if (retries == MAX_RETRIES || System.nanoTime() + waitMs * 1_000_000 > end) throw failure;
       Thread.sleep(waitMs);
@@ -75,7 +76,7 @@ public final class MemoryExecutor {
             .POST(HttpRequest.BodyPublishers.ofString(blocks));
     if (apiKey != null) request.header("Authorization", "Bearer " + apiKey);
     if (tenant != null) request.header("X-Tenant-Id", tenant);
-    // The timeout of an HttpRequest would end with the headers of the response.
+    // The timeout of an HttpRequest covers only the headers of the response, so the future has a timeout.
     CompletableFuture<HttpResponse<String>> response =
         http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString());
     try {
@@ -93,7 +94,7 @@ public final class MemoryExecutor {
     return given.matches("\\d{1,6}") ? Long.parseLong(given) * 1000 : 0;
   }
 
-  /** No retry would change the answer. */
+  /** A response that a retry would not change. */
   private static final class RefusedException extends IOException {
     RefusedException(String message) {
       super(message);

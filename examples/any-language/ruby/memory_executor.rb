@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# Executes tool_use blocks of the memory tool on a memory service: reads one block, or an array of them, per line, and prints the
-# tool_result for the next message. In an agent, keep the class and call `execute` from your loop. For Ruby 3.0 and newer:
+# Executes tool_use blocks of the memory tool on a memory service. The program reads one block or array of blocks per
+# line, and prints the tool_result for the next message. In an agent, keep the class and call `execute` from your loop.
+# For Ruby 3.0 and newer:
 #
 #   ruby memory_executor.rb < blocks.jsonl
 
@@ -12,7 +13,7 @@ require 'uri'
 class MemoryExecutor
   class Error < StandardError; end
 
-  CALL_TIMEOUT = 30 # seconds, with all retries
+  CALL_TIMEOUT = 30 # seconds, including all retries
   ATTEMPT_TIMEOUT = 10
   MAX_RETRIES = 8
   RETRYABLE = [429, 502, 503, 504].freeze
@@ -26,8 +27,8 @@ class MemoryExecutor
     @headers['X-Tenant-Id'] = tenant if tenant
   end
 
-  # Sends blocks, as JSON, until there is a result. They are the same in each attempt: the id of a block is its idempotency key, so a write
-  # that is sent again is applied once.
+  # Sends blocks as JSON until the service returns a result. The ID of a block is its idempotency key, so a write that
+  # is sent again unchanged is applied once.
   def execute(blocks)
     deadline = now + CALL_TIMEOUT
     (0..).each do |retries|
@@ -44,7 +45,7 @@ class MemoryExecutor
       rescue *NETWORK_ERRORS => e
         failure = Error.new("The memory service at #{@uri.origin} cannot be reached: #{e.class}")
       end
-      # Exponential backoff with full jitter, after what Retry-After asks for.
+      # Exponential backoff with full jitter, added to Retry-After.
       wait += rand * [0.2 * (2**retries), 5].min
       raise failure if retries == MAX_RETRIES || now + wait > deadline
 
@@ -58,7 +59,7 @@ class MemoryExecutor
     seconds = [ATTEMPT_TIMEOUT, deadline - now].min
     http = Net::HTTP.new(@uri.host, @uri.port)
     http.use_ssl = @uri.scheme == 'https'
-    http.max_retries = 0 # its own would know nothing of the deadline
+    http.max_retries = 0 # because retries of Net::HTTP ignore the deadline
     http.open_timeout = http.read_timeout = http.write_timeout = seconds
     http.start { http.post(@uri.path, blocks, @headers) }
   end

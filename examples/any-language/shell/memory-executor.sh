@@ -1,12 +1,12 @@
 #!/bin/sh
-# Executes tool_use blocks of the memory tool on a memory service: reads one block, or an array of them, per line, and prints the
-# tool_result for the next message. Needs curl 7.55 or newer.
+# Executes tool_use blocks of the memory tool on a memory service. The script reads one block or array of blocks per
+# line, and prints the tool_result for the next message. Requires curl 7.55 or newer.
 #
 #   ./memory-executor.sh < blocks.jsonl
 set -u
 
 url=${MEMORY_SERVICE_URL:-http://localhost:8080}
-call_timeout=30 # seconds, with all retries
+call_timeout=30 # seconds, including all retries
 attempt_timeout=10
 max_retries=8
 
@@ -18,10 +18,10 @@ umask 077
   echo 'Content-Type: application/json'
   [ -z "${MEMORY_SERVICE_API_KEY:-}" ] || printf 'Authorization: Bearer %s\n' "$MEMORY_SERVICE_API_KEY"
   [ -z "${MEMORY_SERVICE_TENANT:-}" ] || printf 'X-Tenant-Id: %s\n' "$MEMORY_SERVICE_TENANT"
-} >"$work/headers" # In a file, because other users see the arguments of a process.
+} >"$work/headers" # A file hides the key from other users, who can see the arguments of a process.
 
-# Sends the blocks in $work/blocks until there is a result. They are the same in each attempt: the id of a block is its idempotency key, so
-# a write that is sent again is applied once.
+# Sends the blocks in $work/blocks until the service returns a result. The ID of a block is its idempotency key, so a
+# write that is sent again unchanged is applied once.
 execute() {
   deadline=$(($(date +%s) + call_timeout))
   retries=0
@@ -38,7 +38,7 @@ execute() {
       esac
     fi
     retry_after=$(tr -d '\r' <"$work/answered" | sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,6\}\)$/\1/p' | tail -n 1)
-    # Exponential backoff with full jitter, after what Retry-After asks for.
+    # Exponential backoff with full jitter, added to Retry-After.
     wait=$(awk -v retries="$retries" -v after="${retry_after:-0}" -v seed="$$$retries" 'BEGIN {
       srand(seed + srand()); most = 0.2 * 2 ^ retries; printf "%.3f", after + rand() * (most > 5 ? 5 : most) }')
     if [ "$retries" -ge "$max_retries" ] || [ "$(awk -v w="$wait" -v now="$(date +%s)" -v end="$deadline" \
