@@ -46,7 +46,6 @@ export async function buildApp(options: {
   database: Database;
   /** The default logs at the configured level. */
   log?: Logger;
-  /** Tracing of the requests. The default is none. */
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), tracing } = options;

@@ -59,7 +59,7 @@ const httpUrl = z
     error: 'must have no @ after its host; percent-encode the user and the password, such as / as %2F',
   });
 
-/** Requests to such a URL would omit the user and the password. */
+/** Rejects a user and a password, because requests to the URL would omit them. */
 const urlWithoutUser = httpUrl.refine((value) => !/\/\/[^/?#\\]*@/.test(value), {
   error: 'must be a URL without a user and a password',
 });

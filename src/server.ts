@@ -288,7 +288,6 @@ function asErrorLog(log: { error(details: object, message: string): void }) {
   return { error: (message: unknown) => log.error({ reason: String(message) }, 'shutdown') };
 }
 
-/** Starts tracing if a collector is configured. */
 async function startTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
   const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;

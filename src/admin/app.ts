@@ -164,7 +164,6 @@ export async function buildAdminApp(options: {
   metrics?: Metrics | undefined;
   /** Services shared by all listeners. The default is a separate instance. */
   services?: Services | undefined;
-  /** Tracing of the requests. The default is none. */
   tracing?: Tracing | undefined;
   /** The limiter of heavy work shared by all admin listeners. The default is a separate limiter. */
   heavyWork?: HeavyWork | undefined;
@@ -172,7 +171,7 @@ export async function buildAdminApp(options: {
   isLocal?: boolean;
 }): Promise<FastifyInstance> {
   const { database, metrics, tracing, heavyWork = new HeavyWork(), isLocal = false } = options;
-  // A Unix domain socket has no proxy in front of it.
+  // TRUST_PROXY does not apply, because a Unix domain socket has no proxy in front of it.
   const config = isLocal ? { ...options.config, TRUST_PROXY: false } : options.config;
   const { log = createLogger(config.LOG_LEVEL) } = options;
   const services = options.services ?? new Services(config, database, createSecretScanner());

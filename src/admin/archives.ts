@@ -20,7 +20,7 @@ const binary = z.any().meta({ type: 'string', format: 'binary' });
 /** Response header with the totals of an archive for the command line, as percent-encoded JSON. */
 const TOTAL_HEADER = 'memory-service-total';
 
-/** A memory that is read while it is written to the output. */
+/** An exported memory, which is read while it is written to the output. */
 export interface ExportedMemory {
   tenant: string;
   /**
@@ -110,7 +110,7 @@ async function checkExists(database: Database, tenant: string, path: MemoryPath)
 
 /** The body of an import. Over HTTP, the body is an archive. */
 export type ImportSource = ({ archive: Readable } | { entries: AsyncIterable<SourceEntry> }) & {
-  /** Whether the source may pause for long. Such a source is read completely before it is sent. */
+  /** Whether the source may pause for long. Pausing sources are read completely before they are sent. */
   mayPause?: boolean;
 };
 

@@ -36,7 +36,6 @@ export async function reserveResponse(request: FastifyRequest, bytes: number): P
   if (method === 'GET' && bytes > SHORT_BYTES) await responseBytes?.acquire(bytes);
 }
 
-/** Limits the requests in flight, and the bytes of their responses. */
 export const concurrencyLimit = fp<{ maxWaitMs: number }>(
   async (app, { maxWaitMs }) => {
     const inFlight = new RequestLimiter({
@@ -72,7 +71,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
       else disconnected.addEventListener('abort', leave);
       waiting.finally(() => disconnected.removeEventListener('abort', leave)).then(() => done(), done);
     });
-    // The hook reserves memory before the JSON exists.
+    // Memory must be reserved before the JSON is created, so the hook runs before serialization.
     app.addHook('preSerialization', async (request, _reply, payload) => {
       await reserveResponse(request, jsonBytes(payload));
       return payload;

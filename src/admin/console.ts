@@ -24,8 +24,8 @@ export const PAGE_POLICY = [
 ].join('; ');
 
 /**
- * The policy of all other responses, especially memory contents. A browser that displays such a response runs and loads
- * nothing.
+ * The policy of all other responses, especially memory contents. A browser may display such a response, but must not
+ * run scripts or load resources from it.
  */
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
@@ -47,9 +47,9 @@ export const securityHeaders = fp(
   { name: 'security-headers' },
 );
 
-/** The relative path is correct from both `src` and `dist`. */
+/** Directory of the built console. The relative path is correct from both `src` and `dist`. */
 const CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url));
-/** Files whose name contains a hash of their content, which makes them cacheable forever. */
+/** Files whose name contains a hash of their content, so that browsers may cache them forever. */
 const ASSETS = /^\/assets\//;
 
 /** Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. */

@@ -2,7 +2,6 @@ import { ServiceError } from '../errors/errors.ts';
 
 /* Examples of errors that several operations document. */
 
-/** The error of a write that would exceed the tenant's quota. */
 export const overQuota = (what: 'change' | 'import' | 'merge' | 'restore' | 'revert') =>
   new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });
 

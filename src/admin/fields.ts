@@ -90,7 +90,6 @@ export const source = z
     examples: ['web'],
   });
 
-/** The actor of a change. */
 export const actor = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_key'), id: z.string(), label: z.string(), source }),

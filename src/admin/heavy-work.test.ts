@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ServiceError } from '../errors/errors.ts';
 import { HeavyWork } from './heavy-work.ts';
 
-it('runs heavy work on half of the cores and removes disconnected clients from the queue', async () => {
+it('runs heavy work on half of the cores and removes clients that disconnect from the queue', async () => {
   const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
   const heavyWork = new HeavyWork();
   const started: number[] = [];

@@ -1,9 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 
-/** Half of the cores remain free for agents. The process and its database may share the same cores. */
+/**
+ * Maximum number of heavy operations at once. Half of the cores remain free for agents, because the process and its
+ * database may share the same cores.
+ */
 const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
-/** The limit exceeds the number of requests that `concurrencyLimit` admits. */
+/** Maximum number of waiting operations. `concurrencyLimit` admits fewer requests, so the queue never fills. */
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 60 * 60 * 1000;
 

@@ -70,7 +70,6 @@ export function readPrecondition(headers: Conditions): Expected | 'absent' {
   return { sha256: entityTags(match) };
 }
 
-/** Whether the client already has the content. */
 export function isNotModified(sha256: string, { 'if-none-match': noneMatch }: Conditions): boolean {
   if (noneMatch === undefined) return false;
   // `If-None-Match` compares weak and strong tags alike (RFC 9110, section 13.1.2).
@@ -80,7 +79,6 @@ export function isNotModified(sha256: string, { 'if-none-match': noneMatch }: Co
     .some((tag) => tag === '*' || tag === entityTag(sha256));
 }
 
-/** Returns the ETag of a content with this hash. */
 export function entityTag(sha256: string): string {
   return `"${sha256}"`;
 }
@@ -172,7 +170,7 @@ export const readFile = defineOperation({
       : { headers, body: content };
   },
   async decode(response) {
-    // A byte order mark is part of the content.
+    // `ignoreBOM` keeps a byte order mark, which is part of the content.
     return { content: new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer()) };
   },
 });

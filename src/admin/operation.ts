@@ -39,13 +39,11 @@ export interface AdminContext {
   onProgress?: ((progress: OperationProgress) => void) | undefined;
 }
 
-/** The progress of a long operation. */
 export type OperationProgress =
   | { step: 'read'; items: number }
   | { step: 'check'; files: number; bytes: number }
   | { step: 'write'; files: number; of: number };
 
-/** Types of the operations of the admin API. */
 export interface AdminTypes {
   context: AdminContext;
   rules: {

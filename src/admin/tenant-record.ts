@@ -43,7 +43,6 @@ export const detailsChange = {
     }),
 };
 
-/** Returns the details in a body, without omitted fields. */
 export function detailsOf({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
   return Object.fromEntries(
     Object.entries({ name, description, metadata }).filter(([, value]) => value !== undefined),
@@ -70,7 +69,6 @@ export const settingsChangeSchema = z.strictObject(nullableFields).partial().met
   description: "The settings to change; null: use the service's default.",
 });
 
-/** Converts settings to their names in the API. */
 export function settingsRecord(settings: TenantSettings): Record<string, unknown> {
   return Object.fromEntries(ALL_SETTINGS.map(([name]) => [snakeCase(name), settings[name]]));
 }

@@ -210,7 +210,8 @@ export const deleteTenant = defineOperation({
     if (!forget) return { id: tenant, erased: rowsOf(erased ?? missing(tenant)) };
     const forgotten = await forgetTenant(database, tenant);
     note({ tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
-    // One event is the record of this request, which also contains the ID.
+    // The event of this request also contains the ID and is counted, so more than one event means that the tenant
+    // existed.
     if (erased === undefined && forgotten.events <= 1) missing(tenant);
     return { id: tenant, erased: rowsOf(erased ?? NOTHING_ERASED), forgotten };
   },

@@ -141,7 +141,6 @@ export const getVersion = defineOperation({
   },
 });
 
-/** A version as the API returns it, without its content. */
 export type VersionEntry = ReturnType<typeof entryRecord>;
 
 function entryRecord({ version, replaced, before }: LogEntry) {

@@ -200,7 +200,7 @@ const toolResultSchema = z
   .object({ type: z.literal('tool_result'), tool_use_id: z.string(), ...resultFields })
   .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
 
-/** Printable ASCII without spaces. */
+/** Pattern of an idempotency key: printable ASCII without spaces. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 const tenantHeader = {

@@ -40,7 +40,7 @@ async function inDraft(request: FastifyRequest, context: RequestContext): Promis
     request.context = await contextInDraft(request, context);
   } catch (error) {
     if (!hasReason(error, 'unknown_tenant')) throw error;
-    // The draft was closed after it was found.
+    // The draft was closed between the lookup of the draft and the lookup of its policy, so the lookup is repeated.
     request.context = await contextInDraft(request, context);
   }
 }

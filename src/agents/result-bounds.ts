@@ -35,7 +35,6 @@ export function countLongCalls(body: unknown): number {
   return [body].flat().filter((block) => !SHORT_COMMANDS.includes(commandOf(block))).length;
 }
 
-/** Returns the command of an input or of a `tool_use` block. */
 function commandOf(block: unknown): unknown {
   if (!isObject(block)) return undefined;
   const input = block.type === 'tool_use' ? block.input : block;
@@ -51,7 +50,7 @@ export function mcpResponseBytes(body: unknown, limits: MemoryLimits): number {
   const whole = Array.isArray(body) || reads === 0 ? 0 : fileJsonBytes(limits);
   const lists = count('resources/list');
   const calls = Array.isArray(body) ? reads + lists : lists;
-  // The address of a file repeats its path, percent-encoded.
+  // The response contains a listed path twice: in the name of the resource, and percent-encoded in its URI.
   return whole + resultBytes(count('tools/call') + LIST_VIEWS * calls, limits);
 }
 

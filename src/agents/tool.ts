@@ -148,7 +148,6 @@ export function sendJson(reply: FastifyReply, body: object): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/** Whether the client prefers plain text to JSON. */
 export function wantsText({ headers }: FastifyRequest): boolean {
   return prefers(headers.accept, 'text/plain', 'application/json');
 }

@@ -123,7 +123,7 @@ export async function whoamiRoute(
   });
 
   async function identify(request: FastifyRequest, context: RequestContext): Promise<Identity> {
-    // The caller is cached since the authentication of the request.
+    // The caller of an authenticated request is in the cache of keys.
     const caller = await authenticator.identify(request);
     const { principal } = context;
     const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);

@@ -227,7 +227,7 @@ async function importFrom(
       },
       body,
       onProgress: (now) => {
-        // With versions, the progress of reading the store is shown instead.
+        // If versions are imported too, reading the store shows its own progress.
         if (now.step === 'check' && !hosted?.withVersions) progress.update(now.files, now.bytes);
       },
     })

@@ -15,7 +15,7 @@ export function tenantId(value: string): string {
   throw new InvalidArgumentError(`A tenant ID is ${TENANT_ID_RULE}`);
 }
 
-/** Parses the ID of a new tenant. Existing IDs may start with a dash and then have to follow `--`, but new IDs may not. */
+/** Parses the ID of a new tenant. Only existing IDs may start with a dash, and such an ID has to follow `--`. */
 export function newTenantId(value: string): string {
   if (NEW_TENANT_ID.test(value)) return value;
   throw new InvalidArgumentError(`A new tenant ID must be ${NEW_TENANT_ID_RULE}.`);

@@ -61,7 +61,6 @@ export interface Cli {
   io: Io;
 }
 
-/** Yields the pages of a paginated list. */
 export async function* pagesOf<Page extends { next: string | null }>(
   read: (after: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {
@@ -73,7 +72,6 @@ export async function* pagesOf<Page extends { next: string | null }>(
   }
 }
 
-/** Runs work with a caller, and closes the caller at the end. */
 export async function withCaller<T>(connect: Connect, work: (caller: Caller) => Promise<T>): Promise<T> {
   const caller = await connect();
   try {
@@ -99,7 +97,6 @@ export async function* readItems<Params, Query, Page extends { next: string | nu
   } while (after !== undefined);
 }
 
-/** Returns the first items of a list, or all items without a limit. */
 export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infinity): Promise<Item[]> {
   const first: Item[] = [];
   for await (const item of items) {

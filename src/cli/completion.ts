@@ -2,7 +2,7 @@ import { Argument, type Command, type Option } from 'commander';
 import type { Io } from './io.ts';
 
 /*
- * Completion scripts generated from commander's tree of commands. Commander has no completion of its own, and a script
+ * Completion scripts generated from commander's tree of commands. Commander itself has no completion, and a script
  * that calls the program would start Node at each Tab.
  */
 
@@ -106,7 +106,6 @@ function fishOption(option: Option): string {
   return [...parts, `-d ${quoted(option.description)}`].join(' ');
 }
 
-/** Returns the first sentence of a description, for lists of commands. */
 export function firstSentence(text: string): string {
   return text.split(/[.:] /, 1)[0] ?? '';
 }

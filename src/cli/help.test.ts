@@ -21,7 +21,7 @@ it('ends the description of each command with a full stop', () => {
   expect(without.map(nameOf)).toStrictEqual([]);
 });
 
-it('ends no description of an option or argument with a full stop', () => {
+it('describes options and arguments without a final full stop', () => {
   const descriptions = commands.flatMap((command) =>
     [...command.options, ...command.registeredArguments].map(
       ({ description }) => `${nameOf(command)}: ${description}`,
@@ -31,7 +31,7 @@ it('ends no description of an option or argument with a full stop', () => {
   expect(descriptions.filter((text) => text.endsWith('.'))).toStrictEqual([]);
 });
 
-it('lists the operations that `operate` does not allow, including mounts', () => {
+it('lists in the help of --access the operations that `operate` excludes, including mounts', () => {
   const create = commands.find((command) => nameOf(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
     'everything except managing keys and mounts, and creating, copying, renaming, or deleting tenants',

@@ -46,7 +46,6 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 
-/** Returns the message of an error with its hint. */
 export function explain(error: ServiceError): string {
   if (error instanceof DatabaseError && error.unavailability !== undefined)
     return `The database is not available: ${error.unavailability}.`;

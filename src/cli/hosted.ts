@@ -217,7 +217,7 @@ async function push(
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 
-/** Whether any version at the path of a file had this content. */
+/** Whether the file at a path, or an earlier file at the path, ever had this content. */
 async function hadContent(
   caller: Caller,
   tenant: string,

@@ -53,7 +53,7 @@ it('explains a port without TLS and a lost connection', async () => {
   );
 });
 
-it('returns a response whose body was not read to its end, and the error of its reader', async () => {
+it('returns an early response to an upload, and rejects with the error of a failed upload', async () => {
   const url = await serve((_request, response) => response.writeHead(404).end('{"detail": "No."}'));
   async function* endless() {
     for (;;) yield Buffer.alloc(64 * 1024);

@@ -16,7 +16,7 @@ const EMPTY_STATUSES = new Set([204, 304]);
 /**
  * Sends a request to an admin API. Redirects are not followed, because the key is only for this host.
  *
- * @param options.body text, or bytes that are sent as they are read; a failed read rejects the request
+ * @param options.body text, or bytes that are sent while they are read; a failed read rejects the request
  * @param options.service the service to connect to, instead of the host of the URL
  * @throws OperatorError with the reason and a remedy if the API cannot be reached, also while the response is read
  */
@@ -92,7 +92,7 @@ export function request(
         throw error;
       }
     };
-    // The `error` event of the request reports the failure.
+    // The rejection is ignored here, because the `error` event of the request reports the failure.
     pipeline(Readable.from(chunks()), sent).catch(() => {});
   });
 }

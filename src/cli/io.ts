@@ -68,7 +68,7 @@ export class Progress {
     this.#terminal.write(`\r${this.#verb} ${amount(items, this.#unit)}${size}`);
   }
 
-  /** Clears the line. */
+  /** Removes the progress from the terminal. */
   end(): void {
     if (this.#shown > 0) this.#terminal.write('\r\u001b[K');
     this.#shown = 0;
@@ -94,7 +94,7 @@ export async function confirm({ stdin, stderr }: Io, question: string, outcome: 
   } finally {
     terminal.close();
   }
-  // The input ended without a line break.
+  // The input ended without a line break, so the terminal is still on the line of the question.
   stderr.write('\n');
   throw new OperatorError(outcome);
 }

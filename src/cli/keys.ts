@@ -286,7 +286,6 @@ function expiryOrNever(value: string): Date | 'never' {
 
 const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Parses a duration of at most 7 days, and returns seconds. */
 function overlap(value: string): number {
   const duration = value === '0' ? 0 : parseDuration(value);
   if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);

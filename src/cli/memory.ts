@@ -211,7 +211,7 @@ function registerLs(program: Command, connect: Connect, io: Io): void {
       withCaller(connect, async (caller) => {
         let redacted = 0;
         async function* entries() {
-          // All pages use the time of the first page.
+          // The first page sets the time, so that all pages show the same state.
           let time = at;
           const pages = pagesOf((after) =>
             caller.call(listTree, { params: { tenant }, query: { path, at: time, limit: PAGE, after } }),

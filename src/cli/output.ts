@@ -36,7 +36,6 @@ interface SizeCell {
   bytes: number;
 }
 
-/** Creates a cell of `printTable` for a size. */
 export const size = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
 
 function cellText(cell: string | number | SizeCell | null | undefined): string {
@@ -72,7 +71,6 @@ export function time(value: Date | string | null): string | null {
 export const DEFAULTS_NOTE =
   "Limits that a tenant does not set come from this command's environment variables, which may differ from the environment of the running service.";
 
-/** The note on default limits for help texts. */
 export const DEFAULTS_HELP = `${DEFAULTS_NOTE} With --url, they come from the running service.`;
 
 type Format = Parameters<typeof styleText>[0];
@@ -82,7 +80,6 @@ export function styled(output: Writable, format: Format, text: string): string {
   return styleText(format, text, { stream: output });
 }
 
-/** Formats the patch of one file, with colors on a terminal. */
 export function patchText(output: Io['stdout'], patch: string): string {
   let isHeader = true;
   const lines = patch.split('\n').map((line) => {

@@ -6,7 +6,6 @@ import { isLoopback } from '../config.ts';
 import type { LocalService } from '../database/open.ts';
 import { OperatorError } from '../errors/errors.ts';
 
-/** An admin API and its key. */
 export interface AdminTarget {
   url: URL;
   key: string | undefined;
@@ -14,7 +13,6 @@ export interface AdminTarget {
   service?: LocalService;
 }
 
-/** Environment variables that choose an admin API. */
 export interface AdminEnvironment {
   MEMORY_ADMIN_URL?: string | undefined;
   MEMORY_ADMIN_KEY?: string | undefined;
@@ -25,7 +23,7 @@ export interface AdminEnvironment {
 
 /**
  * Chooses the admin API: `--url` or `--profile`, then `MEMORY_ADMIN_URL`, then `MEMORY_PROFILE`. The key of a profile
- * is sent only to the profile's URL, and `MEMORY_ADMIN_KEY` to all other URLs.
+ * is sent only to the profile's URL. Other URLs use `MEMORY_ADMIN_KEY`.
  *
  * @returns undefined if no API is chosen, so that the command works on the database
  * @throws OperatorError if the profile or URL cannot be used

@@ -28,9 +28,7 @@ export interface CliContext {
   open: Open;
   /** Finds the running service of the embedded database. */
   findService?(): Promise<LocalService | undefined>;
-  /** Opens and migrates the database. */
   openMigrated: Open;
-  /** Opens a database by its URL or directory. */
   openPlace: OpenPlace;
   serve(): Promise<void>;
   io: Io;

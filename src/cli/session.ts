@@ -8,7 +8,6 @@ import { type AuditSubject, audited as recordAudited } from '../tenants/audit.ts
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 
-/** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
 
 /**
@@ -38,12 +37,10 @@ export function audited<T>(
   });
 }
 
-/** Returns the operating system's user of the command, and the host. */
 export function operatorHere(): Operator {
   return { name: userName(), host: hostname() };
 }
 
-/** Returns the origin of changes by a command: the operating system's user. */
 export function operatorOrigin(): Origin {
   return { actor: { type: 'operator', name: userName() } };
 }

@@ -78,7 +78,6 @@ async function readTenants(
   return listed.sort(byActivity).slice(0, limit);
 }
 
-/** Orders tenants by their last activity, latest first. */
 function byActivity(one: ListedTenant, other: ListedTenant): number {
   return (other.last_activity_at ?? '').localeCompare(one.last_activity_at ?? '');
 }
@@ -137,7 +136,6 @@ export function isSelective({ prefix, search, nearLimit, suspended }: Selection)
 
 type Order = Exclude<ListOptions['sort'], 'activity'>;
 
-/** Returns the selected tenants, up to a limit. */
 export function selectTenants(
   caller: Caller,
   { prefix = '', search, nearLimit, suspended }: Selection,
@@ -223,7 +221,6 @@ export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli
     );
 }
 
-/** Returns rows with the name, description, and metadata of a tenant. */
 function detailRows({ id, name, description, metadata }: TenantRecord): [string, string][] {
   return [
     ...(name === id ? [] : [['name', name] as [string, string]]),

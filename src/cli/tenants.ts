@@ -140,11 +140,10 @@ function instructionsText(value: string): string {
 interface DetailOptions {
   name?: string;
   description?: string;
-  /** Null removes a pair. */
+  /** Pairs to set. A null value removes the pair. */
   metadata?: Record<string, string | null>;
 }
 
-/** Adds options for the name, description, and metadata of a tenant. */
 function addDetailOptions(command: Command): Command {
   return command
     .option('--name <name>', 'a name for people', nameOf(255, 1))
@@ -160,7 +159,6 @@ function addDetailOptions(command: Command): Command {
     );
 }
 
-/** Returns the details in the options of a command, without omitted options. */
 function detailsOf({ name, description, metadata }: DetailOptions): DetailOptions {
   return {
     ...(name === undefined ? {} : { name }),
@@ -423,7 +421,6 @@ function questionOf(tenant: string, found: TenantRecord | undefined, forget: boo
 
 const WAITING = 'Writes to the tenant wait until it is done.';
 
-/** Formats the number and total size of a tenant's files. */
 const contentsOf = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
   `${amount(files, 'file')} (${byteAmount(bytes)})`;
 

@@ -154,7 +154,6 @@ Examples:
 
 type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];
 
-/** Formats one line for each file. */
 function* changeLines(files: Iterable<FileChange>): Generator<string> {
   for (const file of files) {
     if (file.change === 'renamed') {
@@ -167,7 +166,6 @@ function* changeLines(files: Iterable<FileChange>): Generator<string> {
 
 const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 
-/** Help of a command that prints `changeLines`. */
 const CHANGE_LINES =
   'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
 

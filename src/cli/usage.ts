@@ -31,7 +31,7 @@ export function registerUsageCommand(program: Command, { connect, io }: Cli): vo
     .action((tenant: string | undefined, { days, json = false }: Options) =>
       withCaller(connect, async (caller) => {
         if (days !== undefined) {
-          // Today is one of the days.
+          // The range includes today, so it starts one day later.
           const since = `${days - 1}d`;
           await (tenant === undefined
             ? showFleetDays(caller, since, json, io)

@@ -1,18 +1,19 @@
+/** Events of the connections to a server. */
 export interface ConnectionEvents {
-  /** Reports that no connection can be opened. The same reason is repeated only after `REPEAT_AFTER_MS`. */
+  /** No connection can be opened, for the given reason: once for each reason, and again after a while. */
   unreachable(reason: string): void;
-  /** Reports that a connection was opened after a failure. */
+  /** A connection was opened again. */
   reachable(): void;
 }
 
-/** Minimum interval between two reports of the same reason. */
+/** How often the same reason is reported. */
 const REPEAT_AFTER_MS = 10 * 60_000;
 
-/** Limits the reports of failed connection attempts, of which there may be thousands. */
+/** Reports failures of opening connections, of which there may be thousands, rarely. */
 export class ConnectionWatch {
   readonly #events: ConnectionEvents;
   readonly #now: () => number;
-  /** Time of the last report by reason. Cleared when a connection is opened. */
+  /** When each reason was last reported, since a connection was last opened. */
   readonly #reported = new Map<string, number>();
 
   constructor(events: ConnectionEvents, now: () => number = performance.now.bind(performance)) {

@@ -14,25 +14,24 @@ import type { Database } from './database.ts';
 import { asDatabaseError, DatabaseError } from './errors.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 
-/** Directory of the SQL files. The relative path is valid from both `src` and `dist`. */
+/** Folder of the SQL files, beside `src` and beside `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** Sources of the database functions and their views, each a `CREATE OR REPLACE`. */
+/** The sources of the database functions and the views they use, each `CREATE OR REPLACE`. */
 const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
 
 /**
- * Version of the schema, which consists of the migrations and the functions in `FUNCTIONS_FOLDER`. It is stored in the
- * database. Increment it once per release that changes either.
+ * Version of the schema: of the migrations and of the functions in `FUNCTIONS_FOLDER`. It is stored in the database.
+ * Increment it with every change of either since the last release.
  *
- * Old and new replicas run side by side, so a released function must remain compatible. A function with a new meaning
- * gets a new name, and the old function is dropped one release later. An older replica does not replace newer
- * functions.
+ * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a
+ * new name, and the old function is dropped a release later. An older replica leaves newer functions alone.
  */
 export const FUNCTIONS_VERSION = 1;
 
 /**
- * Oldest `FUNCTIONS_VERSION` whose service can run on this schema. It is stored in the database, and older services
- * reject the database. Raise it with a change that removes a function or column that an older service uses.
+ * The oldest `FUNCTIONS_VERSION` whose service may run on this schema; it is stored, too, and older ones refuse the
+ * database. Raise it with the change that takes away what an older one uses.
  */
 const OLDEST_COMPATIBLE_VERSION = 1;
 
@@ -49,8 +48,8 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * Returns a script that creates all functions, unless the database has a newer version. The order of the functions is
- * arbitrary, because none of them is called while the script runs.
+ * Returns a script that creates all functions unless the database has a newer version. Their order does not matter,
+ * since none is called meanwhile.
  */
 export function functionsScript(): string {
   const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>
@@ -78,11 +77,10 @@ $script$`;
 }
 
 /**
- * State of the schema.
- * - `current`: complete for this version, and distributed on Citus.
- * - `behind`: lacks migrations, functions, or their distribution.
- * - `too_new`: migrated by a newer version that this version cannot run beside.
- * - `unreleased`: created by a version before 0.1.0, which cannot be migrated.
+ * - `current`: every migration and function that this version needs is there, distributed on Citus
+ * - `behind`: some are not
+ * - `too_new`: a newer version, which this one may not run beside, migrated the database
+ * - `unreleased`: a version before 0.1.0 made it, and no migration leads from there
  */
 export type SchemaState = 'current' | 'behind' | 'too_new' | 'unreleased';
 
@@ -148,7 +146,7 @@ export function assertCompatible(state: SchemaState): void {
 
 let times: number[] | undefined;
 
-/** Returns the times of the migrations, oldest first. The database identifies a migration by its time. */
+/** The times of the migrations, the first one first, by which the database knows them. */
 function migrationTimes(): number[] {
   if (times === undefined) {
     const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
@@ -165,9 +163,10 @@ const standbyQuery = defineQuery<Record<string, never>, { isStandby: boolean }>(
 );
 
 /**
- * Whether the server is a read-only standby: `DATABASE_URL` names a standby, or a failover demoted the server.
+ * Whether the server follows another one, and so can only read: `DATABASE_URL` names a standby, or a failover has
+ * made it one.
  *
- * @throws DatabaseError when the server does not respond
+ * @throws DatabaseError when it does not respond
  */
 export async function isStandby(database: Database): Promise<boolean> {
   return (await database.query(standbyQuery, {})).rows[0]?.isStandby === true;
@@ -178,7 +177,7 @@ const planCacheModesQuery = defineQuery<Record<string, never>, PlanCacheMode>(
   PLAN_CACHE_MODES,
 );
 
-/** Reports the Citus nodes whose settings make them leak memory. Never rejects, because a node may be down. */
+/** Reports the nodes of a Citus cluster that leak memory with their settings. Never rejects: a node may be down. */
 export async function checkPlanCache(database: Database, report: (line: string) => void): Promise<void> {
   if (database.kind !== 'citus') return;
   try {

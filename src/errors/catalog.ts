@@ -23,7 +23,6 @@ export const ERROR_CATALOG = {
   ...DRAFT_ERRORS,
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
-/** The codes that programs see. */
 export type ErrorCode =
   | keyof (typeof REQUEST_ERRORS & typeof ACCESS_ERRORS & typeof SERVICE_ERRORS)
   | 'own_draft'

@@ -6,13 +6,11 @@ const refused = reasonFor('refused');
 const overQuota = reasonFor('over_quota');
 const precondition = reasonFor('precondition_failed');
 
-/** Lists up to five paths, and the number of further paths. */
 function some(paths: readonly string[]): string {
   const more = paths.length - 5;
   return `${paths.slice(0, 5).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
 }
 
-/** Errors of operations on drafts. */
 export const DRAFT_ERRORS = {
   no_such_draft: notFound((tenant: string, id: string) => `Tenant ${tenant} has no draft ${id}.`),
   no_such_draft_file: notFound(

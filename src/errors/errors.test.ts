@@ -17,7 +17,7 @@ it.each([
   expect(sources.flatMap((source) => source.match(forbidden) ?? [])).toStrictEqual([]);
 });
 
-it('the command line adds its own hints to an error', () => {
+it('adds the hint of the command line to the message of an error', () => {
   const full = new ServiceError('quota_exceeded', 'acme', 'import', {
     of: 'bytes',
     used: 99,

@@ -41,7 +41,6 @@ export function codeOf(reason: ErrorReason): ErrorCode {
   return definitions[reason].code ?? (reason as ErrorCode);
 }
 
-/** Returns the meaning of the reason's code for the description of the API. */
 export function descriptionOf(reason: ErrorReason): string {
   return definitions[reason].description;
 }

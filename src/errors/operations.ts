@@ -26,7 +26,6 @@ export const PARAMETER_ERRORS = {
 /** Jobs that only one process may run at a time. */
 const JOBS = { expiration: 'deleting expired files', history: 'pruning the history' };
 
-/** Errors of operations on tenants, keys, files, and the history. */
 export const OPERATION_ERRORS = {
   // Tenants and keys
 

@@ -8,16 +8,17 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { nothingThen } from './listing.ts';
 
 /*
- * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
- * child. A page therefore takes the same time in a directory of a million files as in a small one.
+ * What is in the directory $path, without what is below that: each statement walks from one path to the next along an
+ * index, and jumps over what is below a child. So a page takes as long in a directory of a million files as in a
+ * small one.
  *
- * The walk begins at $from and makes at most $limit steps. A step may return a deeper path, if the child directory
- * has no row or its row precedes $from. `isChild` filters such paths.
+ * The walk begins at $from and makes at most $limit steps. It may meet a path that is deeper, of a directory whose
+ * own row is gone or came before; `isChild` (directory.ts) tells them apart.
  */
 
 const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
 
-/** First possible path of the next child; must agree with `pathAfter`. */
+/** The first path that a child after this one can have; the same as `pathAfter` (directory.ts). */
 const PATH_AFTER = (path: string) => `
   CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01' ELSE $path || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
 
@@ -57,7 +58,7 @@ ORDER BY e.path
 `,
 );
 
-/** Entries of a directory. Directories among them only count as steps. */
+/** The entries in a directory; those that are directories count as steps only. */
 export const listChildFilesQuery = defineQuery<Params, ChildRow>(
   'list_child_files',
   `
@@ -71,7 +72,7 @@ interface ParamsAt extends Params {
   at: string;
 }
 
-/** A path of the walk. The other fields are null if the path did not exist at the time. */
+/** A path that the walk met; the rest is null when nothing was there at that time. */
 export type ChildAtRow = Pick<ChildRow, 'path'> & {
   [Field in Exclude<keyof ChildRow, 'path'>]: ChildRow[Field] | null;
 };
@@ -106,7 +107,7 @@ const nextPastFile = (from: string) => `
     SELECT v.path FROM versions AS v WHERE v.tenant_id = $tenant AND v.path >= ${from} AND v.path < $path || '0' ORDER BY v.path LIMIT 1
   ))`;
 
-/** The last version of a path up to the time applies, as in `findVersionAtQuery`. */
+/** Of a path's versions, the last one up to the time counts, as in `findVersionAtQuery`. */
 export const listChildFilesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
   'list_child_files_at',
   `
@@ -125,31 +126,31 @@ WHERE walk.path IS NOT NULL ORDER BY walk.path
 `,
 );
 
-/** A time later than every change. */
+/** Later than every change. */
 const NOW = 'infinity';
 
 /** A directory, now or at a time. */
 export interface Place {
   tenant: string;
   path: MemoryPath;
-  /** ISO 8601; undefined means now. */
+  /** ISO 8601; undefined is now. */
   at: string | undefined;
 }
 
-/** Start of a page. The directories of a directory come before its files, each sorted by path. */
+/** Where a page begins: the directories of a directory come first, then its files, each in the order of the paths. */
 export interface Position {
   section: 'directories' | 'files';
-  /** First path to examine. */
+  /** The first path to look at. */
   from: string;
 }
 
 /**
- * Lists a page of a directory, now or at a past time, and examines up to `limit` paths. A page may have fewer entries,
- * or none, where many entries were deleted.
+ * Lists a page of what is in a directory, or was at a past time, examining up to `limit` paths. A page may have fewer
+ * entries, even none, where many were deleted.
  *
- * @param position `next` of the previous page; null for the first page
- * @throws ServiceError when the directory does not exist
- * @throws ServiceError for a time before the complete history
+ * @param position `next` of the page before; null for the first page
+ * @throws ServiceError when there is no such directory
+ * @throws ServiceError for a time before the history is complete
  */
 export async function listDirectory(
   database: Database,
@@ -177,7 +178,7 @@ export async function listDirectory(
     entries.push(...rows.filter((row) => isEntry(row, place.path, 'file')));
     if (rows.length === left) next = { section, from: pathAfter(place.path, rows.at(-1)?.path ?? from) };
   }
-  // Checked after the read, because a concurrent pruning may have removed versions from the page.
+  // Checked afterwards, because versions that were pruned while the page was read may be missing in it.
   if (place.at !== undefined) await checkComplete(database.query, place.tenant, place.at);
   return { entries, next };
 }
@@ -203,18 +204,18 @@ function isEntry(row: ChildAtRow, directory: string, kind: ChildRow['kind']): ro
   return row.kind === kind && isChild(directory, row.path);
 }
 
-/** Returns the first possible path of the next child; must agree with `PATH_AFTER`. */
+/** The first path that a child after this one can have: `PATH_AFTER` (directory-queries.ts). */
 function pathAfter(directory: string, path: string): string {
   if (isChild(directory, path)) return `${path}\u0001`;
   return `${path.slice(0, path.indexOf('/', directory.length + 1))}0`;
 }
 
-/** Returns `path` if it is below the directory; otherwise the first possible path below the directory. */
+/** The path itself if it is below the directory, else the first one that could be. */
 export function within(directory: string, path: string): string {
   return path.startsWith(`${directory}/`) ? path : `${directory}/`;
 }
 
-/** @throws ServiceError when the directory does not exist, or did not exist at the time */
+/** @throws ServiceError when there is, or was, no such directory */
 export async function checkDirectory(database: Database, { tenant, path, at }: Place): Promise<void> {
   if (path === ROOT) return;
   const history = new History(database);
@@ -225,7 +226,7 @@ export async function checkDirectory(database: Database, { tenant, path, at }: P
 }
 
 interface PartRow {
-  /** Direct subdirectory that contains the files; null for files directly in the directory. */
+  /** The directory in the directory that the files are below; null for files in the directory itself. */
   child: string | null;
   files: number;
   bytes: number;
@@ -233,7 +234,7 @@ interface PartRow {
 
 type SizeParams = { tenant: string; path: string; after: string; last: string };
 
-/** Query for the sizes of the files below $path, after the path $after, up to the path $last. */
+/** Files below $path after the path $after, up to the path $last. */
 const sumOf = (files: string) => `
 SELECT CASE WHEN strpos(substr(f.path, length($path) + 2), '/') > 0
     THEN $path || '/' || split_part(substr(f.path, length($path) + 2), '/', 1) END AS child,
@@ -254,29 +255,29 @@ const sumSizesAtQuery = defineQuery<SizeParams & { at: string }, PartRow>(
 const nthPath = (table: string) =>
   `SELECT p.path FROM ${table} AS p WHERE p.tenant_id = $tenant AND p.path > $after AND p.path < $path || '0' ORDER BY p.path OFFSET $rows LIMIT 1`;
 
-/** Query for the path after $rows rows; null if fewer rows remain. */
+/** The path at which as many rows have been passed; null when there are not so many. */
 const endPartQuery = defineQuery<
   { tenant: string; path: string; after: string; rows: number },
   { live: string | null; past: string | null }
 >('end_part', `SELECT (${nthPath('entries')}) AS live, (${nthPath('versions')}) AS past`);
 
 export interface Sizes {
-  /** Files below the directory that this part counts. */
+  /** Of all files below the directory that this part counts. */
   files: number;
   bytes: number;
-  /** Sizes of this part by direct subdirectory. */
+  /** The part of each directory in it that has any. */
   directories: { path: string; files: number; bytes: number }[];
-  /** `after` of the next part; null after the last part. */
+  /** What `after` is for the next part; null after the last one. */
   next: string | null;
 }
 
 /**
- * Counts one part of the files below a directory, now or at a past time. The caller adds up all parts.
+ * Counts what is below a directory, now or at a past time, a part at a time. The caller adds up the parts.
  *
- * @param after `next` of the previous part; null for the first part
- * @param rows maximum number of entries and versions that a part examines
- * @throws ServiceError when the directory does not exist
- * @throws ServiceError for a time before the complete history
+ * @param after `next` of the part before; null for the first one
+ * @param rows how many files and directories, and versions of them, a part examines
+ * @throws ServiceError when there is no such directory
+ * @throws ServiceError for a time before the history is complete
  */
 export async function sumSizes(
   database: Database,

@@ -11,12 +11,15 @@ import { PendingFiles } from './pending-files.ts';
 import { MemorySearch } from './search/search.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** Services shared by all tenants of a process. Agents and operators use the same write queue. */
+/**
+ * What a process has one of, for the memories of all tenants in its database: agents and operators share the queue of
+ * writes.
+ */
 export class Services {
   readonly config: Config;
   readonly database: Database;
   readonly scanner: SecretScanner;
-  /** Defaults for tenants without their own settings. */
+  /** What holds for a tenant without settings of its own. */
   readonly defaults: TenantDefaults;
   readonly policies: TenantPolicyCache;
   readonly writes: WriteQueue;
@@ -37,7 +40,7 @@ export class Services {
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
   }
 
-  /** Completes background writes and stops the threads. Must be called after the last request. */
+  /** Completes the background writes, and ends the threads. Call it when no more requests come. */
   async close(): Promise<void> {
     await Promise.all([this.accessTimes.close(), this.storedResults.close(), this.search.close()]);
   }

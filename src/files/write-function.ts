@@ -8,21 +8,24 @@ import {
 } from '../database/query.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
-/* Declares and calls the database functions that change memory. One statement calls a function once or many times. */
+/*
+ * How a database function that changes memory is declared and called. One statement calls a function once or many
+ * times.
+ */
 
-/** Outcomes that every write can have. `skipped` never leaves the write queue. */
+/** The outcomes that every write can have. `skipped` never leaves the write queue. */
 export type CommonOutcome =
   | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'replaced' | 'archived' }
   | ({ kind: 'replayed' } & MemoryResult);
 
-/** Parameters that all writes share. `keyHash` is null for a request without an idempotency key. */
+/** The parameters that all writes have in common. The key is null when the request has none. */
 export type RequestParams = {
   tenant: string;
   keyHash: string | null;
   requestHash: string | null;
-  /** Result to store under the idempotency key if the write succeeds. */
+  /** The result to store under the key when the write succeeds. */
   result: string;
-  /** Creation time of the intended tenant; null for any tenant with the ID. */
+  /** When the tenant was created that the write is for; null for whichever has the id. */
   createdAt: string | null;
 };
 
@@ -31,18 +34,15 @@ type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown>
 
 export interface WriteFunction {
   readonly name: string;
-  /** Parameters that differ between calls. The other parameters apply to all calls of a statement. */
+  /** The parameters that each call has. The others hold for all calls of a statement. */
   readonly ofCalls: readonly string[];
-  /** Statement for one call. Citus delegates only this form to the node of the tenant. */
+  /** One call. Citus runs it on the node that has the tenant, which it does with no other form. */
   readonly single: Query<Record<string, Value>, OutcomeRow>;
-  /**
-   * Statement for many calls: an array for each of `ofCalls`, and whether to wait for tenants locked by another
-   * session.
-   */
+  /** Many calls: an array for each of `ofCalls`, and whether to wait for a tenant that another session has locked. */
   readonly batch: Query<Record<string, Value>, OutcomeRow>;
   /**
-   * Whether calls of several tenants may share a statement. False for calls that may be slow, so that they do not delay
-   * other tenants.
+   * Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no
+   * other tenant.
    */
   readonly mixesTenants: boolean;
 }
@@ -53,9 +53,9 @@ export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
 }
 
 /**
- * Calls a write function once. Rejects with the driver's error.
+ * Calls a write function once. Rejects with the error of the driver.
  *
- * @param size number of characters that the database processes for the call, if more than its parameters
+ * @param size characters that the database handles for the call, if more than its parameters
  */
 export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
   fn: TypedWriteFunction<Params, Outcome>,
@@ -64,9 +64,9 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
- * Returns the statement for one or many calls of a write function, with its parameters.
+ * Returns the statement that calls a write function once or many times, and its parameters.
  *
- * @param options.wait whether to wait for tenants locked by another session; otherwise their calls are `skipped`
+ * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
  */
 export function statementOf(
   { single, batch, ofCalls }: WriteFunction,
@@ -86,7 +86,7 @@ export function outcomesOf({ rows }: QueryResult<OutcomeRow>): { kind: string }[
   return outcomes;
 }
 
-/** Returns a function that calls write functions in the transaction of a session. */
+/** Calls write functions on a session, in its transaction. */
 export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => {
     const [statement, values] = statementOf(fn, [params], { wait: true });
@@ -96,20 +96,19 @@ export function callOn(query: QueryExecutor): CallFunction {
 
 const defined: WriteFunction[] = [];
 
-/** All declared write functions. */
+/** All functions that have been declared. */
 export const declaredWriteFunctions: readonly WriteFunction[] = defined;
 
 /** SQL types whose values are strings in TypeScript. */
 const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
 
 /**
- * Declares a write function. The calls of a statement run in the order of the arrays, and each call sees the changes of
- * earlier calls.
+ * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
  *
- * @param types.call SQL types of the function's specific parameters, in order. In SQL, the parameters of
- * `RequestParams` follow, and `createdAt` is the last of all
- * @param types.service SQL types of the service's defaults, which are the same for every call of the process
- * @param options.storesResult whether the function takes an idempotency key and a result to store
+ * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL,
+ *   with `createdAt` as the last of all
+ * @param types.service of the parameters after these, which are the same for every call of the process
+ * @param options.storesResult whether the function takes an idempotency key and the result to store under it
  */
 export function writeFunction<
   Params extends Record<string, Value>,

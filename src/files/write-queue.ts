@@ -17,24 +17,19 @@ import {
   type WriteFunction,
 } from './write-function.ts';
 
-/**
- * Maximum size of a call that shares a statement with other tenants, in characters. The other tenants would wait for a
- * larger call.
- */
+/** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
-/**
- * Number of waiting calls from which a tenant gets a separate statement, so that no other tenant waits for all of them.
- */
+/** A tenant with this many waiting calls gets a statement of its own, so that no other tenant waits for all of them. */
 const MIN_OWN_CALLS = 4;
-/** Maximum size of all calls in a statement, in characters. */
+/** In characters, of all calls in a statement. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface QueuedWrite {
   readonly tenant: string;
-  /** Key of a group. Writes of a group may share a statement, and a group has one statement at a time. */
-  group: string;
+  /** Writes of one lane may share a statement. A lane has one statement at a time. */
+  lane: string;
   readonly characters: number;
-  /** Traced requests that wait for the write. */
+  /** The traced requests that write. */
   readonly requests: readonly TracedRequest[];
   readonly work: FunctionCall | (() => Promise<unknown>);
   resolve(outcome: unknown): void;
@@ -46,21 +41,22 @@ interface FunctionCall {
   params: Record<string, Value>;
 }
 
-/** Result of sending a statement. */
+/** Writes that were sent. */
 interface Sent {
-  /** Writes to send again in other groups. */
+  /** The writes to send again in other lanes. */
   again: QueuedWrite[];
-  /** Resolves or rejects the promises of the other writes. */
+  /** Settles the callers of the other writes. */
   settle(): void;
 }
 
 /**
- * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may also share
- * a statement, in order of arrival. A statement is sent immediately, and writes collect only while another one runs.
+ * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a
+ * statement, too, in arrival order. Nothing waits for a batch to fill: while one statement runs, the next one
+ * collects.
  *
- * - A tenant has one statement at a time, so a busy tenant waits in the queue and occupies no connection.
- * - A statement for several tenants never waits for a lock. It skips tenants that another session has locked, and their
- * calls are sent again in separate statements, which do wait. Therefore no two statements can deadlock.
+ * - A tenant has one statement at a time, so a busy tenant waits here and holds no connection.
+ * - A statement for several tenants never waits for a lock. It skips a tenant that another session has locked; the
+ *   calls of that tenant then go in a statement of their own, which waits. So no two statements wait for each other.
  */
 export class WriteQueue {
   readonly #batched: QueryExecutor;
@@ -68,15 +64,15 @@ export class WriteQueue {
   readonly #size: number;
   readonly #tracer: StatementTracer | undefined;
   #waiting: QueuedWrite[] = [];
-  /** Tenants and groups with a running statement. */
+  /** Tenants and lanes with a running statement. */
   readonly #busyTenants = new Set<string>();
-  readonly #busyGroups = new Set<string>();
-  /** Sends the waiting writes after all requests that have already arrived are read. */
+  readonly #busyLanes = new Set<string>();
+  /** Sends the waiting writes after the requests that have already arrived are read. */
   #scheduled: NodeJS.Immediate | undefined;
   #names = 0;
 
   /**
-   * @param executors.batched runs statements that never wait for a lock; `single` runs the other statements
+   * @param executors.batched runs statements that never wait for a lock; `single` runs the others
    * @param size maximum number of calls in a statement; 1 disables batching
    */
   constructor(
@@ -94,25 +90,25 @@ export class WriteQueue {
     const { tenant } = params;
     const characters = Math.max(size, countCharacters(params));
     const mayShare = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
-    const group = mayShare ? fn.name : groupOfTenant(fn, tenant);
+    const lane = mayShare ? fn.name : laneOfTenant(fn, tenant);
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       const settle = { resolve: resolve as QueuedWrite['resolve'], reject };
-      this.#waiting.push({ tenant, group, characters, requests, work: { fn, params }, ...settle });
+      this.#waiting.push({ tenant, lane, characters, requests, work: { fn, params }, ...settle });
       this.#scheduled ??= setImmediate(() => this.#dispatch());
     });
   };
 
-  /** Runs other work on a tenant while the queue writes nothing for this tenant. */
+  /** Runs other work on a tenant while this queue writes nothing for it. */
   exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         tenant,
-        group: this.#newGroup(),
+        lane: this.#newLane(),
         characters: 0,
         requests,
-        // The queue starts the work, but its statements belong to the caller's trace.
+        // Its statements are part of the caller's trace, although the queue starts it.
         work: AsyncResource.bind(work),
         resolve: resolve as QueuedWrite['resolve'],
         reject,
@@ -121,47 +117,47 @@ export class WriteQueue {
     });
   }
 
-  /** Sends the waiting writes whose group and tenant are free. */
+  /** Sends the waiting writes for which a lane and a tenant are free. */
   #dispatch(): void {
     this.#scheduled = undefined;
     const batches = new Map<string, QueuedWrite[]>();
-    /** Group of each tenant's writes in this dispatch. */
-    const groups = new Map<string, string>();
+    /** The lane that a tenant's writes take this time. */
+    const lanes = new Map<string, string>();
     const full = new Set<string>();
     const waiting: QueuedWrite[] = [];
     this.#separateBusyTenants();
     for (const write of this.#waiting) {
-      const { tenant, group } = write;
-      const batch = batches.get(group) ?? [];
-      const isTenantFree = !this.#busyTenants.has(tenant) && (groups.get(tenant) ?? group) === group;
-      if (!isTenantFree || this.#busyGroups.has(group) || full.has(group)) {
+      const { tenant, lane } = write;
+      const batch = batches.get(lane) ?? [];
+      const isTenantFree = !this.#busyTenants.has(tenant) && (lanes.get(tenant) ?? lane) === lane;
+      if (!isTenantFree || this.#busyLanes.has(lane) || full.has(lane)) {
         waiting.push(write);
       } else if (!this.#hasRoom(batch, write)) {
-        // Later writes of the group also wait, so that a tenant's calls stay in order.
-        full.add(group);
+        // Later writes in its lane wait as well, so that a tenant's calls keep their order.
+        full.add(lane);
         waiting.push(write);
       } else {
-        groups.set(tenant, group);
-        batches.set(group, batch);
+        lanes.set(tenant, lane);
+        batches.set(lane, batch);
         batch.push(write);
       }
     }
     this.#waiting = waiting;
-    for (const [group, writes] of batches) void this.#send(group, writes);
+    for (const [lane, writes] of batches) void this.#send(lane, writes);
   }
 
-  /** Moves the calls of tenants with many waiting calls to a group of their tenant. */
+  /** Moves tenants with many waiting calls of a function out of the shared lane. */
   #separateBusyTenants(): void {
     const shared = new Map<string, QueuedWrite[]>();
     for (const write of this.#waiting) {
-      if (typeof write.work === 'function' || !isShared(write.group, write.work.fn)) continue;
-      const own = groupOfTenant(write.work.fn, write.tenant);
+      if (typeof write.work === 'function' || !isShared(write.lane, write.work.fn)) continue;
+      const own = laneOfTenant(write.work.fn, write.tenant);
       const writes = shared.get(own);
       if (writes) writes.push(write);
       else shared.set(own, [write]);
     }
     for (const [own, writes] of shared) {
-      if (writes.length >= MIN_OWN_CALLS) for (const write of writes) write.group = own;
+      if (writes.length >= MIN_OWN_CALLS) for (const write of writes) write.lane = own;
     }
   }
 
@@ -170,9 +166,9 @@ export class WriteQueue {
     return batch.length === 0 || (batch.length < this.#size && sum <= MAX_BATCH_CHARACTERS);
   }
 
-  /** Sends the writes of a group in one statement, then resolves or rejects their promises. */
-  async #send(group: string, writes: QueuedWrite[]): Promise<void> {
-    this.#busyGroups.add(group);
+  /** Sends the writes of a lane in one statement, then settles their callers. */
+  async #send(lane: string, writes: QueuedWrite[]): Promise<void> {
+    this.#busyLanes.add(lane);
     for (const { tenant } of writes) this.#busyTenants.add(tenant);
     let sent: Sent;
     try {
@@ -183,7 +179,7 @@ export class WriteQueue {
       } else {
         const { fn } = first.work;
         const calls = writes.map((write) => (write.work as FunctionCall).params);
-        const wait = !isShared(group, fn);
+        const wait = !isShared(lane, fn);
         const [statement, params] = statementOf(fn, calls, { wait });
         const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
         const found = await query(statement, params);
@@ -192,7 +188,7 @@ export class WriteQueue {
     } catch (error) {
       sent = this.#failed(writes, error);
     }
-    this.#busyGroups.delete(group);
+    this.#busyLanes.delete(lane);
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
     this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
@@ -207,9 +203,9 @@ export class WriteQueue {
   #failed(writes: QueuedWrite[], error: unknown): Sent {
     const isUndone =
       error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
-    // Sent one by one, only the faulty call fails. After a lock timeout, each call would wait for the lock again.
+    // Sent one by one, only the faulty call fails. After a lock timeout, each of them would wait for the lock again.
     if (writes.length > 1 && isUndone) {
-      for (const write of writes) write.group = this.#newGroup();
+      for (const write of writes) write.lane = this.#newLane();
       return { again: writes, settle: () => {} };
     }
     const settle = () => {
@@ -218,7 +214,7 @@ export class WriteQueue {
     return { again: [], settle };
   }
 
-  #newGroup(): string {
+  #newLane(): string {
     return `#${this.#names++}`;
   }
 }
@@ -226,19 +222,19 @@ export class WriteQueue {
 function succeeded(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
   const isSkipped = (i: number) => outcomes[i]?.kind === ('skipped' satisfies CommonOutcome['kind']);
   const again = writes.filter((_, i) => isSkipped(i));
-  // The statement of the tenant's group waits for the lock.
-  for (const write of again) write.group = groupOfTenant(fn, write.tenant);
+  // The lane of its tenant waits for the lock.
+  for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
   const settle = () => {
     for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);
   };
   return { again, settle };
 }
 
-function isShared(group: string, fn: WriteFunction): boolean {
-  return group === fn.name;
+function isShared(lane: string, fn: WriteFunction): boolean {
+  return lane === fn.name;
 }
 
-/** Unambiguous, because neither a function name nor another group's key contains a space. */
-function groupOfTenant(fn: WriteFunction, tenant: string): string {
+/** Neither the name of a function nor that of another lane has a space. */
+function laneOfTenant(fn: WriteFunction, tenant: string): string {
   return `${fn.name} ${tenant}`;
 }

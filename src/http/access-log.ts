@@ -40,7 +40,7 @@ export const accessLog = fp(
       reply.headers(commonHeaders(request.id));
       // Node warns about a leak above 10 listeners. More plugins than that listen for the end of a response.
       reply.raw.setMaxListeners(MAX_LISTENERS);
-      // Fastify calls `onResponse` only for completed responses.
+      // Fastify skips `onResponse` if the client disconnects before the end of the response.
       reply.raw.once('close', () => {
         if (!request.logEntry.isLogged) logDisconnect(request, reply);
       });

@@ -45,7 +45,7 @@ function countBody(
   const declared = Number(request.headers['content-length']);
   if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
   const waiting = inFlightOf(request).bytes.acquire(REQUEST_BYTES);
-  // `REQUEST_BYTES` covers a small body.
+  // A small body needs no further count, because each request already counts `REQUEST_BYTES`.
   if (declared <= REQUEST_BYTES) return waiting;
   if (waiting) return waiting.then(() => countChunks(request, reply, maxBytes));
   countChunks(request, reply, maxBytes);
@@ -140,7 +140,7 @@ export class RateStore implements FastifyRateLimitStore {
     callback(null, { current: window.current, ttl: window.startedAt + WINDOW_MS - now });
   }
 
-  /** All routes share the counts. */
+  /** Returns the same store, so that all routes share the counts. */
   child(): RateStore {
     return this;
   }

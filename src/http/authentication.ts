@@ -26,7 +26,6 @@ declare module 'fastify' {
     identify?: Identify;
   }
   interface FastifyInstance {
-    /** Identifies the caller of a request without using cached keys and policies. */
     identifyAgain(request: FastifyRequest): Promise<void>;
   }
   interface FastifyRequest {

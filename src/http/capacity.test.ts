@@ -19,7 +19,6 @@ function requestOf(capacity: Capacity, tenant: string) {
   return { inFlight, close: () => raw.emit('close') };
 }
 
-/** Returns the number of bytes reserved for responses. */
 function responseBytes(capacity: Capacity): number {
   const { inFlight, slots } = capacity.bytes.current;
   return inFlight - slots * REQUEST_BYTES;
@@ -75,7 +74,7 @@ it('estimates the results of calls before they run', () => {
   expect(
     [create, view, block(create), block(view), [block(create), block(view)]].map(countLongCalls),
   ).toStrictEqual([0, 1, 0, 1, 1]);
-  // The service executes the outer input.
+  // The input in the body is executed, so the nested `input` must be ignored.
   expect(countLongCalls({ ...view, input: create })).toBe(1);
   const read = { jsonrpc: '2.0', id: 1, method: 'resources/read' };
   expect(

@@ -40,7 +40,6 @@ export class Capacity {
   /** Maximum number of bytes that one tenant may use. 0 means no limit. */
   readonly bytesOfTenant: number;
   readonly deadlines = new Deadlines();
-  /** Maximum time to work on a request. */
   readonly timeoutMs: number;
 
   constructor(

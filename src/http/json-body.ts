@@ -18,7 +18,7 @@ export function utf8Problem(headers: IncomingHttpHeaders, body: Buffer): Service
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route has no request body. An empty body is then accepted, whatever its `Content-Type`. */
+    /** Whether the route has no request body. An empty body is then accepted with any `Content-Type`. */
     hasNoBody?: boolean;
     /**
      * Whether the body may contain `tool_use` blocks. A block that exceeds a limit of JSON then fails alone, and the

@@ -27,7 +27,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
       case 0x5b: // [
       case 0x7b: // {
         if (++depth > MAX_JSON_DEPTH) return 'levels';
-        // The first value of an array or object follows no comma.
+        // Values are counted by their commas, and the first value of an array or object has no comma before it.
         if (++values > MAX_JSON_VALUES) return 'values';
         break;
       case 0x5d: // ]
@@ -101,7 +101,7 @@ export function parseBlocks(json: string): unknown {
   return isArray ? blocks : blocks[0];
 }
 
-/** Parses the type, ID, and name of a block, and replaces its input. */
+/** Parses the type, ID, and name of a block, and replaces its input by `TooComplexInput`. */
 function parseHead(text: string, excess: TooComplexInput['excess']): object | undefined {
   const members = text.startsWith('{') ? partsOf(text, HEAD_MEMBER) : undefined;
   const head = members?.filter(({ depth }) => depth === 0).map((member) => member.text);

@@ -63,7 +63,7 @@ export class Metrics {
     });
     this.registry.registerMetric(this.#durations);
     collectDefaultMetrics({ register: this.registry });
-    // Responses must not reveal versions.
+    // The metric is removed because responses must not reveal versions.
     this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
       name: 'memory_requests_in_flight',

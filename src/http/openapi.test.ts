@@ -58,7 +58,7 @@ it('joins the descriptions of the same errors', () => {
   expect(responses).toStrictEqual({ Invalid: error('No JSON.', 'Too long.') });
 });
 
-it('names a shared response by its only error or its status, and then by its differing error', () => {
+it('names a shared response by its only error or its status, and then by its first additional error', () => {
   const one = { responses: { 415: problem(['invalid', '']), 429: problem(['busy', '']) } };
   const same = { responses: { 417: problem(['invalid', '']) } };
   const few = { responses: { 403: problem(['host', ''], ['key', '']) } };
@@ -87,7 +87,7 @@ it('gives the errors of another API separate names', () => {
   ]);
 });
 
-it('shares equal parameters, and among different ones with one name the most frequent', () => {
+it('shares a repeated parameter, and the most frequent of several with the same name', () => {
   const { parameters, operations } = share(
     { parameters: [parameter('at[gte]', 9), parameter('limit', 1)] },
     { parameters: [parameter('at[gte]', 9), parameter('limit', 2)] },

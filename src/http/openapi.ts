@@ -127,18 +127,17 @@ function groupBy<T>(items: T[], key: (item: T) => string): [T, ...T[]][] {
   return [...groups.values()];
 }
 
-/** `if-none-match` → `IfNoneMatch`, `created_at[gte]` → `CreatedAtGte`. */
+/** Converts a name to Pascal case: `if-none-match` → `IfNoneMatch`, `created_at[gte]` → `CreatedAtGte`. */
 function pascalCase(name: string): string {
   return name.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z]?)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 type Document = OpenAPIV3_1.Document;
 
-/** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
+/** Returns the OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
-/** Metadata of an API for its OpenAPI document. */
 export interface ApiDescription {
   title: string;
   description: string;

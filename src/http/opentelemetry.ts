@@ -203,7 +203,6 @@ export function fail(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Returns the code of a problem, or the name of another error. */
 function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
   return error instanceof Error ? error.name : '_OTHER';
@@ -329,7 +328,7 @@ export function startOpenTelemetry(config: Config, endpoint: string, log: Logger
       return startRequest({ tracer, contexts }, request, caller);
     },
     stop: async () => {
-      // The exporter has already logged the failure.
+      // A failure can be ignored, because the exporter has already logged it.
       const stopped = provider.shutdown().catch(() => {});
       await Promise.race([stopped, delay(config.SHUTDOWN_TIMEOUT_MS * FLUSH_SHARE)]);
     },

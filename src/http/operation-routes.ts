@@ -55,7 +55,7 @@ function declareRoute<Types extends OperationTypes>(
   app.route({
     method,
     url,
-    // A HEAD request would create the whole archive.
+    // The default HEAD route would create the whole archive.
     exposeHeadRoute: response.mediaType !== ARCHIVE,
     config: {
       ...api.configOf(operation),

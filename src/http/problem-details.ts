@@ -68,7 +68,6 @@ export function serviceErrorOf(error: FastifyError | ServiceError, request: Fast
   return new ServiceError('internal_error', error);
 }
 
-/** Returns the problem for an error of an operation. */
 export function problemFor(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('internal_error', error);
 }
@@ -91,7 +90,6 @@ function challengeOf(request: FastifyRequest): string {
   return request.routeOptions.config?.challenge?.(request) ?? 'Bearer';
 }
 
-/** Returns the body of a problem. */
 export function problemOf(
   { status, code, message }: ServiceError,
   requestId: string,

@@ -12,7 +12,7 @@ afterEach(async () => {
   app = fastify();
 });
 
-it('keeps the memory of a connection constant over requests rejected before their body is read', async () => {
+it('adds no listeners to a kept connection for requests that are rejected before their bodies are read', async () => {
   const sockets = new Set<Socket>();
   const states: unknown[] = [];
   await app.register(slowClients, { timeoutMs: 5000 });

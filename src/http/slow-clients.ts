@@ -12,7 +12,7 @@ const MAX_DISCARD_MS = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined if the URL cannot be decoded. */
+    /** The transfer of the request. Undefined if the URL cannot be decoded. */
     transfer: Transfer | undefined;
   }
 }
@@ -64,7 +64,6 @@ function longText(text: string): Buffer | undefined {
 
 const MAX_UTF8_BYTES_OF_UNIT = 3;
 
-/** The transfer of a request's body and response. */
 class Transfer {
   readonly #body: IncomingMessage;
   /** The socket is stored because a destroyed body no longer refers to it. */
@@ -179,7 +178,7 @@ class Transfer {
       });
     };
     checkLater();
-    // `finished` also fires when the connection is closed.
+    // `finished` also calls back when the connection is closed.
     finished(body, () => {
       this.#deadlines.clear(this.#deadline);
       closeIfDue(socket, body);
@@ -216,7 +215,7 @@ function delayClose(socket: Socket, body: IncomingMessage): void {
   };
 }
 
-/** Ends the delay, and closes the connection if the close is due. */
+/** Ends the delay for a body, and closes the connection if the close is due. */
 function closeIfDue(socket: Socket, body: IncomingMessage): void {
   const close = delayedCloses.get(socket);
   if (close?.body !== body) return;

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import type { StatementTracer } from '../database/query.ts';
 import { disconnectOutcome } from './access-log.ts';
 
-/** Creates the traces of the service. No instance exists while tracing is off. */
+/** Creates the spans of requests and of database statements. While tracing is off, no instance exists. */
 export interface Tracing {
   readonly statements: StatementTracer;
   /** Starts the span of a request, which continues the trace of the request's headers. */
@@ -47,7 +47,7 @@ export interface CommandTrace {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined while tracing is off. */
+    /** The trace of the request. Undefined while tracing is off. */
     trace: RequestTrace | undefined;
   }
 }
@@ -66,7 +66,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       });
       request.trace = trace;
       request.logEntry.traceId = trace.traceId;
-      // Fastify calls `onResponse` only for completed responses.
+      // Fastify skips `onResponse` if the client disconnects before the end of the response.
       reply.raw.once('close', () => {
         if (reply.raw.writableFinished) return;
         const { tenant } = request.logEntry;

@@ -10,7 +10,7 @@ declare module 'fastify' {
     usageCounts: UsageCounts;
   }
   interface FastifyRequest {
-    /** Undefined until the request's first counted use. */
+    /** The uses counted so far. Undefined before the first use. */
     uses: Uses | undefined;
   }
 }

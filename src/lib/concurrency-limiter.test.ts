@@ -79,7 +79,7 @@ it('removes a released slot from the queue and does not allow another acquisitio
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('leaves the queue when the client left, but finishes work that has begun', async () => {
+it('removes work from the queue when its client disconnects, but completes work that has begun', async () => {
   const slots = limiter({ total: 1 });
   let end = () => {};
   const work = () =>

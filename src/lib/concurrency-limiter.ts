@@ -4,7 +4,6 @@ export interface ConcurrencyLimits {
   total: number;
   /** Maximum number of units in flight for one key. */
   perKey: number;
-  /** Maximum number of waiting slots. */
   maxWaiting: number;
   maxWaitMs: number;
 }
@@ -120,7 +119,6 @@ export class ConcurrencyLimiter {
     this.giveBack(slot, units);
   }
 
-  /** Called by the slot. Releases some units of the slot. */
   giveBack(slot: Slot, units: number): void {
     slot.units -= units;
     if (slot.units === 0 && units > 0) this.#slotsInFlight--;
@@ -131,7 +129,6 @@ export class ConcurrencyLimiter {
     this.#admit();
   }
 
-  /** Called by the slot. Returns the error of a released slot. */
   released(): Error {
     return this.#errorFor('released');
   }
@@ -210,9 +207,9 @@ function hasRoom(limit: number, inFlight: number, held: number, units: number): 
 /** The units that some work holds until their release. */
 export class Slot {
   readonly key: string;
-  /** For the limiter only. */
+  /** Number of units that the slot holds. Only the limiter may change the number. */
   units = 0;
-  /** For the limiter only. */
+  /** The slot's place in the queue. Only the limiter may change the place. */
   waiter: Waiter | undefined;
   readonly #limiter: ConcurrencyLimiter;
   #isReleased = false;
@@ -244,7 +241,6 @@ export class Slot {
     else this.giveBack(taken - inUse);
   }
 
-  /** Releases some of the units. */
   giveBack(units: number): void {
     if (!this.#isReleased && units > 0) this.#limiter.giveBack(this, units);
   }

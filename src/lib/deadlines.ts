@@ -1,7 +1,6 @@
 /** Maximum delay of an expired deadline. */
 const RESOLUTION_MS = 100;
 
-/** A time limit for some work. */
 export interface Deadline {
   readonly at: number;
   readonly onExpired: () => void;
@@ -48,7 +47,7 @@ export class Deadlines {
     }
     const now = performance.now();
     for (const deadline of this.#pending.filter(({ at }) => at <= now)) {
-      // An earlier expired deadline may have cleared this deadline.
+      // The `onExpired` of an earlier deadline may have cleared this deadline.
       if (deadline.index === undefined) continue;
       this.clear(deadline);
       deadline.onExpired();

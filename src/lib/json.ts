@@ -43,7 +43,7 @@ function textBytes(text: string): number {
   return bytes;
 }
 
-/** At the end of the text, the code is NaN. */
+/** Whether a code unit is a low surrogate. After the end of a text, the code is NaN and the result is false. */
 function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
@@ -111,12 +111,11 @@ function* piecesOfObject(data: object): Generator<string> {
   yield isEmpty ? '{}' : '}';
 }
 
-/** At the end of the text, the code is NaN. */
+/** Whether a code unit is a high surrogate. After the end of a text, the code is NaN and the result is false. */
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Whether a parsed value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -108,7 +108,6 @@ export function droppedLogLines(): number {
   return output?.dropped ?? 0;
 }
 
-/** Writes the last lines at the end of the process. */
 export async function closeLog(): Promise<void> {
   await output?.close();
 }

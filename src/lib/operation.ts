@@ -96,7 +96,6 @@ export function operationsOf<Types extends OperationTypes>() {
   ): Operation<Types, Params, Query, Body, Output, Headers> => operation;
 }
 
-/** An operation with any input and output. */
 export type AnyOperation<Types extends OperationTypes> = Operation<
   Types,
   unknown,

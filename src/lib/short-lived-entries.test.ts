@@ -35,8 +35,8 @@ function oldBytes(): number {
 /** Maximum growth caused by live entries and by other work of the process. All payloads together have 24 MB. */
 const MAX_RETAINED = 4 * 1024 * 1024;
 
-describe('the objects of a request are collected with the young generation after it ended', () => {
-  it('in deadlines', () => {
+describe('objects of an ended request are collected as young garbage', () => {
+  it('after their deadlines are cleared', () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];
     const retained = retainedBy((payload) => {
@@ -46,7 +46,7 @@ describe('the objects of a request are collected with the young generation after
     expect(retained).toBeLessThan(MAX_RETAINED);
   });
 
-  it('in a map for short-lived entries', () => {
+  it('after their entries are deleted from a ShortLivedMap', () => {
     const map = new ShortLivedMap<string, number[]>();
     const retained = retainedBy((payload, i) => {
       map.set(`file ${i}`, payload);
@@ -57,7 +57,7 @@ describe('the objects of a request are collected with the young generation after
 });
 
 describe('Deadlines', () => {
-  it('calls expired handlers in any order in which others are cleared', async () => {
+  it('calls expired deadlines after others were cleared in any order', async () => {
     const deadlines = new Deadlines();
     const expired: string[] = [];
     const cleared = deadlines.start(0, () => expired.push('cleared'));

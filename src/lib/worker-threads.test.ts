@@ -21,7 +21,7 @@ it('limits the time of a task without the start of its thread', async () => {
     const endless = threads.runWithin(MAX_MS, 'endless');
     await vi.advanceTimersByTimeAsync(MAX_MS);
     expect(await endless).toBe('out_of_time');
-    // The timeout also ended the thread of the previous task.
+    // The timeout ended the thread of the endless task, so the pool has to start another thread.
     const next = threads.runWithin(MAX_MS, 'quick');
     await vi.advanceTimersByTimeAsync(10 * MAX_MS);
     expect(await next).toBe('quick');

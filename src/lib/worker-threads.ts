@@ -1,6 +1,5 @@
 import type { Piscina } from 'piscina';
 
-/** The module and the resources of a pool of threads. */
 export interface WorkerOptions {
   /** URL of the module without its extension. Its default export is a function from a task to a result. */
   module: URL;

@@ -2,27 +2,27 @@ import { type MemoryPath, ROOT } from './path.ts';
 
 /** A directory of a tenant's memory that shows the memory of another tenant. */
 export interface Mount {
-  /** Name of the directory, which is directly below the root. */
+  /** Of the directory, which is directly below the root. */
   name: string;
   tenant: string;
   access: 'read_only' | 'read_write';
-  /** Purpose of the mount, in words for the model; may be empty. */
+  /** What it is for, in words for the model; may be empty. */
   instructions: string;
-  /** Creation time of the mounted tenant. A later tenant with the same ID is not shown. */
+  /** When the mounted tenant was created. A later tenant with its id is another one, which the mount does not show. */
   createdAt?: string | undefined;
 }
 
-/** Returns a mount without its internal fields. */
+/** A mount as operators see it. */
 export function shownMount({ createdAt: _, ...mount }: Mount): Omit<Mount, 'createdAt'> {
   return mount;
 }
 
-/** Returns the path of the mount's directory. */
+/** The directory at which the other memory is seen. */
 export function mountPath({ name }: Pick<Mount, 'name'>): MemoryPath {
   return `${ROOT}/${name}` as MemoryPath;
 }
 
-/** Returns the mount whose directory is at or above a path. */
+/** The mount whose directory a path is, or is in. */
 export function mountAt<M extends Pick<Mount, 'name'>>(
   path: MemoryPath,
   mounts: readonly M[],

@@ -1,11 +1,8 @@
-/** Result of a memory command: the text for the model, and whether the command failed. */
+/** The result of a memory command: the text that the model reads, and whether it reports a failure. */
 export interface MemoryResult {
   content: string;
   isError: boolean;
-  /**
-   * Whether the command was rejected because the memory is full or not writable. The usage of the tenant counts such
-   * commands.
-   */
+  /** Refused because the memory is full or may not be written: the usage of the tenant counts it. */
   isRefusal?: true;
 }
 

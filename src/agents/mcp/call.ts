@@ -8,7 +8,6 @@ const MAX_ID_LENGTH = 255;
 /** A call as a `tool_use` block. A call that is sent again with the same ID is applied once. */
 export interface ToolUse {
   id: string;
-  /** The name of the tool. */
   name: string;
   input: unknown;
 }

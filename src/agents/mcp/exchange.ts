@@ -16,7 +16,6 @@ export const INVALID_REQUEST = -32600;
 
 /** The parts of an HTTP request that the transport reads. */
 interface McpRequest {
-  /** The parsed JSON body. */
   body: unknown;
   /** The `Accept` header. Undefined means that the client accepts both JSON and event streams. */
   accept: string | undefined;

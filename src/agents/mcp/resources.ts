@@ -49,7 +49,7 @@ export async function readFile(execute: ExecuteTool, uri: URL): Promise<string> 
       if (!CUT.test(last))
         throw new McpError(RESOURCE_NOT_FOUND, `${path} has a line that is too long to read.`);
     }
-    // A view may have more lines than `push` accepts as arguments.
+    // Lines are added one by one, because a view may have more lines than `push` accepts as arguments.
     for await (const line of timeSliced(shown)) lines.push(line.replace(NUMBER, ''));
     if (isWhole) return lines.join('\n');
   }

@@ -15,13 +15,11 @@ import { TOOLS } from './tools.ts';
 /** A shared validator. Otherwise, each request would create its own validator, which takes longer than most calls. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** The name and version that a server reports to its host. */
 export interface ServerName {
   name: string;
   version: string;
 }
 
-/** The memory that a server offers to its host. */
 export interface ServedMemory {
   execute: ExecuteTool;
   /** Returns text for the system prompt. */
@@ -66,7 +64,8 @@ export function createMemoryServer(
 }
 
 /**
- * Handles calls without `registerTool`, because its own check of the input would preempt the messages of the service.
+ * Handles calls without `registerTool`, whose input check would reject calls before the service can return its
+ * messages.
  */
 function registerTools({ server }: McpServer, execute: ExecuteTool): void {
   // Hosts send several calls at once, and a later call may view a file that an earlier call creates.

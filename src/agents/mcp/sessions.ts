@@ -57,7 +57,7 @@ export class Session {
     const first = [...this.#waiting].sort((a, b) => a.id - b.id)[0];
     if (first === undefined) return;
     const isGap = this.#nextId === undefined || first.id > this.#nextId;
-    // One of the arriving requests may have the lower ID.
+    // The request with the lower ID may be among the requests whose bodies are still being read.
     if (isGap && this.#arriving > 0) return;
     if (isGap && this.#nextId !== undefined && this.#gaps < MAX_GAPS && !isGapAccepted) {
       this.#gapTimer ??= setTimeout(() => this.#acceptGap(), this.#gapTimeoutMs);
@@ -107,7 +107,7 @@ export class Turn {
     });
   }
 
-  /** Ends the turn. Further calls have no effect. */
+  /** Ends the turn. A second call has no effect. */
   end(): void {
     if (!this.#hasArrived) {
       this.#hasArrived = true;
@@ -133,7 +133,7 @@ export class Sessions {
   /** @param nextId ID of the next request, for a new session */
   open(key: string, nextId?: number): Session {
     const session = this.#sessions.get(key) ?? new Session({ gapTimeoutMs: this.#gapTimeoutMs, nextId });
-    // The end of the map contains the most recently used session.
+    // The end of the map contains the most recently used session, so the session is moved to the end.
     this.#sessions.delete(key);
     this.#sessions.set(key, session);
     if (this.#sessions.size > MAX_SESSIONS) this.#forgetOldest();

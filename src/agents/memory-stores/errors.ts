@@ -10,7 +10,6 @@ export const STORES_PREFIX = '/v1/memory_stores';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The error types of the hosted API. */
 export type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -117,7 +116,6 @@ export function isForStores({ url }: { url: string }): boolean {
   return /^\/v1\/memory_stores(?:[/?]|$)/.test(url);
 }
 
-/** Sends an error in the format of Anthropic's SDKs. */
 export function sendStoreError(
   error: FastifyError | StoreError,
   request: FastifyRequest,

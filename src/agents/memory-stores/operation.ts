@@ -10,7 +10,6 @@ import type { Stores } from '../../tenants/stores.ts';
 import type { Access } from './authenticate.ts';
 import type { StoreError } from './errors.ts';
 
-/** Context of one call of the Memory Stores API. */
 export interface StoreContext extends RequestContext {
   database: Database;
   scanner: SecretScanner;
@@ -24,7 +23,6 @@ export interface StoreContext extends RequestContext {
   memories: Memories;
 }
 
-/** Types of the operations of the Memory Stores API. */
 export interface StoreTypes {
   context: StoreContext;
   rules: {

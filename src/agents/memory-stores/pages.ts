@@ -13,7 +13,6 @@ export const positions = {
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };
 
-/** Encodes a position as an opaque text. */
 export function writeCursor(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }

@@ -98,7 +98,7 @@ export const memoryUpdate = z
 
 const view = z.enum(['basic', 'full']).meta({ description: 'With `full`, items have their `content`.' });
 
-/** A search text for the database. */
+/** An ID to look up in the database. Postgres must be able to store the text. */
 const term = z.string().max(1000).refine(isStorable, NOT_STORABLE);
 
 const integer = (min: number, max: number) =>

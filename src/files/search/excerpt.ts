@@ -1,13 +1,13 @@
-/** Maximum length of a line that is shown completely. */
+/** A line up to this length is shown whole. */
 const MAX_LENGTH = 300;
-/** Number of characters shown before the match in a longer line. */
+/** What is shown of a longer line before the match. */
 const BEFORE = 60;
 const ELLIPSIS = '…';
 
 /**
- * Returns line `line` (1-based) of a file for a result: the whole line, or the part around a match.
+ * Returns a line of a file (from 1) as a result shows it: whole, or the part around a match.
  *
- * @param columnOf returns the position of the match in the line
+ * @param columnOf where the match is in the line
  */
 export function excerptOf(content: string, line: number, columnOf: (line: string) => number): string {
   let start = 0;

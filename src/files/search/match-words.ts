@@ -4,18 +4,17 @@ import { excerptOf } from './excerpt.ts';
 import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
 import { fold, similarity, type Word } from './words.ts';
 
-/** Statistics of a file that contains words of a query. Each array has one element per word. */
+/** The statistics of a file that contains words of a query. The arrays have an element for each word. */
 export interface WordsFile extends FoundFile {
   /**
-   * Weighted frequency of each word in the content. An occurrence in a heading counts more, and another form of the
-   * word counts less.
+   * How often each word is in the content, weighted: in a heading it counts more, and another form of the word less.
    */
   inContent: number[];
-  /** Weighted frequency of each word in the path. */
+  /** The same of the path. */
   inPath: number[];
-  /** Similarity of the best match of each word. */
+  /** How similar the best match of each word is. */
   best: number[];
-  /** Bit set of the words in the best line. */
+  /** The words of the best line, as bits. */
   together: number;
 }
 
@@ -23,20 +22,20 @@ const MAX_LINES = 3;
 const IN_HEADING = 2;
 const IN_NAME = 3;
 const IN_DIRECTORY = 1.5;
-/** Maximum number of cached tokens. A memory has fewer tokens that begin like the words of a query. */
+/** Enough for the words of a memory that begin like those of a query. */
 const MAX_REMEMBERED = 20_000;
-/** Maximum length of a cached token, in UTF-16 units. A longer substring would keep the whole text in memory. */
+/** In UTF-16 units. A longer part of a text keeps all of the text in memory. */
 const MAX_REMEMBERED_LENGTH = 12;
 
-/** Index of a word of the query, and the similarity of the token. */
+/** A word of the query (its index), and how similar what was found is. */
 type Hit = readonly [word: number, similarity: number];
 
 interface Line {
   start: number;
   end: number;
-  /** Offset of the first match. */
+  /** Where its first match is. */
   offset: number;
-  /** Bit set of the matched words. */
+  /** Its words, as bits. */
   words: number;
   weight: number;
 }
@@ -53,7 +52,7 @@ export class WordMatcher {
     this.#words = words;
     this.#where = where;
     for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
-    // A pattern consists of letters, digits, and marks, so it needs no escaping.
+    // Letters, digits and marks: nothing needs escaping.
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 
@@ -103,7 +102,7 @@ export class WordMatcher {
     return lines;
   }
 
-  /** Calls `each` for every token that is similar to words of the query, from left to right. */
+  /** Calls back with what is similar to words of the query, from left to right. */
   #find(text: string, each: (offset: number, hits: readonly Hit[]) => void): void {
     let seen = 0;
     this.#scan.lastIndex = 0;
@@ -141,7 +140,7 @@ export class WordMatcher {
   }
 }
 
-/** Folding preserves line numbers, but not the offsets in a line. */
+/** Folding keeps the lines of a content, but not the offsets in them. */
 function excerptsOf(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
   const offsets = lines.map(({ offset }) => offset).sort((one, other) => one - other);
   const numbers = linesOfOffsets(folded, offsets);
@@ -156,7 +155,7 @@ function count(counts: number[], best: number[], word: number, similar: number, 
   best[word] = Math.max(best[word] ?? 0, similar);
 }
 
-/** Returns the lines with the most words, best first. */
+/** The lines with the most words, the best first. */
 function bestOf(lines: readonly Line[]): Line[] {
   return lines
     .toSorted((one, other) => bitsOf(other.words) - bitsOf(one.words) || other.weight - one.weight)
@@ -170,7 +169,7 @@ function bitsOf(words: number): number {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
-/** Cache of whether a UTF-16 unit is part of a word: 1 for yes, 2 for no, 0 for not checked yet. */
+/** For each UTF-16 unit whether it is part of a word: 1 or 2 for yes or no, 0 when it is not known yet. */
 const wordUnits = new Uint8Array(2 ** 16);
 
 function isWordAt(text: string, offset: number): boolean {

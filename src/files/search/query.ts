@@ -5,34 +5,34 @@ export type Mode = (typeof modes)[number];
 
 /** In UTF-16 units. */
 export const MAX_QUERY_LENGTH = 1000;
-/** Maximum value of `max_results`. */
+/** The most lines that a result may be asked to show. */
 export const MAX_RESULTS = 100;
 export const DEFAULT_RESULTS = 20;
 
-/** Parts of a file in which a match is searched. */
+/** Where a match may be. */
 export type Where = 'path' | 'content' | 'both';
 
-/** A validated query, as sent to the search threads. */
+/** A checked query, as the threads receive it. */
 export type Query = { where: Where } & (
   | { mode: 'words'; words: readonly Word[] }
   | { mode: 'literal' | 'regex'; text: string }
 );
 
-/** A file to search. */
+/** A file that is searched. */
 export interface SearchedFile {
   path: string;
   content: string;
-  /** Size of the content in UTF-8 bytes. */
+  /** Of the content, as UTF-8. */
   bytes: number;
   /** In seconds since 1970. */
   modified: number;
 }
 
-/** A matching line. */
+/** A line that matches. */
 export interface FoundLine {
-  /** Line number, from 1. */
+  /** From 1. */
   line: number;
-  /** The line, or a part of a long line. */
+  /** The line, or a part of a long one. */
   text: string;
 }
 
@@ -40,8 +40,6 @@ export interface FoundFile {
   path: string;
   modified: number;
   bytes: number;
-  /**
-   * Empty if only the path matches. For words, the best line is first; otherwise lines are in the order of the file.
-   */
+  /** Empty when only the path matches. For words the best first, otherwise in the order of the file. */
   lines: FoundLine[];
 }

@@ -3,30 +3,29 @@ import { type Finding, isPlaceholder, type SecretKind } from './finding.ts';
 interface Format {
   kind: SecretKind;
   pattern: RegExp;
-  /** Strings of which every match contains at least one. The pattern runs only on texts that contain one of them. */
+  /** Every match contains one of these strings. The pattern runs only on texts that contain one. */
   hints: readonly string[];
-  /** Additional pattern that a match must satisfy. */
+  /** Drops a match that does not match this too. */
   only?: RegExp;
 }
 
 /**
- * Tokens with a fixed prefix. The formats are documented by their issuers and collected in gitleaks' rules
- * (https://github.com/gitleaks/gitleaks). docs/decisions/0017-own-secret-formats.md explains why this list does not use
- * a library.
+ * Tokens with a fixed prefix. The formats are those that their issuers document, as gitleaks' rules
+ * (https://github.com/gitleaks/gitleaks) collect them. Why they are our own: docs/decisions/0017-own-secret-formats.md.
  *
- * To add a format: add a kind in finding.ts, an entry here, and a sample and a look-alike in
- * src/memory/secrets/scanner.test.ts. A pattern must take linear time. It must begin with the prefix, and must not
- * require text after an unbounded repetition that can also match this text.
+ * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in src/memory/secrets/scanner.test.ts. A
+ * pattern must be linear: begin with the prefix, and require nothing after an unbounded repetition that it does not
+ * stop at.
  */
 const FORMATS: readonly Format[] = [
-  // Keys of this service: 32 random bytes in base64url and a checksum of 6 characters.
+  // This service's own keys: 32 random bytes in base64url and a checksum of 6 characters.
   {
     kind: 'memory_service_key',
     hints: ['msk_'],
     pattern: /(?<![A-Za-z0-9])msk_[\w-]{43}[A-Za-z0-9]{6}(?![A-Za-z0-9])/g,
   },
 
-  // AI services
+  // AI
   { kind: 'anthropic_api_key', hints: ['sk-ant-'], pattern: /sk-ant-[a-z]{2,10}\d{2}-[\w-]{60,}/g },
   { kind: 'openai_api_key', hints: ['sk-'], pattern: /sk-(?:proj|svcacct|admin)-[\w-]{40,}/g },
   { kind: 'openrouter_api_key', hints: ['sk-or-'], pattern: /sk-or-v1-[0-9a-f]{64}/g },
@@ -47,11 +46,11 @@ const FORMATS: readonly Format[] = [
     pattern: /(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{12,20}(?![A-Za-z0-9])/g,
   },
   {
-    // AIDA, AROA, AGPA, and similar prefixes identify users, roles, and groups, and grant no access.
+    // AIDA, AROA, AGPA and the like name users, roles and groups: they open nothing.
     kind: 'aws_access_key',
     hints: ['AKIA', 'ASIA', 'A3T'],
     pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])/g,
-    // Excludes the example in the AWS documentation.
+    // That of the AWS documentation.
     only: /^(?!.{13}EXAMPLE)/,
   },
   {
@@ -139,8 +138,7 @@ const FORMATS: readonly Format[] = [
     ],
     pattern: /gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w.-]{20,}/g,
   },
-  // Environment variables such as npm_config_… can have the length of a token. Tokens contain no `_`, but do contain
-  // digits.
+  // Environment variables such as npm_config_… can have the length of a token; tokens have no `_` and do have digits.
   {
     kind: 'npm_token',
     hints: ['npm_'],
@@ -183,7 +181,7 @@ const FORMATS: readonly Format[] = [
   },
   { kind: 'telegram_bot_token', hints: [':AA'], pattern: /(?<![A-Za-z0-9])\d{8,10}:AA[\w-]{33}(?![\w-])/g },
 
-  // Other services
+  // Everything else
   { kind: 'age_secret_key', hints: ['AGE-SECRET-KEY-1'], pattern: /AGE-SECRET-KEY-1[A-Z0-9]{58}/g },
   { kind: 'airtable_token', hints: ['pat'], pattern: /(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}/g },
   {
@@ -231,7 +229,7 @@ const FORMATS: readonly Format[] = [
   { kind: 'tailscale_key', hints: ['tskey-'], pattern: /tskey-[a-z]{2,12}-[\w-]{20,}/g },
 ];
 
-/** Matches all hints at once, which is several times faster than `includes` for each hint. */
+/** Searches for all hints at once, which is several times faster than `includes` for each. */
 const HINTS = new RegExp(
   [...new Set(FORMATS.flatMap(({ hints }) => hints))]
     .toSorted((a, b) => b.length - a.length)
@@ -240,11 +238,11 @@ const HINTS = new RegExp(
   'g',
 );
 
-// RFC 7519: header and payload are JSON objects (`eyJ` is `{"`), and the third part is the signature. Unsigned tokens
-// grant no access, so they are ignored. The look-behind prevents an attempt at each `eyJ` of a long run.
+// RFC 7519: header and payload are JSON objects (`eyJ` is `{"`), the third part is the signature; unsigned tokens open
+// nothing. The look-behind keeps a long run of `eyJ` from being tried at each one.
 const JWT = /(?<![\w-])eyJ[\w-]{8,2048}\.eyJ[\w-]{8,}\.[\w-]{16,}/g;
 
-// The bot's ID, a timestamp, and a signature, in base64url. There is no fixed prefix, but a distinctive shape.
+// The bot's id, a timestamp and a signature, in base64url: no fixed prefix, but a shape of its own.
 const DISCORD_TOKEN = /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])/g;
 
 /** Detects tokens by their prefix or shape. */
@@ -257,7 +255,7 @@ export function findTokens(text: string): Finding[] {
   };
   const seen = [...new Set(text.match(HINTS))];
   for (const { kind, hints, pattern, only } of FORMATS) {
-    // `includes`, because of two overlapping hints only the longer one was matched.
+    // `includes`: of two hints in one place only the longer one was seen.
     if (!hints.some((hint) => seen.some((longer) => longer.includes(hint)))) continue;
     collect(kind, pattern, (token) => !isPlaceholder(token) && only?.test(token) !== false);
   }
