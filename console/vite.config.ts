@@ -2,10 +2,9 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative URLs, because a proxy may serve the console below a prefix.
+  // Relative addresses, so that the page also works below the prefix of a proxy.
   base: './',
-  // For `npm run dev` beside a service with ADMIN_PORT=8081. The proxy sets `origin`, because the service only accepts
-  // requests from its own pages.
+  // `npm run dev` beside a service with ADMIN_PORT=8081, which takes requests of its own pages only.
   server: {
     proxy: {
       '/v1': {

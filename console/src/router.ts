@@ -1,9 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/**
- * A page of the console. The route is in the URL fragment, which browsers never send to a server, so no log contains
- * it.
- */
+/** The page's place is the fragment of its address, which browsers send to no server and no log keeps. */
 export interface Route {
   segments: string[];
   query: URLSearchParams;
@@ -13,36 +10,36 @@ const hash = signal(location.hash);
 
 export const route = computed(() => parseRoute(hash.value));
 
-/** Asks before navigation discards unsaved input. */
+/** Guards what going elsewhere would lose. */
 export interface LeaveGuard {
-  /** Whether the navigation would discard unsaved input. */
+  /** Whether anything would be lost at a place. */
   isNeeded: (to: Route) => boolean;
-  /** Asks the user. Returns whether the navigation may continue. */
+  /** Asks, and says whether the page may go there. */
   ask: (to: Route) => Promise<boolean>;
 }
 
 let leaveGuard: LeaveGuard | null = null;
 
-/** @param guard null if there is no unsaved input */
+/** Null while there is nothing to ask about. */
 export function guardLeaving(guard: LeaveGuard | null): void {
   leaveGuard = guard;
 }
 
-/** Returns the question to ask before navigating to `href`, or null if no question is needed. */
+/** What asks before the page goes to a place, if anything does. */
 function guardOf(href: string): (() => Promise<boolean>) | null {
   const guard = leaveGuard;
   const to = parseRoute(href);
   return guard?.isNeeded(to) ? () => guard.ask(to) : null;
 }
 
-/** Index of the current entry in the session history. The router uses the index to revert a canceled step. */
+/** Where the current entry is in the session's history, so that a step that is not wanted can be taken back. */
 let position = readPosition() ?? 0;
 history.replaceState({ position }, '');
-/** Whether the next `popstate` event only returns to the current page, so the guard must not ask again. */
+/** A step back to where the page still is, which asks nothing. */
 let isTakingBack = false;
 
 addEventListener('popstate', async () => {
-  // An entry without a position is new: the user followed a link, or typed the URL.
+  // A new entry, from a link or typed by hand.
   if (readPosition() === null) history.replaceState({ position: position + 1 }, '');
   const steps = (readPosition() ?? 0) - position;
   const mayLeave = guardOf(location.hash);
@@ -75,14 +72,14 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A percent sign in a typed URL may not begin a valid escape. The segment is then used unchanged.
+    // Typed by hand: a percent sign that begins no escape stands for itself.
     return segment;
   }
 }
 
 export type QueryValues = Record<string, string | number | null | undefined>;
 
-/** Returns the `href` of a route. */
+/** The address of a place, for links. */
 export function hrefOf(segments: string[], query: QueryValues = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -96,19 +93,17 @@ export function goTo(href: string): void {
   void go(href, 'push');
 }
 
-/** Navigates and replaces the current history entry, for example after its page was deleted. */
+/** Goes to a place without a step back to the current one, which is gone. */
 export function replacePlace(href: string): void {
   void go(href, 'replace');
 }
 
-/** Changes the query of the current route and adds a history entry. */
+/** Changes the query of the current place as a step of its own, which Back takes back. */
 export function pushQuery(changes: QueryValues): void {
   void go(withQuery(changes), 'push');
 }
 
-/**
- * Changes the query of the current route and replaces the history entry. Returns false if a guard prevents the change.
- */
+/** Changes the query of the current place, without a step to go back to. Says whether it did: a guard may refuse. */
 export function replaceQuery(changes: QueryValues): Promise<boolean> {
   return go(withQuery(changes), 'replace');
 }

@@ -1,4 +1,4 @@
-/** One violation of a rule in a file. */
+/** The counts of findings that are still allowed, by kind of text, directory, and rule. They may only fall. */
 import { dirname } from 'node:path';
 import type { Kind } from './paragraphs.ts';
 
@@ -7,16 +7,16 @@ export interface Finding {
   line: number;
   kind: Kind;
   rule: string;
-  /** Start of the sentence. */
+  /** The start of the sentence. */
   text: string;
   found: string;
   advice: string;
 }
 
-/** Number of findings by kind of text, directory, and rule. */
+/** Counts by rule, by directory, by kind. */
 export type Counts = Partial<Record<Kind, Record<string, Record<string, number>>>>;
 
-/** Returns the ratchet's key for a file: its directory, at most three levels deep. */
+/** The key of a file in the ratchet: its directory, three levels deep. */
 export const directoryOf = (file: string) => dirname(file).split('/').slice(0, 3).join('/');
 
 export function count(findings: readonly Finding[]): Counts {
@@ -34,9 +34,7 @@ function add(counts: Counts, kind: Kind, directory: string, rule: string, by: nu
 export const allowed = (counts: Counts, { kind, file, rule }: Pick<Finding, 'kind' | 'file' | 'rule'>) =>
   counts[kind]?.[directoryOf(file)]?.[rule] ?? 0;
 
-/**
- * Groups the findings that exceed the ratchet: all findings of a rule in a directory with more than the allowed number.
- */
+/** Groups the findings that exceed the ratchet: all findings of a rule in a directory that has more than allowed. */
 export function excess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
@@ -49,7 +47,7 @@ export function excess(findings: readonly Finding[], ratchet: Counts): Finding[]
   });
 }
 
-/** Returns the ratchet with each count lowered to the current count, sorted by name. Counts never rise. */
+/** Returns the ratchet with each count lowered to the present one, in the order of the alphabet. Counts never rise. */
 export function lowered(ratchet: Counts, now: Counts): Counts {
   const result: Counts = {};
   for (const [kind, directories] of sorted(ratchet)) {

@@ -3,7 +3,7 @@ import { historyPruned } from './changes.ts';
 import { withRetries } from './retry.ts';
 import { endSession, session, storedKey } from './session.ts';
 
-/** An error response of the API. */
+/** An error of the API, in its words. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -30,13 +30,13 @@ export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Query;
   headers?: Record<string, string>;
-  /** Request body, sent as JSON. */
+  /** Sent as JSON. */
   json?: unknown;
   body?: string;
   signal?: AbortSignal;
 }
 
-/** Returns a URL relative to the page, because a proxy may serve the console below a prefix. */
+/** Relative to the page, so that it may be below the prefix of a proxy. */
 export function urlOf(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -51,9 +51,9 @@ export function authorization(): Record<string, string> {
 }
 
 /**
- * Sends a request with the admin key of the session. A `GET` is retried while the service is busy.
+ * Sends a request with the key of the session. One that only reads is sent again while the service is busy.
  *
- * @throws ApiError when the response is an error. An error for an invalid key also ends the session.
+ * @throws ApiError when the response is an error; a key that is no longer accepted also ends the session
  * @throws TypeError when there is no response
  */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
@@ -81,7 +81,7 @@ export async function sendJson<T>(path: string, options: RequestOptions = {}): P
   return (await send(path, options)).json();
 }
 
-/** Ends the session if its key became invalid. Reloads the start of the history if the requested part was pruned. */
+/** Ends the session when its key is no longer accepted, and notices that the history begins later by now. */
 export function failed(error: ApiError): ApiError {
   if (error.code === 'history_incomplete') historyPruned();
   const refused = error.status === 401 || error.code === 'not_an_admin_key';
@@ -95,7 +95,7 @@ async function problemOf(response: Response): Promise<Problem> {
   try {
     return await response.json();
   } catch {
-    // The body is not JSON: it comes from a proxy in front of the service.
+    // Not from the service: a proxy in front of it responds with HTML.
     return {};
   }
 }
@@ -104,9 +104,9 @@ export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** Returns the message to show for an error. */
+/** What to tell a person. */
 export function messageOf(error: unknown): string {
-  // Errors about parameters contain examples of valid times, which must stay in UTC.
+  // What is said of a wrong parameter has examples of how to write a time.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';

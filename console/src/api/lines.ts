@@ -1,7 +1,4 @@
-/**
- * Returns a parser for a growing text of JSON lines. Each call passes the whole text so far; `onLine` gets each new
- * line.
- */
+/** Returns a function that takes a text as it grows, and calls `onLine` for each further line of JSON in it. */
 export function lineReader<Line>(onLine: (line: Line) => void): (text: string) => void {
   let start = 0;
   return (text) => {

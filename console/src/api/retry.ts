@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals';
 
-/** Maximum retries of a `GET`. */
+/** So often a request that only reads is sent again. */
 const RETRIES = 2;
 const MAX_WAIT_SECONDS = 10;
 
-/** Number of requests that wait for a retry because the service was busy. */
+/** How many requests wait to be sent again, because the service was busy. */
 export const waiting = signal(0);
 
 /**
- * Sends a request, and retries it after the `Retry-After` of a 429 or 503 response.
+ * Sends a request, and again after a while when the service is busy and says for how long.
  *
- * @throws the error of `send`, or the reason of `abort`
+ * @throws what `send` throws, or the reason of `abort`
  */
 export async function withRetries(
   send: () => Promise<Response>,
@@ -20,7 +20,7 @@ export async function withRetries(
     const response = await send();
     const seconds = secondsToWait(response);
     if (seconds === null || retries === RETRIES) return response;
-    // The browser reuses the connection only after the response was read or canceled.
+    // The connection is not free before its response is read.
     await response.body?.cancel();
     waiting.value++;
     try {
@@ -31,7 +31,7 @@ export async function withRetries(
   }
 }
 
-/** Returns the seconds until a retry, or null if the request should not be retried. */
+/** Null when there is nothing to wait for. */
 function secondsToWait({ status, headers }: Response): number | null {
   if (status !== 503 && status !== 429) return null;
   const given = headers.get('retry-after');

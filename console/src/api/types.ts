@@ -1,4 +1,5 @@
-// The console's names for the responses of the admin API. The schemas of `admin-openapi.yaml` are in `schema.ts`.
+// The responses of the admin API, by the names that the console gives them. Those of admin-openapi.yaml are in
+// schema.ts.
 
 import type {
   ActiveTenant,
@@ -31,7 +32,7 @@ export type {
   UsageDay,
   Version,
 } from './schema.ts';
-/** Usage of all tenants together. */
+/** All tenants together. */
 export interface FleetUsage {
   total: FleetTotals;
   days: FleetDay[];
@@ -42,8 +43,8 @@ export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];
 export type Access = Key['access'];
 export type FileDiff = Difference;
-/** One batch of file counts. The sum of all batches is the size of the directory. */
+/** Add the parts up. */
 export type SizesPart = DirectorySizes;
 export type ImportResult = Imported;
-/** Changes of a restore or a revert. Only a revert can have conflicts. */
+/** What a restore or a revert changes; only a revert has conflicts. */
 export type Changes = Restored & Partial<Pick<Reverted, 'conflicts'>>;

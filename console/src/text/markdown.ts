@@ -1,7 +1,7 @@
 import DOMPurify, { type Config } from 'dompurify';
 import { Marked } from 'marked';
 
-/** Elements and attributes that can neither load a resource, nor submit a form, nor apply a style. */
+/** What text needs, and nothing that loads, submits or styles. */
 const OPTIONS = {
   ALLOWED_TAGS: [
     'h1',
@@ -37,27 +37,24 @@ const OPTIONS = {
   RETURN_DOM_FRAGMENT: true,
 } satisfies Config & { RETURN_DOM_FRAGMENT: true };
 
-/**
- * HTML and images are shown as source text. The user sees all text that a model reads, and the browser loads no
- * resource.
- */
+/** HTML and images are shown as they are written: nothing that a model reads is hidden, and nothing is loaded. */
 const markdown = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escaped(text),
     image: ({ raw }) => escaped(raw),
-    // A check box of a task list. A real `<input>` would be a form control.
+    // Of a task list. A real one would be a form's.
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
 });
 
-/** Renders Markdown. The content is untrusted, so only harmless elements are kept. */
+/** Renders Markdown. The content is hostile: only harmless elements are left of it. */
 export function renderMarkdown(content: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(markdown.parse(content, { async: false }), OPTIONS);
   for (const link of fragment.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
-    // The tooltip shows the target, because the text of a link may be misleading.
+    // A link says where it leads, whatever its text claims.
     link.title = link.href;
   }
   return fragment;

@@ -5,9 +5,9 @@ import { Modal } from './modal.tsx';
 export interface Question {
   title: string;
   text: ComponentChildren;
-  /** Label of the confirm button. */
+  /** What the button says that goes ahead. */
   verb: string;
-  /** Label of the cancel button. */
+  /** What the other one says. */
   otherwise?: string;
   isDangerous?: boolean;
 }
@@ -16,7 +16,7 @@ const asked = signal<{ question: Question; answer: Promise<boolean>; settle: (ye
   null,
 );
 
-/** Asks a question in a dialog. While a dialog is open, another call returns the result of the open dialog. */
+/** Asks a question in a dialog. While one is open, another one is not asked: its answer counts for both. */
 export function confirm(question: Question): Promise<boolean> {
   if (asked.value !== null) return asked.value.answer;
   let settle = (_yes: boolean) => {};
@@ -30,7 +30,7 @@ export function confirm(question: Question): Promise<boolean> {
   return answer;
 }
 
-/** Question before unsaved input is discarded. */
+/** Before something that was typed is lost. */
 export const DISCARD: Question = {
   title: 'Discard your changes?',
   text: 'They are not saved.',
@@ -39,7 +39,7 @@ export const DISCARD: Question = {
   isDangerous: true,
 };
 
-/** Renders the open question of `confirm`. */
+/** Where `confirm` shows its question. */
 export function Questions() {
   if (asked.value === null) return null;
   const { question, settle } = asked.value;

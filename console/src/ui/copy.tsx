@@ -3,14 +3,14 @@ import { Icon } from './icon.tsx';
 
 interface Props {
   text: string;
-  /** Name of the copied text, such as "the path". */
+  /** What is copied, in words. */
   what: string;
-  /** Whether the button shows a label beside the icon. */
+  /** With a word beside the icon. */
   isLarge?: boolean;
   onCopied?: () => void;
 }
 
-/** Copies a text that the page may show truncated. */
+/** Copies a text that may be cut on the page. */
 export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
   const [state, setState] = useState<'copied' | 'failed' | null>(null);
   const copy = async () => {
@@ -34,10 +34,7 @@ export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
   );
 }
 
-/**
- * Copies a text, and returns whether it is in the clipboard. Browsers provide `navigator.clipboard` only over TLS or on
- * localhost.
- */
+/** Whether it is in the clipboard. Browsers offer the clipboard only to pages that came by TLS or from this machine. */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -50,7 +47,7 @@ async function copyText(text: string): Promise<boolean> {
 function copySelection(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
-  // In a modal dialog, only elements of the dialog can have the focus.
+  // Inside a modal dialog nothing else can have the focus.
   (document.querySelector('dialog[open]') ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

@@ -6,19 +6,19 @@ import type { Action } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';
 
 interface Props extends ModalProps {
-  /** Label of the submit button. */
+  /** What the button says that does it. */
   verb: string;
   isDangerous?: boolean;
   isReady?: boolean;
-  /** Whether closing the dialog would discard input. */
+  /** Whether something was typed that closing the dialog loses. */
   hasInput?: boolean;
-  /** Progress message of a slow action. */
+  /** Says what goes on meanwhile, where it may take long. */
   doing?: string;
   action: Action;
   onSubmit: () => void;
 }
 
-/** Dialog with a form, the error of its action, and the buttons. */
+/** A dialog that does something: its form, the error when that fails, and the buttons. */
 export function FormDialog({
   verb,
   isDangerous,

@@ -2,16 +2,16 @@ import { fromLocal, toLocal } from '../text/local-time.ts';
 
 interface Props {
   label: string;
-  /** Text beside the label while the field is empty. */
+  /** Said beside the label while there is no value. */
   fallback?: string;
   value: string | null;
   onChange: (moment: string | null) => void;
   isRequired?: boolean;
-  /** Whether the field selects minutes instead of seconds. */
+  /** Whether it is enough to choose a minute. */
   isCoarse?: boolean;
 }
 
-/** Field for a time in seconds, in the user's time zone. A more exact value is kept until the user edits it. */
+/** A moment to the second, in the person's time zone. A more exact one stays until it is edited. */
 export function MomentField({
   label,
   fallback,
@@ -33,7 +33,7 @@ export function MomentField({
         value={value === null ? '' : toLocal(value).slice(0, isCoarse ? 16 : undefined)}
         onInput={(event) => {
           const moment = fromLocal(event.currentTarget.value);
-          // A date that is being typed is incomplete, which does not mean that the user cleared it.
+          // While it is typed, a date is incomplete, which is no wish for none.
           if (moment !== null || event.currentTarget.validity.valid) onChange(moment);
         }}
       />

@@ -3,15 +3,15 @@ import { CopyButton } from './copy.tsx';
 
 interface Props {
   text: string;
-  /** The displayed text, if it differs from `text`. */
+  /** What is shown of it, if not all. */
   shown?: string;
-  /** Whether truncation keeps the end of the text, as for a path. */
+  /** Whether its end says more than its start, as with a path. */
   keepsEnd?: boolean;
-  /** Description for a button that copies the text, such as "the path". Without a description, there is no button. */
+  /** What it names, in words: with it, there is a button that copies it. */
   copies?: string;
 }
 
-/** A name on one line. A long name is truncated, and the tooltip shows the full name. */
+/** A name on one line, however long it is: what does not fit is cut, and the whole of it is the tooltip. */
 export function Name({ text, shown = text, keepsEnd = false, copies }: Props) {
   return (
     <span class="name">

@@ -1,4 +1,4 @@
-/** Options of a `<select>`, from a map of values to labels. */
+/** The options of a `<select>`: what is shown, by value. */
 export function Options({ texts }: { texts: Record<string, string> }) {
   return (
     <>

@@ -1,9 +1,12 @@
 import { visible, visibleText } from '../text/visible.tsx';
 
-/** Minimum number of visible characters of the directories. */
+/** So many characters of the directories remain. */
 const STAYS = 4;
 
-/** A path on one line, without the root. Directories are truncated before the name. The tooltip shows the full path. */
+/**
+ * A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it
+ * is the tooltip.
+ */
 export function PathName({ path, isShorter = false }: { path: string; isShorter?: boolean }) {
   const shown = path.replace('/memories/', '');
   const name = shown.lastIndexOf('/') + 1;
@@ -16,7 +19,7 @@ export function PathName({ path, isShorter = false }: { path: string; isShorter?
   );
 }
 
-/** A path, or the old and the new path of a moved file. */
+/** A path, or both of a file that moves. */
 export function MovedPath({ from, path }: { from: string | null; path: string }) {
   const other = from === path ? null : from;
   return (

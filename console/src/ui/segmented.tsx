@@ -1,12 +1,12 @@
 interface Props<T extends string> {
   label: string;
   options: readonly (readonly [T, string])[];
-  /** The selected option, or null before a selection. */
+  /** Null: nothing is chosen yet. */
   value: T | null;
   onChange: (value: T) => void;
 }
 
-/** Buttons that select one of a few options. */
+/** A choice of a few, all in view. */
 export function Segmented<T extends string>({ label, options, value, onChange }: Props<T>) {
   return (
     <fieldset class="segmented">

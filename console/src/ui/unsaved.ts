@@ -3,13 +3,13 @@ import { useLayoutEffect } from 'preact/hooks';
 import { guardLeaving, type Route } from '../router.ts';
 import { confirm, DISCARD, type Question } from './confirm.tsx';
 
-/** Input that is not saved, or a secret that is shown only once. */
+/** Something that was typed and not saved, or is shown only once. */
 export interface Unsaved {
-  /** Question before the input is discarded. By default, `DISCARD`. */
+  /** By default, whether to discard changes. */
   question?: Question;
-  /** Whether the input survives navigation to a route. By default, no route keeps it. */
+  /** Whether a place keeps it. By default, none but this one does. */
   isKeptAt?: (place: Route) => boolean;
-  /** Called when the user discards the input. */
+  /** Called when the person gives it up. */
   discard: () => void;
 }
 
@@ -24,9 +24,9 @@ export function removeUnsaved(item: Unsaved): void {
 }
 
 /**
- * Asks before unsaved input is discarded. Returns whether it may be discarded.
+ * Asks about what is not saved, if there is anything; says whether it may be lost.
  *
- * @param to target of the navigation; without a target, all unsaved input counts
+ * @param to where the page goes; without, all is lost
  */
 export async function mayDiscard(to?: Route): Promise<boolean> {
   const lost = lostAt(to);
@@ -50,9 +50,9 @@ effect(() => {
   else addEventListener('beforeunload', warn);
 });
 
-/** Asks before the user leaves the page, while there is unsaved input. */
+/** Leaving the page asks, as long as something would be lost. */
 export function useUnsaved(isUnsaved: boolean, question: Question = DISCARD): void {
-  // A layout effect runs before the next event, such as a click right after the last key press.
+  // Before anything else happens, such as a click right after the last key.
   useLayoutEffect(() => {
     if (!isUnsaved) return;
     const item = { question, discard: () => {} };

@@ -3,14 +3,14 @@ import { useId } from 'preact/hooks';
 interface Props {
   label: string;
   used: number;
-  /** Null or 0 means no limit. */
+  /** Null or 0 is no limit. */
   limit: number | null;
   format: (value: number) => string;
 }
 
 const NEARLY_FULL = 0.9;
 
-/** The used share of a quota. */
+/** How much of a quota is used. */
 export function UsageBar({ label, used, limit, format }: Props) {
   const id = useId();
   const share = limit ? used / limit : 0;

@@ -11,12 +11,12 @@ type Row = { title: string } | { change: DraftChange };
 interface Props {
   changes: readonly DraftChange[];
   settlements: Settlements;
-  /** Memory ID of the selected file. */
+  /** The id of a file. */
   selected: string | null;
   onSelect: (id: string) => void;
 }
 
-/** Lists the changed files by kind of change, conflicts first. */
+/** The files that changed, by kind: the conflicts first. */
 export function ChangeList({ changes, settlements, selected, onSelect }: Props) {
   const rows = useMemo(() => rowsOf(changes), [changes]);
   return (

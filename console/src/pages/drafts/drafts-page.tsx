@@ -1,5 +1,6 @@
 import { DraftsSection } from './drafts-section.tsx';
 
+/** The drafts of all tenants. */
 export function DraftsPage() {
   return (
     <main>

@@ -10,7 +10,7 @@ interface Props {
   diff: DraftDiff;
 }
 
-/** Editor of the reviewer's text for a file. */
+/** The text with which a file is settled. */
 export function OwnText({ tenant, draft, settlement, diff }: Props) {
   const text = settlement.text ?? '';
   const ending = endingOf(diff);
@@ -42,7 +42,5 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
   );
 }
 
-/**
- * The line ending of the file. A `<textarea>` converts all line endings to line feeds, so a change must restore them.
- */
+/** A text field has line feeds only: the text gets the line ends of the file again. */
 const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';

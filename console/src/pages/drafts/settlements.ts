@@ -6,16 +6,16 @@ import { hasMarks } from './own-text.ts';
 
 export type Choice = 'draft' | 'original' | 'text';
 
-/** The reviewer's resolution of a file. */
+/** How a reviewer settles a file. */
 export interface Settlement {
   choice: Choice;
-  /** The reviewer's text, kept while another choice is selected. */
+  /** Kept while something else is chosen, so that it is not lost. */
   text: string | null;
-  /** State of the change that the reviewer resolved. If the change has another state, it must be reviewed again. */
+  /** The change that it is for: when it is another one by now, it has to be looked at again. */
   of: string;
 }
 
-/** Resolutions by memory ID of the file. */
+/** By the ids of the files. */
 export type Settlements = ReadonlyMap<string, Settlement>;
 
 interface Review {
@@ -24,7 +24,7 @@ interface Review {
   settlements: Settlements;
 }
 
-/** The review in progress. A signal outside the page keeps the review after the session ends. */
+/** It outlives the page, so that the end of a session does not lose it. */
 const review = signal<Review | null>(null);
 
 const unsaved = {
@@ -58,7 +58,7 @@ export function settlementsOf(tenant: string, draft: string): Settlements {
   return value?.tenant === tenant && value.draft === draft ? value.settlements : NONE;
 }
 
-/** @param settlement null for the automatic merge */
+/** @param settlement null: as the merge does by itself */
 export function settle(tenant: string, draft: string, id: string, settlement: Settlement | null): void {
   const settlements = new Map(settlementsOf(tenant, draft));
   if (settlement === null) settlements.delete(id);
@@ -66,17 +66,14 @@ export function settle(tenant: string, draft: string, id: string, settlement: Se
   setReview(settlements.size === 0 ? null : { tenant, draft, settlements });
 }
 
-/** Returns a comparable representation of a change. */
+/** What a settlement is for. */
 export const stateOf = (change: DraftChange) => JSON.stringify(change);
 
 export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
 
 /**
- * Review progress of a file.
- * - `merges`: merges automatically.
- * - `open`: has an unresolved conflict.
- * - `marked`: its text still contains conflict markers.
- * - `stale`: changed after it was resolved.
+ * How far a change is settled. `open`: a conflict that waits; `marked`: the text still has marks of conflicts;
+ * `stale`: the file changed since.
  */
 export function progressOf(change: DraftChange, settlement: Settlement | undefined): Progress {
   if (settlement === undefined) return change.conflict === null ? 'merges' : 'open';
@@ -84,13 +81,13 @@ export function progressOf(change: DraftChange, settlement: Settlement | undefin
   return settlement.choice === 'text' && hasMarks(settlement.text ?? '') ? 'marked' : 'settled';
 }
 
-/** Returns the changes that prevent a merge. */
+/** The changes that keep a draft from being merged. */
 export const unsettled = (changes: readonly DraftChange[], settlements: Settlements) =>
   changes.filter((change) =>
     ['open', 'marked', 'stale'].includes(progressOf(change, settlements.get(change.memory_id))),
   );
 
-/** Returns the resolutions to send with a merge, without those of files that no longer differ in the draft. */
+/** What the merge is told. A file that has not changed any more has nothing to settle. */
 export function resolutionsOf(changes: readonly DraftChange[], settlements: Settlements): Resolution[] {
   return changes.flatMap(({ memory_id, in_draft }): Resolution[] => {
     const settlement = settlements.get(memory_id);

@@ -13,10 +13,7 @@ import { VersionPane } from './version-pane.tsx';
 
 const PAGE = 100;
 
-/**
- * Lists the versions of a tenant that match the filters in the URL. Shows the changes of the selected version, or a
- * comparison of two versions.
- */
+/** The versions of a tenant, filtered as the address says, and what one of them changed or how two of them differ. */
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const filter = filterOf(query);

@@ -10,12 +10,12 @@ import { usePreview } from './use-preview.ts';
 interface Props {
   tenant: string;
   target: RestoreTarget;
-  /** Name of the restored file, directory, or memory. */
+  /** What is restored, in words. */
   what: string;
   onClose: () => void;
 }
 
-/** Previews a restore, and applies it on confirmation. */
+/** Shows what a restore would change, and does it. */
 export function RestoreDialog({ tenant, target, what, onClose }: Props) {
   const { changes, error, isLoading, overtaken, action, apply } = usePreview({
     load: (signal) => previewRestore(tenant, target, signal),

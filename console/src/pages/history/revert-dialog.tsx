@@ -11,14 +11,14 @@ import { usePreview } from './use-preview.ts';
 
 interface Props {
   tenant: string;
-  /** Actor as the API identifies it; `name` is the displayed name. */
+  /** What names the actor to the API, and to people. */
   by: string;
   name: string;
   since: string;
   onClose: () => void;
 }
 
-/** Previews the revert of one actor's changes, and applies it on confirmation. */
+/** Shows what it means to undo what one actor did, and does it. */
 export function RevertDialog({ tenant, by, name, since: initial, onClose }: Props) {
   const [since, setSince] = useState(initial);
   const [until, setUntil] = useState<string | null>(null);

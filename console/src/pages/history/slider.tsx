@@ -8,11 +8,11 @@ interface Props {
   activity: Activity;
   /** Whether the range ends now. */
   endsNow: boolean;
-  /** Earliest selectable time. */
+  /** The earliest moment that there is. */
   earliest: string;
-  /** The selected time, or null for now. */
+  /** Null is now. */
   at: string | null;
-  /** Called with the chosen time. The slider moves only when `at` changes. */
+  /** The slider stays where `at` is until that changes. */
   onChange: (at: string | null) => void;
   onStep: (direction: 1 | -1) => void;
   onZoom: (factor: number) => void;
@@ -21,14 +21,14 @@ interface Props {
 const ARROWS: Record<string, 1 | -1> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 const ZOOMS: Record<string, number> = { '+': 1 / 4, '=': 1 / 4, '-': 4 };
 
-/** Slider that selects a time. The pointer selects any time; an arrow key moves by one change. */
+/** Chooses a moment: with the pointer anywhere, with an arrow key one change before or after. */
 export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: Props) {
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
   const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
   const value = Math.max(0, Math.min(STEPS, step));
   const momentOf = (step: number) => {
     if (step >= STEPS) return endsNow ? null : activity.until;
-    // `activity.since` has microseconds, which a `Date` would lose.
+    // The start itself has microseconds.
     const moment =
       step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
     return isBefore(moment, earliest) ? earliest : moment;

@@ -17,17 +17,17 @@ import { Slider } from './slider.tsx';
 import { type MoveTo, type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
-/** Ranges longer than this are edited in minutes instead of seconds. */
+/** Ends of a longer range are chosen to the minute. */
 const COARSE_MS = 10 * 60 * 1000;
 
 interface Props {
   tenant: Tenant;
-  /** The selected time, or null for now. */
+  /** Null is now. */
   at: string | null;
   onChange: MoveTo;
 }
 
-/** Histogram of a tenant's changes, colored by actor, with a slider that selects a time. */
+/** The changes of a tenant over time, colored by actor, with a slider over them that chooses a moment. */
 export function Timeline({ tenant, at, onChange }: Props) {
   const [range, setRange] = useState(ALL);
   const { data, error, reload } = useLoad(

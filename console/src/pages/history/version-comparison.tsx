@@ -15,12 +15,12 @@ import { DiffView } from './diff-view.tsx';
 
 interface Props {
   tenant: string;
-  /** IDs of the versions on the old side and on the new side. */
+  /** The ids of the versions on the old side and on the new one. */
   from: string;
   to: string;
 }
 
-/** Compares two versions, in any order of time. */
+/** How two versions differ, whichever came first. */
 export function VersionComparison({ tenant, from, to }: Props) {
   const { data, error, isLoading, reload } = useLoad(
     async (signal) => {

@@ -10,13 +10,13 @@ type Row = { day: string } | { version: Version };
 interface Props {
   versions: readonly Version[];
   selected: string | null;
-  /** ID of a version that cannot be selected. */
+  /** One that cannot be selected. */
   disabled?: string;
   onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;
 }
 
-/** Lists versions, newest first, grouped by day. */
+/** Versions, the newest first, below the days of their changes. */
 export function VersionList({ versions, selected, disabled, onSelect, onEnd }: Props) {
   const rows = useMemo(() => rowsOf(versions), [versions]);
   return (

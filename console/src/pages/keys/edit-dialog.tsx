@@ -14,7 +14,7 @@ interface Props {
   onSaved: () => void;
 }
 
-/** Edits the label and the expiry of a key. */
+/** Changes what can be changed of a key: its label and its expiry. */
 export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const { id } = apiKey;
   const initial = expiryOfKey(apiKey);

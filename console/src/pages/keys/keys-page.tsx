@@ -1,6 +1,6 @@
 import { KeysSection } from './keys-section.tsx';
 
-/** Lists all keys: tenant keys, service keys, and admin keys. */
+/** The keys of all tenants, of services and of administrators. */
 export function KeysPage() {
   return (
     <main>

@@ -14,7 +14,7 @@ import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Props {
   keys: Key[];
-  /** Whether the table has a column for the tenant. */
+  /** Whether the table names the tenants. */
   hasTenants: boolean;
   onChange: () => void;
 }
@@ -112,7 +112,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   );
 }
 
-/** The holder of a key: a tenant, a service, or an admin. */
+/** Whose key it is: a tenant's, a service's, or an administrator's. */
 function Holder({ kind, tenant, tenants }: Key) {
   if (tenant !== null) return <TenantLink id={tenant} />;
   const [only, ...others] = tenants ?? [];

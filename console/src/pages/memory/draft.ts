@@ -2,16 +2,16 @@ import { signal } from '@preact/signals';
 import type { LoadedFile } from '../../api/memory.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 
-/** An unsaved edit of a file. */
+/** An edit of a file that is not saved. */
 export interface Draft {
   tenant: string;
   path: string;
-  /** The file at the start of the edit. */
+  /** What it began with. */
   base: LoadedFile;
   text: string;
 }
 
-/** The unsaved edit. A signal outside the editor keeps the edit after the session ends. */
+/** It outlives its editor, so that the end of a session does not lose it. */
 const draft = signal<Draft | null>(null);
 const unsaved = { discard: () => keepDraft(null) };
 

@@ -6,16 +6,16 @@ import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
 
 interface Props {
-  /** The content at the start of the edit. */
+  /** What the edit began with. */
   base: string;
   mine: string;
-  /** The current file, or null if it was deleted. */
+  /** What is there now; null when the file is gone. */
   theirs: LoadedFile | null;
   keepEditing: (text: string) => void;
   takeTheirs: () => void;
 }
 
-/** Shows how the file changed during an edit, and lets the user resolve the conflict. */
+/** Somebody changed the file during an edit: shows what, and lets the person choose. */
 export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Props) {
   const now = theirs === null ? '' : withLineEnding(theirs.content, '\n');
   const merged = useMemo(() => (theirs === null ? null : merge(base, mine, now)), [base, mine, now]);
@@ -48,10 +48,10 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
   );
 }
 
-/** Number of unchanged lines that must match around each edit. The user sees the result before saving it. */
+/** The lines around an edit that must be as they were. The person sees the result before it is saved. */
 const CONTEXT = { context: 1 };
 
-/** Merges both edits into one text. Returns null if both changed the same lines. */
+/** Both edits in one text; null when they touch the same lines. */
 function merge(base: string, mine: string, theirs: string): string | null {
   const merged = applyPatch(theirs, structuredPatch('', '', base, mine, undefined, undefined, CONTEXT), {
     autoConvertLineEndings: false,

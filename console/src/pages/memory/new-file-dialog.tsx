@@ -8,7 +8,7 @@ import { ROOT } from './tree.ts';
 
 interface Props {
   tenant: string;
-  /** Suggested directory of the new file. */
+  /** Where the file is suggested to be. */
   directory?: string;
   onCreated: (path: string) => void;
   onClose: () => void;

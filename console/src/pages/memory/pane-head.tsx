@@ -6,15 +6,15 @@ import { shortPath } from './tree.ts';
 
 interface Props {
   path: string;
-  /** Details such as the size. */
+  /** What is known about it. */
   facts: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** Length in characters above which a path gets a line of its own. */
+/** Characters that leave no room for the buttons beside them. */
 const LONG = 40;
 
-/** Heading of a file or directory, with its actions. */
+/** The name of a file or a directory, and what can be done with it. */
 export function PaneHead({ path, facts, children }: Props) {
   const shown = shortPath(path);
   return (

@@ -2,10 +2,9 @@ import { listVersions } from '../../api/history.ts';
 import { undoOf } from '../history/undo.ts';
 
 /**
- * Returns a function that undoes a deletion.
+ * How to undo a deletion that was just made.
  *
- * @returns undefined if the history does not contain the deletion: a directory without files, or a tenant without a
- * history
+ * @returns undefined when the history does not have it: it keeps files, and the tenant may keep none
  */
 export async function undoOfDeletion(
   tenant: string,

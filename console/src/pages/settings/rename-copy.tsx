@@ -13,6 +13,7 @@ interface Props {
   tenant: Tenant;
 }
 
+/** Renaming and copying a tenant. */
 export function RenameCopy({ tenant }: Props) {
   const [open, setOpen] = useState<'rename' | 'copy' | null>(null);
   const onClose = () => setOpen(null);
@@ -26,7 +27,7 @@ export function RenameCopy({ tenant }: Props) {
       </p>
       <div class="buttons">
         {!isDraft && (
-          // Renaming changes the URL of the settings, so unsaved input would be lost.
+          // Its settings are then at another address, where nothing typed here is left.
           <button type="button" onClick={async () => (await mayDiscard()) && setOpen('rename')}>
             Rename…
           </button>
@@ -95,9 +96,9 @@ interface NewIdProps {
   title: string;
   verb: string;
   doing: string;
-  /** Initial value of the field. */
+  /** What the field begins with; to be changed. */
   current: string;
-  /** Renames or copies the tenant. Throws an error whose message is shown to the user. */
+  /** Throws what the person should read. */
   apply: (id: string) => Promise<void>;
   onClose: () => void;
   children: ComponentChildren;

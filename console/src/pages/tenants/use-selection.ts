@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Tenant } from '../../api/types.ts';
 
 export interface Selection {
-  /** Selected tenants that the current filter lists. */
+  /** Those of the list that are selected: what a filter takes away is not. */
   tenants: Tenant[];
   has: (id: string) => boolean;
   toggle: (id: string) => void;
   set: (tenants: Tenant[]) => void;
 }
 
-/** Tracks the selected tenants of a list. */
+/** Which tenants of a list are selected. */
 export function useSelection(listed: Tenant[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   return {
