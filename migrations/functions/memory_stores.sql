@@ -48,8 +48,8 @@ END
 $$;
 
 -- Changes the path or the content of a file, or both, in one version. Null keeps the path or the content. p_change is a
--- random ID: see memory_version_id. p_max_file_bytes limits the content, unless it shrinks. If the file already has the
--- requested path and content, the outcome is unchanged, without a check of p_expected.
+-- random ID: see memory_version_id. p_max_file_bytes limits the content, unless the content shrinks. If the file
+-- already has the requested path and content, the outcome is `unchanged`, and p_expected is not checked.
 --
 -- Outcomes: missing, unchanged, precondition_failed, too_large, conflict, over_quota, updated.
 CREATE OR REPLACE FUNCTION memory_store_update(

@@ -12,8 +12,8 @@ export interface Total {
   /** Null if the history was not exported. */
   versions: number | null;
   /**
-   * The first file that a program may execute after the archive is unpacked. Configurations of Git and Mercurial can
-   * contain commands.
+   * The first file that Git or Mercurial may read where the archive is unpacked. Their files can contain commands to
+   * run.
    */
   actedUpon: string | null;
 }

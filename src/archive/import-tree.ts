@@ -9,7 +9,6 @@ import {
 } from '../memory/path.ts';
 import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.ts';
 
-/** The destination of an import's entries. */
 export interface Placement {
   /** Directory that names are relative to. By default, names must start with `memories/`. */
   into?: MemoryPath | undefined;

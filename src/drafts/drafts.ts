@@ -112,7 +112,6 @@ export async function openDrafts(
   return { count: ids.length, bytes: [...sizes.values()].reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Returns the sizes of open drafts, keyed by draft ID. */
 export async function draftSizes(query: QueryExecutor, ids: string[]): Promise<Map<string, DraftSize>> {
   if (ids.length === 0) return new Map();
   return new Map((await query(draftSizesQuery, { ids })).rows.map(({ id, ...size }) => [id, size]));

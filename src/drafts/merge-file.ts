@@ -1,8 +1,6 @@
 import type { MemoryPath } from '../memory/path.ts';
 import { changeOf, type SameContent, type ThreeWay } from './three-way.ts';
 
-/* Merges a single file. */
-
 /** A reviewer's resolution of a file: the draft's state, the original's state, or a custom text. */
 export type Resolution = 'draft' | 'original' | { text: string };
 

@@ -40,7 +40,7 @@ export async function fleetTotals(
   return totals;
 }
 
-/** Usage of all tenants on one day. Sizes are null if the daily job did not run. */
+/** Usage of all tenants on one day. Sizes are null if the recording job did not run that day. */
 export type FleetDay = {
   /** Day in UTC, such as `2026-11-23`. */
   day: string;

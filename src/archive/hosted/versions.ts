@@ -109,8 +109,8 @@ export class Splices {
   });
 
   /**
-   * Stores the next added version of a memory as a whole, because the version before has no content or is the content
-   * of the current file.
+   * Causes the next added version of a memory to be stored whole, because the next newer version has no content or is
+   * current.
    */
   restart(memory: string): void {
     this.#newer.delete(memory);
