@@ -2,9 +2,10 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative addresses, so that the page also works below the prefix of a proxy.
+  // Relative URLs, because a proxy may serve the console below a prefix.
   base: './',
-  // `npm run dev` beside a service with ADMIN_PORT=8081, which takes requests of its own pages only.
+  // For `npm run dev` beside a service with ADMIN_PORT=8081. The proxy sets `origin`, because the service only accepts
+  // requests from its own pages.
   server: {
     proxy: {
       '/v1': {

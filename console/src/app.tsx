@@ -20,7 +20,7 @@ import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
 import { mayDiscard } from './ui/unsaved.ts';
 
-/** The page: sign-in until there is a session, then what the address names. */
+/** The root component: the sign-in page without a session, otherwise the page that the URL selects. */
 export function App() {
   const [error, setError] = useState<unknown>();
   const [isStarting, setIsStarting] = useState(true);

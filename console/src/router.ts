@@ -1,6 +1,9 @@
 import { computed, signal } from '@preact/signals';
 
-/** The page's place is the fragment of its address, which browsers send to no server and no log keeps. */
+/**
+ * A page of the console. The route is in the URL fragment, which browsers never send to a server, so no log contains
+ * it.
+ */
 export interface Route {
   segments: string[];
   query: URLSearchParams;
@@ -10,36 +13,36 @@ const hash = signal(location.hash);
 
 export const route = computed(() => parseRoute(hash.value));
 
-/** Guards what going elsewhere would lose. */
+/** Asks before navigation discards unsaved input. */
 export interface LeaveGuard {
-  /** Whether anything would be lost at a place. */
+  /** Whether the navigation would discard unsaved input. */
   isNeeded: (to: Route) => boolean;
-  /** Asks, and says whether the page may go there. */
+  /** Asks the user. Returns whether the navigation may continue. */
   ask: (to: Route) => Promise<boolean>;
 }
 
 let leaveGuard: LeaveGuard | null = null;
 
-/** Null while there is nothing to ask about. */
+/** @param guard null if there is no unsaved input */
 export function guardLeaving(guard: LeaveGuard | null): void {
   leaveGuard = guard;
 }
 
-/** What asks before the page goes to a place, if anything does. */
+/** Returns the question to ask before navigating to `href`, or null if no question is needed. */
 function guardOf(href: string): (() => Promise<boolean>) | null {
   const guard = leaveGuard;
   const to = parseRoute(href);
   return guard?.isNeeded(to) ? () => guard.ask(to) : null;
 }
 
-/** Where the current entry is in the session's history, so that a step that is not wanted can be taken back. */
+/** Index of the current entry in the session history. The router uses the index to revert a canceled step. */
 let position = readPosition() ?? 0;
 history.replaceState({ position }, '');
-/** A step back to where the page still is, which asks nothing. */
+/** Whether the next `popstate` event only returns to the current page, so the guard must not ask again. */
 let isTakingBack = false;
 
 addEventListener('popstate', async () => {
-  // A new entry, from a link or typed by hand.
+  // An entry without a position is new: the user followed a link, or typed the URL.
   if (readPosition() === null) history.replaceState({ position: position + 1 }, '');
   const steps = (readPosition() ?? 0) - position;
   const mayLeave = guardOf(location.hash);
@@ -72,14 +75,14 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // Typed by hand: a percent sign that begins no escape stands for itself.
+    // A percent sign in a typed URL may not begin a valid escape. The segment is then used unchanged.
     return segment;
   }
 }
 
 export type QueryValues = Record<string, string | number | null | undefined>;
 
-/** The address of a place, for links. */
+/** Returns the `href` of a route. */
 export function hrefOf(segments: string[], query: QueryValues = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -93,17 +96,19 @@ export function goTo(href: string): void {
   void go(href, 'push');
 }
 
-/** Goes to a place without a step back to the current one, which is gone. */
+/** Navigates and replaces the current history entry, for example after its page was deleted. */
 export function replacePlace(href: string): void {
   void go(href, 'replace');
 }
 
-/** Changes the query of the current place as a step of its own, which Back takes back. */
+/** Changes the query of the current route and adds a history entry. */
 export function pushQuery(changes: QueryValues): void {
   void go(withQuery(changes), 'push');
 }
 
-/** Changes the query of the current place, without a step to go back to. Says whether it did: a guard may refuse. */
+/**
+ * Changes the query of the current route and replaces the history entry. Returns false if a guard prevents the change.
+ */
 export function replaceQuery(changes: QueryValues): Promise<boolean> {
   return go(withQuery(changes), 'replace');
 }

@@ -14,7 +14,7 @@ const TABS: Record<string, string> = {
   settings: 'Settings',
 };
 
-/** The title of a page: what it shows, the most special first. Null is the sign-in. */
+/** Returns the document title of a route, the most specific part first. Null is the sign-in page. */
 export function titleOf(route: Route | null): string {
   if (route === null) return `Sign in · ${APP}`;
   const [section = 'tenants', tenant, tab = '', item] = route.segments;

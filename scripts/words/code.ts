@@ -3,7 +3,6 @@ import { parseSync, Visitor } from 'rolldown/utils';
 import { lineAt, paragraphs, type Text } from './paragraphs.ts';
 
 type Program = ReturnType<typeof parseSync>['program'];
-/** Any node of the syntax tree. */
 interface Node {
   type: string;
   start: number;
@@ -11,7 +10,7 @@ interface Node {
 }
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
-/** Directories whose strings users see: the help and messages of the CLI, the catalog of errors, and the console. */
+/** Directories whose strings are visible to users: CLI help and messages, the error catalog, and the console. */
 const USER_VISIBLE = /^(src\/cli\/|src\/errors\/|console\/src\/)/;
 const TEST_FUNCTION = /^(it|test|describe\w*)$/;
 const DIRECTIVE = /^\W*(biome-ignore|@ts-|eslint|v8 ignore|@vitest|@module-tag|@__|#|\/ <reference)/;
@@ -49,7 +48,7 @@ function commentTexts(source: string, comments: Comment[]): Text[] {
   });
 }
 
-/** The title in each call of `it`, `describe`, and the functions built on them, such as `it.each([…])('title')`. */
+/** Finds the titles in calls of `it`, `describe`, and functions built on them, such as `it.each([…])('title')`. */
 function titles(source: string, program: Program): Text[] {
   const found: Text[] = [];
   new Visitor({
@@ -68,12 +67,12 @@ function rootName(node: Node): string {
   return inner === undefined ? (name ?? '') : rootName(inner);
 }
 
-/** Strings that read as prose, and the text of elements. */
+/** Finds string literals that read as prose, and the text of JSX elements. */
 function strings(source: string, program: Program): Text[] {
   const found: Text[] = [];
   let end = 0;
   const add = (node: Node) => {
-    // A part of a longer string that was added as a whole.
+    // A longer string that contains this node was already added.
     if (node.start < end) return;
     const text = literal(node);
     if (text === undefined || !isProse(text)) return;
@@ -100,14 +99,14 @@ function strings(source: string, program: Program): Text[] {
   return found;
 }
 
-/** Help shows commands as examples, and a completion is a script. */
+/** Removes the sample commands of a help text. A shell completion script is skipped completely. */
 const withoutCommands = (text: string) =>
   text.startsWith('#') ? '' : text.replaceAll(/^ *memory-service .*$/gm, '');
 
 const isProse = (text: string) =>
   /\p{L}+ \p{L}+/u.test(text) && !/^(SELECT|WITH|UPDATE|INSERT|DELETE) /.test(text);
 
-/** The value of a string, a template (with `…` for each expression), or a sum of them. */
+/** Returns the value of a string, template, or concatenation. `…` stands for each expression. */
 function literal(node: Node): string | undefined {
   if (node.type === 'Literal') {
     const { value } = node as Node & { value?: unknown };

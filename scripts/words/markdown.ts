@@ -3,7 +3,7 @@ import { marked, type Token, type Tokens } from 'marked';
 import type { Text } from './paragraphs.ts';
 
 export function markdownTexts(source: string): Text[] {
-  // A page of the site starts with its front matter. Blank lines keep the line numbers.
+  // A page of the site starts with front matter. Replacing it by blank lines keeps the line numbers.
   const body = source.replace(/^---\n[\s\S]*?\n---\n/, (matter) => matter.replaceAll(/[^\n]/g, ''));
   return blockTexts(marked.lexer(body), 1);
 }
@@ -30,7 +30,7 @@ function textsOfBlock(token: Tokens.Generic, line: number): Text[] {
       return blockTexts(token.tokens ?? [], line);
     case 'table':
       return [token.header, ...token.rows].flatMap((cells: Tokens.TableCell[], row) =>
-        // The second line of a table is its rule.
+        // The second line of a table is the delimiter row.
         cells.flatMap(({ tokens }) => textAt(tokens, line + row + (row > 0 ? 1 : 0))),
       );
     default:
@@ -43,7 +43,7 @@ function textAt(tokens: Token[], line: number): Text[] {
   return text.trim() === '' ? [] : [{ kind: 'docs', line, text }];
 }
 
-/** The text that a reader sees. Code keeps its backticks, and struck text is an example of a mistake. */
+/** Returns the visible text. Code keeps its backticks. Struck-through text is skipped, because it shows a mistake. */
 function plain(tokens: Token[]): string {
   return tokens
     .map((token) => {

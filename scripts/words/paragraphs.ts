@@ -1,22 +1,20 @@
-/** Pieces of prose in a file. */
-
-/** `texts` are strings that a user of the service sees: help, errors, console, descriptions of the APIs. */
+/** Kind of a text. `texts` are strings for users of the service: help, errors, the console, and API descriptions. */
 export type Kind = 'comments' | 'titles' | 'texts' | 'docs';
 
 export interface Text {
   kind: Kind;
-  /** The line of its first character, from 1. */
+  /** Line of the first character, from 1. */
   line: number;
   text: string;
 }
 
 export const lineAt = (source: string, index: number) => source.slice(0, index).split('\n').length;
 
-/** A line that starts a paragraph: a list item, a described name (`url: The URL …`), or a tag of JSDoc with its name. */
+/** Start of a paragraph: a list item, a described name (`url: The URL …`), or a JSDoc tag with its name. */
 const STARTS =
   /^\s*(?:[-*•] |\d+\. |[A-Za-z_]+: (?=[A-Z])|@(?:param|throws|returns|default)\b(?: \{[^}]*\})?)/;
 
-/** Splits a comment into paragraphs and list items, without the marks at the start of their lines. */
+/** Splits a comment into paragraphs and list items, without comment markers. */
 export function paragraphs(content: string, firstLine = 1): { line: number; text: string }[] {
   const found: { line: number; text: string }[] = [];
   let current: { line: number; text: string } | undefined;

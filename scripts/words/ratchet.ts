@@ -1,4 +1,4 @@
-/** The counts of findings that are still allowed, by kind of text, directory, and rule. They may only fall. */
+/** One violation of a rule in a file. */
 import { dirname } from 'node:path';
 import type { Kind } from './paragraphs.ts';
 
@@ -7,16 +7,16 @@ export interface Finding {
   line: number;
   kind: Kind;
   rule: string;
-  /** The start of the sentence. */
+  /** Start of the sentence. */
   text: string;
   found: string;
   advice: string;
 }
 
-/** Counts by rule, by directory, by kind. */
+/** Number of findings by kind of text, directory, and rule. */
 export type Counts = Partial<Record<Kind, Record<string, Record<string, number>>>>;
 
-/** The key of a file in the ratchet: its directory, three levels deep. */
+/** Returns the ratchet's key for a file: its directory, at most three levels deep. */
 export const directoryOf = (file: string) => dirname(file).split('/').slice(0, 3).join('/');
 
 export function count(findings: readonly Finding[]): Counts {
@@ -34,7 +34,9 @@ function add(counts: Counts, kind: Kind, directory: string, rule: string, by: nu
 export const allowed = (counts: Counts, { kind, file, rule }: Pick<Finding, 'kind' | 'file' | 'rule'>) =>
   counts[kind]?.[directoryOf(file)]?.[rule] ?? 0;
 
-/** Groups the findings that exceed the ratchet: all findings of a rule in a directory that has more than allowed. */
+/**
+ * Groups the findings that exceed the ratchet: all findings of a rule in a directory with more than the allowed number.
+ */
 export function excess(findings: readonly Finding[], ratchet: Counts): Finding[][] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
@@ -47,7 +49,7 @@ export function excess(findings: readonly Finding[], ratchet: Counts): Finding[]
   });
 }
 
-/** Returns the ratchet with each count lowered to the present one, in the order of the alphabet. Counts never rise. */
+/** Returns the ratchet with each count lowered to the current count, sorted by name. Counts never rise. */
 export function lowered(ratchet: Counts, now: Counts): Counts {
   const result: Counts = {};
   for (const [kind, directories] of sorted(ratchet)) {

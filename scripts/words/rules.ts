@@ -1,34 +1,37 @@
-/** The rules of docs/writing.md that a program can check. */
+/* Rules of docs/writing.md that a program can check. */
 
-/** A hit of a rule in one sentence. */
+/** A violation of a rule in one sentence. */
 export interface Hit {
   rule: Rule['name'];
-  /** The part of the sentence that breaks the rule. */
+  /** The part of the sentence that violates the rule. */
   found: string;
   advice: string;
 }
 
 export interface Rule {
   name: string;
-  /** Soft rules allow a count for each directory everywhere, the others only where old texts still wait for a rewrite. */
+  /** Whether any directory may have an allowance. The other rules allow findings only in texts that predate them. */
   soft?: true;
   advice: string;
-  /** Returns the part of the sentence that breaks the rule. */
+  /** Returns the part of the sentence that violates the rule. */
   find(sentence: Sentence): string | undefined;
 }
 
 export interface Sentence {
   text: string;
-  /** Whether a text of its kind starts in lower case, such as a test title, so that its first word counts in any case. */
+  /**
+   * Whether texts of this kind start in lower case, as test titles do. If so, the first word is matched
+   * case-insensitively.
+   */
   startsLower: boolean;
 }
 
-/** The longest sentence, in words. The guide asks for 30. */
+/** Maximum words per sentence. The style guide asks for 30. */
 const MAX_WORDS = 35;
 
 const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
 
-/** Returns the opening of a sentence, up to six words, if its first word is one of these. */
+/** Returns the first six words of a sentence if its first word is in `words`. */
 function opening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
   const start = text.replace(/^["'“‘(*_]+/, '');
   const first = words.find((word) => {
@@ -41,7 +44,9 @@ function opening({ text, startsLower }: Sentence, words: readonly string[]): str
 
 const isQuestion = ({ text }: Sentence) => /\?["'”’)*_]*$/.test(text);
 
-/** Whether "Where …" or "Why …" is only the condition of a main clause: "Where Docker is missing, tests use …". */
+/**
+ * Whether a subordinate clause starts the sentence and a main clause follows: "Where Docker is missing, tests use …".
+ */
 const hasMainClause = ({ text }: Sentence) =>
   /^[^:]*?, (?!and\b|or\b|but\b|what\b|which\b|who\b|where\b|how\b)\S+ \S+/.test(text);
 
@@ -64,7 +69,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'pronoun-of',
     advice: 'Repeat the noun: "the policy of the console" instead of "that of the console".',
-    // At the start of a sentence, it is a fragment.
+    // At the start of a sentence, the rule `fragment` matches it.
     find: match(/(?<=\w.*)\b(that|those|the ones?) of\b/i),
   },
   {
@@ -109,7 +114,7 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** Returns the rule against the words in the last column of the glossary in docs/writing.md. */
+/** Returns the rule against the retired words in the glossary of docs/writing.md. */
 export function retiredWords(guide: string): Rule {
   const glossary = guide.slice(guide.indexOf('\n## Glossary\n'));
   const rows = glossary.split('\n').filter((line) => /^\|.*\|$/.test(line));
@@ -133,7 +138,7 @@ export function retiredWords(guide: string): Rule {
   };
 }
 
-/** Matches a word with the endings of its plural and of a regular verb. */
+/** Matches a word with its plural and regular verb endings. */
 function inflections(word: string): RegExp {
   const endings = word.endsWith('e')
     ? `${word.slice(0, -1)}(?:e|es|ed|er|ing|al)`
@@ -141,7 +146,7 @@ function inflections(word: string): RegExp {
   return new RegExp(`(?<![\\w-])${endings}(?![\\w-])`, 'i');
 }
 
-/** Returns the hits of each sentence of a text. `offset` is the index of the sentence in the text. */
+/** Returns the violations in a text. `offset` is the index of the sentence in the text. */
 export function check(
   text: string,
   startsLower: boolean,
@@ -159,7 +164,7 @@ export function check(
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 const ABBREVIATION = /\b(e\.g|i\.e|vs|etc|cf|no|approx)\.\s*$/i;
 
-/** Splits a text into sentences. Code in backticks counts as one word, and its contents are not checked. */
+/** Splits a text into sentences. Code in backticks counts as one word and is not checked. */
 function sentencesOf(text: string): { offset: number; text: string }[] {
   const masked = text.replaceAll(/(`+)[^`]+\1/g, (code) => `\`${'X'.repeat(code.length - 2)}\``);
   const sentences: { offset: number; text: string }[] = [];
@@ -179,7 +184,7 @@ function sentencesOf(text: string): { offset: number; text: string }[] {
 
 const MAX_SUBJECT = 72;
 
-/** Returns the fault of a commit subject and its remedy, or undefined. */
+/** Returns the problem of a commit subject with its remedy, or undefined for a valid subject. */
 export function subjectFault(subject: string): string | undefined {
   if (/^(Say|Tell|Give|Take|Let|Leave)\b/.test(subject))
     return `starts with "${subject.split(' ', 1)[0]}": say what changed for whom, with a concrete verb (Add, Reject, Show, Remove …)`;

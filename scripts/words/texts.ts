@@ -1,4 +1,3 @@
-/** Finds the texts of a file that people read: comments, test titles, user-visible strings, and documents. */
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { LineCounter, parseDocument, visit } from 'yaml';
@@ -6,14 +5,14 @@ import { codeTexts } from './code.ts';
 import { markdownTexts } from './markdown.ts';
 import { type Kind, lineAt, paragraphs, type Text } from './paragraphs.ts';
 
-/** Generated or copied files. */
+/** Generated or copied files, which are not checked. */
 const SKIPPED =
   /^(test\/fixtures\/|migrations\/[^/]+\.sql$|console\/src\/api\/schema\.ts$|test\/api\/generators\/.*\/generated)/;
 
-/** Files whose comments users read: they count as texts. */
+/** Files whose comments are published to users. Their comments count as `texts`. */
 const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)/;
 
-/** Whether texts of this kind start in lower case: test titles, and the help of options. */
+/** Whether texts of this kind start in lower case: test titles, and the help of CLI options. */
 export const startsLower = (file: string, kind: Kind) =>
   kind === 'titles' || (kind === 'texts' && file.startsWith('src/cli/'));
 
@@ -54,7 +53,7 @@ function extract(file: string, source: string): Text[] {
   }
 }
 
-/** Descriptions and summaries of an OpenAPI document. */
+/** Finds the descriptions and summaries in an OpenAPI document. */
 function descriptions(source: string): Text[] {
   const lines = new LineCounter();
   const texts: Text[] = [];
@@ -73,7 +72,7 @@ function descriptions(source: string): Text[] {
   return texts;
 }
 
-/** Comments of whole lines. Neighboring lines are one comment. */
+/** Finds comments that fill a line. Consecutive lines form one comment. */
 function lineComments(source: string, pattern: RegExp): Text[] {
   const texts: Text[] = [];
   let comment: string[] = [];
@@ -89,7 +88,7 @@ function lineComments(source: string, pattern: RegExp): Text[] {
   return texts;
 }
 
-/** Comments or docstrings between two marks. */
+/** Finds comments or docstrings between two delimiters. */
 function blocks(source: string, pattern: RegExp): Text[] {
   return [...source.matchAll(pattern)].flatMap(({ index, 1: content = '' }) =>
     paragraphs(content, lineAt(source, index)).map(asComment),

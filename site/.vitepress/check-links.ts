@@ -5,7 +5,7 @@ import { Parser } from 'htmlparser2';
 interface Page {
   ids: Set<string>;
   links: string[];
-  /** What the browser loads with the page. */
+  /** URLs that the browser loads with the page. */
   assets: string[];
 }
 
@@ -24,10 +24,10 @@ function read(html: string): Page {
 }
 
 /**
- * Reads the built site and throws when a link leads to no page or to no heading of it, or when a page loads something that is not there or is on
- * another server. VitePress itself knows the pages, not their headings.
+ * Checks the built site. Throws an error if a link has no target page or heading, or if a page loads a missing file or
+ * a file of another server. VitePress itself does not check headings.
  *
- * @param folder the built site, which is served at `base`
+ * @param folder directory of the built site, which is served at `base`
  */
 export function checkLinks(folder: string, base: string): void {
   const names = readdirSync(folder, { recursive: true }).map(String);

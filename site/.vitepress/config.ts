@@ -8,10 +8,10 @@ import { REPOSITORY, STAGE, stagePages } from './pages.ts';
 import { sidebar } from './sidebar.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
-/** A release sets both: the repository that the site is of, and where GitHub Pages serves it. */
+/** Set by a release: the URL of the repository, and the path of the site on GitHub Pages. */
 const { REPOSITORY_URL, BASE = '/' } = process.env;
 
-/** A heading's id as GitHub makes it, so that a link to it works in both places. */
+/** Creates the ID of a heading as GitHub does, so that a link works on GitHub and on the site. */
 const slugify = (heading: string) =>
   heading
     .trim()
@@ -29,7 +29,7 @@ export default defineConfig({
   srcDir: STAGE,
   outDir: join(REPOSITORY, 'site/dist'),
   cleanUrls: true,
-  // Those to a service that the reader runs.
+  // Links to localhost lead to a service that the reader runs.
   ignoreDeadLinks: 'localhostLinks',
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg` }]],
   markdown: {
@@ -46,7 +46,8 @@ export default defineConfig({
       provider: 'local',
       options: {
         miniSearch: {
-          // All words, and only the longer ones by their beginnings: "a" is in everything.
+          // Requires all words of a query. Only words of three or more letters match by prefix, because a word such as
+          // "a" starts too many words.
           searchOptions: { combineWith: 'AND', fuzzy: 0.1, prefix: (term) => term.length > 2 },
         },
       },

@@ -1,6 +1,6 @@
 /**
- * The pages link to each other and to files of the repository as GitHub wants it. Here the first become links of the site, and the others lead to
- * the release in the repository, or are text where the site is built without REPOSITORY_URL.
+ * Converts relative links, which the documents use for GitHub. A link to a page becomes a link of the site. A link to
+ * another file leads to the release in the repository, or becomes plain text if REPOSITORY_URL is not set.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -11,7 +11,7 @@ type Token = ReturnType<MarkdownRenderer['parse']>[number];
 
 export function repositoryLinks(md: MarkdownRenderer, blobUrl: string | undefined): void {
   md.core.ruler.push('repository-links', ({ tokens, env }) => {
-    // The title of a container is rendered by itself, without a path.
+    // The title of a container is rendered separately, without a path.
     const source = env.path && sourceOf(relative(STAGE, env.path));
     if (source === undefined) return;
     for (const { children } of tokens) {
@@ -30,7 +30,7 @@ function rewrite(token: Token, siblings: Token[], source: string, blobUrl: strin
   if (!existsSync(target)) throw new Error(`${source} links to ${href}, which is not in the repository.`);
   const file = relative(REPOSITORY, target);
   const suffix = hash === undefined ? '' : `#${hash}`;
-  // The site's front page has none of the README's headings.
+  // The front page of the site replaces the README, so it lacks the headings of the README.
   const page = file === 'README.md' && hash !== undefined ? undefined : pageOf(file);
   if (page !== undefined) token.attrSet('href', `/${page}${suffix}`);
   else if (blobUrl !== undefined) token.attrSet('href', `${blobUrl}/${file}${suffix}`);
@@ -43,7 +43,7 @@ function pageOf(file: string): string | undefined {
   return page?.replace(/\.md$/, '') ?? { 'openapi.yaml': 'api/', 'admin-openapi.yaml': 'api/admin/' }[file];
 }
 
-/** Makes a link its text. Links do not nest, so the next end is its own. */
+/** Replaces a link by its text. Links do not nest, so the next closing token belongs to this link. */
 function unlink(start: Token, siblings: Token[]): void {
   const end = siblings.slice(siblings.indexOf(start)).find(({ type }) => type === 'link_close');
   Object.assign(start, { type: 'span_open', tag: 'span', attrs: null });

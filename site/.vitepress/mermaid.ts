@@ -1,6 +1,6 @@
 import type { MarkdownRenderer } from 'vitepress';
 
-/** Fences of mermaid become `<MermaidDiagram>`, which draws them; without scripts their source stays readable. */
+/** Renders a mermaid code block as `<MermaidDiagram>`. Without scripts, the source remains readable. */
 export function mermaidFences(md: MarkdownRenderer): void {
   const fence = md.renderer.rules.fence;
   md.renderer.rules.fence = (tokens, i, options, env, self) => {

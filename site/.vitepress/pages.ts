@@ -1,11 +1,14 @@
-/** Which files of the repository are pages of the site, and what their addresses are. */
+/** Maps files of the repository to pages of the site. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { apiReference } from './api/pages.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-/** VitePress reads the pages here: a page outside of the folder with its packages would not find them. */
+/**
+ * Directory from which VitePress reads the pages. It is below `site`, because pages resolve packages from
+ * `site/node_modules`.
+ */
 export const STAGE = join(REPOSITORY, 'site/pages');
 
 export const API = [
@@ -48,15 +51,15 @@ function readmesIn(folder: string): string[] {
   return entries.filter((path) => path.endsWith('/README.md'));
 }
 
-/** The page of the site for each file of the repository that has one. */
+/** Path of the page on the site, by file of the repository. */
 export const PAGES = new Map(files.map((file) => [file, addressOf(file)]));
 
-/** The file of the repository that a staged page was copied from; undefined for the pages of the API. */
+/** Returns the repository file of a staged page; undefined for a generated page of the API reference. */
 export function sourceOf(page: string): string | undefined {
   return [...PAGES].find(([, address]) => address === page)?.[0];
 }
 
-/** Puts all pages, and the pictures and OpenAPI documents beside them, where VitePress reads them. */
+/** Writes all pages, pictures, and OpenAPI documents to the staging directory. */
 export function stagePages(): void {
   rmSync(STAGE, { recursive: true, force: true });
   const write = (page: string, text: string) => {
@@ -69,7 +72,7 @@ export function stagePages(): void {
   for (const name of ['openapi.yaml', 'admin-openapi.yaml', 'console/public/icon.svg']) {
     cpSync(join(REPOSITORY, name), join(STAGE, 'public', name.split('/').at(-1) ?? ''));
   }
-  // As it comes: to bundle it takes longer than everything else.
+  // Mermaid is copied instead of bundled, because bundling takes longer than the rest of the build.
   cpSync(join(REPOSITORY, 'site/node_modules/mermaid/dist'), join(STAGE, 'public/mermaid'), {
     recursive: true,
     filter: (path) => /(\/dist|\/chunks|\/mermaid\.esm\.min(\.mjs|\/[^/]*\.mjs)?)$/.test(path),

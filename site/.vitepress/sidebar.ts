@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, PAGES, REPOSITORY } from './pages.ts';
 
-/** The pages by kind and reader, in the order in which they are needed. A page of docs/ that is in none is listed under *More*. */
+/** Pages by kind and reader, in reading order. Other pages of `docs/` appear under *More*. */
 const GUIDES: Record<string, string[]> = {
   Start: ['docs/tutorial.md', 'docs/concepts.md', 'docs/production.md', 'docs/troubleshooting.md'],
   'Build agents': [
@@ -58,7 +58,7 @@ const GUIDES: Record<string, string[]> = {
   Releases: ['CHANGELOG.md', 'SECURITY.md'],
 };
 
-/** What a page is called where its heading is too long. */
+/** Titles of pages whose heading is too long for the sidebar. */
 const SHORT_TITLES: Record<string, string> = {
   'docs/contract.md': 'The contract',
   'clients/typescript/README.md': 'TypeScript client',

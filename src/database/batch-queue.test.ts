@@ -8,7 +8,7 @@ const batch: BatchQuery = parseQuery(
 );
 const query = parseQuery<{ tenant: string }, { tenant: string }>('read', 'SELECT $tenant AS tenant', batch);
 
-it('runs the calls that a batch left out one at a time for each tenant', async () => {
+it('sends the calls that a batch skipped one at a time per tenant', async () => {
   const running = new Map<string, number>();
   let most = 0;
   let mostOfOne = 0;

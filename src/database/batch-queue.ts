@@ -14,36 +14,34 @@ import {
 } from './query.ts';
 
 /**
- * In characters of a call's parameters. A larger call is sent by itself: batching saves it nothing, and others would
- * wait for it.
+ * Maximum size of the parameters of a batched call, in characters. A larger call is sent separately, because batching
+ * saves it little and would delay the other calls.
  */
 const MAX_CHARACTERS = 32 * 1024;
 
-/** A waiting call of any query. Only the caller knows the type of its row. */
+/** A queued call of any query. Only the caller knows the type of the row. */
 interface Call {
   readonly params: Record<string, Value>;
-  /** The traced requests that make the call. */
+  /** Traced requests that wait for the call. */
   readonly requests: readonly TracedRequest[];
-  /** Resolves the call with its row. */
   resolve(row: unknown): void;
   reject(error: unknown): void;
-  /** Sends the call by itself. Resolves, never rejects, once it is done. */
+  /** Sends the call as a single query. The promise resolves when the call is done, and never rejects. */
   fallBack(): Promise<void>;
 }
 
-/** The calls waiting for a batch query, and whether one is running. */
+/** Queued calls of one batch query. */
 interface Kind {
   readonly waiting: Call[];
   isBusy: boolean;
 }
 
 /**
- * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill:
- * while one batch runs, the next one collects, so batches grow with the load and an idle service sends each call
- * immediately.
+ * Combines concurrent reads into one statement if their query has a `batch`. A batch is sent immediately, and calls
+ * collect only while the previous batch runs. Batches therefore grow with the load, and an idle service adds no delay.
  *
- * A batch handles the simple calls and says which. It falls back to the single query for the others, one of each
- * tenant at a time, and for all calls of a batch that failed on the server or was never sent.
+ * A batch executes the simple calls and returns their item numbers. The queue sends the other calls as single queries,
+ * one per tenant at a time. It also does so for all calls of a batch that failed on the server or was never sent.
  */
 export class BatchQueue {
   readonly #batched: QueryExecutor;
@@ -52,8 +50,8 @@ export class BatchQueue {
   readonly #tracer: StatementTracer | undefined;
   readonly #kinds = new Map<BatchQuery, Kind>();
   /**
-   * The calls that a batch left. They are the expensive ones, so those of one tenant, or of one `turn` where calls
-   * have this parameter, run one at a time and do not take all connections.
+   * Calls that a batch skipped. They are expensive, so calls with the same `turn`, or else the same tenant, run one at
+   * a time. This way one tenant cannot occupy all connections.
    */
   readonly #left = new SerialQueue();
 
@@ -89,7 +87,7 @@ export class BatchQueue {
       });
       if (kind.isBusy) return;
       kind.isBusy = true;
-      // After the requests that have already arrived are read.
+      // Waits until the requests that have already arrived are read.
       setImmediate(() => this.#send(batch, kind));
     });
   };
@@ -103,7 +101,7 @@ export class BatchQueue {
     return kind;
   }
 
-  /** Sends the calls that wait, as many as fit in a batch, then settles their callers. */
+  /** Sends queued calls, up to the batch size, then resolves their promises. */
   async #send(batch: BatchQuery, kind: Kind): Promise<void> {
     const calls = kind.waiting.splice(0, this.#size);
     const params: Record<string, Value> = {};
@@ -117,7 +115,7 @@ export class BatchQueue {
       settle = () => fail(calls, error);
     }
     if (isWorthSending(kind.waiting.length, calls.length)) {
-      // The server runs it while the callers of this one build their responses.
+      // The server runs the next batch while the callers of this batch build their responses.
       void this.#send(batch, kind);
       setImmediate(settle);
     } else {
@@ -127,7 +125,7 @@ export class BatchQueue {
     }
   }
 
-  /** Settles the calls that have a row; the others fall back to the single query. */
+  /** Resolves the calls that have a row. The other calls fall back to the single query. */
   #settleWith(calls: Call[], rows: { item: number }[]): void {
     const left = new Set(calls);
     for (const row of rows) {
@@ -141,7 +139,7 @@ export class BatchQueue {
   }
 }
 
-/** A batch whose outcome is unknown is retried by each caller's own rules. */
+/** Fails the calls of a batch. If the outcome is unknown, each caller decides whether to retry. */
 function fail(calls: readonly Call[], error: unknown): void {
   const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
   for (const call of calls) {
@@ -151,8 +149,8 @@ function fail(calls: readonly Call[], error: unknown): void {
 }
 
 /**
- * Whether to send the next batch before the callers of the previous one are settled. That keeps the server busy, but
- * a small batch is better sent later, since those callers will add to it.
+ * Whether to send the next batch before resolving the calls of the previous batch. This keeps the server busy. A small
+ * batch waits instead, because the resolved callers will send further calls.
  */
 export function isWorthSending(waiting: number, done: number): boolean {
   return waiting > 0 && waiting >= done / 2;

@@ -4,11 +4,11 @@ import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
 
 /*
- * Citus, the extension that spreads tables over several Postgres servers. All rows of a tenant are on one shard, and
- * a write is one call of a database function there. See docs/scaling.md.
+ * Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
+ * and a write is one call of a database function on that shard. See docs/scaling.md.
  */
 
-/** Sharded by tenant; the others go where `tenants` goes. */
+/** Tables sharded by tenant and colocated with `tenants`. */
 export const TENANT_TABLES = [
   'public.tenants',
   'public.entries',
@@ -21,24 +21,22 @@ export const TENANT_TABLES = [
 ];
 
 /**
- * Copied to every node, and changed on all of them at once. API keys are looked up before their tenant is known, so
- * any node can do it, also while another one is down, and a revoked key is refused everywhere at once.
+ * Tables replicated to all nodes. An API key is looked up before its tenant is known, so any node can look it up, even
+ * while another node is down. A revocation takes effect on all nodes at once.
  */
 export const REFERENCE_TABLES = ['public.api_keys', 'drizzle.__drizzle_migrations'];
 
 /**
- * Stored on the coordinator only; the workers pass their statements on to it. The audit trail is written before and
- * after every administrative change, also while a worker is down, and has events without a tenant. So one node has
- * all of it, and its pages are complete.
+ * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
+ * be recorded even while a worker is down. On a single node, a page of them is always complete.
  */
 export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage'];
 
-/** Every table of the service, each in one of the three places. */
 export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];
 
 /**
- * The functions that the service's statements call. A call runs on the node that has the tenant, which is the first
- * argument.
+ * Functions called by the service's statements. Citus runs a call on the node that stores the tenant, which is the
+ * first argument.
  */
 export const DELEGATED_FUNCTIONS = [
   'memory_create',
@@ -65,14 +63,14 @@ export const DELEGATED_FUNCTIONS = [
   'memory_replace_content',
 ];
 
-/** Whether the database has the extension. */
+/** Whether the database has the Citus extension. */
 export async function hasCitus(client: pg.ClientBase): Promise<boolean> {
   return (await client.query("SELECT FROM pg_extension WHERE extname = 'citus'")).rowCount === 1;
 }
 
 /**
- * How each table is distributed: by which column, as a `reference` table, on the `coordinator`, in `another way`, or
- * null: Citus does not know it.
+ * Query for the state of each table: the distribution column, `reference`, `coordinator`, `another way`, or null for a
+ * table that Citus does not manage.
  */
 export const TABLE_STATES = `
 SELECT w.name, CASE
@@ -87,7 +85,10 @@ LEFT JOIN pg_dist_partition AS p ON p.logicalrelid = to_regclass(w.name)
 LEFT JOIN pg_dist_partition AS tenants ON tenants.logicalrelid = to_regclass('public.tenants')
 ORDER BY w.item`;
 
-/** The delegated functions that are not distributed yet, with those of earlier releases that have the same name. */
+/**
+ * Query for the delegated functions that are not distributed yet, including functions of earlier releases with the same
+ * name.
+ */
 export const UNDISTRIBUTED_FUNCTIONS = `
 SELECT f.oid::regprocedure::text AS name FROM pg_proc AS f
 WHERE f.pronamespace = 'public'::regnamespace AND f.proname = ANY ($1::text[]) AND f.proargnames[1] = 'p_tenant'
@@ -96,14 +97,14 @@ WHERE f.pronamespace = 'public'::regnamespace AND f.proname = ANY ($1::text[]) A
     WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.distribution_argument_index = 0
   )`;
 
-/** Whether all `$tables` and `$functions` are distributed. */
+/** Query for whether all `$tables` and `$functions` are distributed. */
 export const IS_DISTRIBUTED = `
 SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t WHERE t.state IS NULL)
   AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
- * `plan_cache_mode` of the sessions that Citus opens on each node that responds. They have the setting of the node's
- * database, not that of the session which they work for.
+ * Query for the `plan_cache_mode` of the sessions that Citus opens, for each node that responds. Such a session uses
+ * the setting of its node's database, not the setting of the client's session.
  */
 export const PLAN_CACHE_MODES = `
 SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database
@@ -116,7 +117,10 @@ export interface PlanCacheMode {
   database: string;
 }
 
-/** Says which nodes leak memory and the statement that ends it, in one line; undefined: none does. */
+/**
+ * Describes, in one line, the nodes that leak memory and the statement that fixes them. Returns undefined if no node
+ * leaks.
+ */
 export function describeLeakingNodes(modes: readonly PlanCacheMode[]): string | undefined {
   const leaking = modes.filter(({ mode }) => mode !== 'force_custom_plan');
   const [first] = leaking;
@@ -126,14 +130,14 @@ export function describeLeakingNodes(modes: readonly PlanCacheMode[]): string | 
   return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${nodes}. On each of these nodes, run: ALTER DATABASE ${database} SET plan_cache_mode = force_custom_plan`;
 }
 
-/** The oldest one that the tests run on. */
+/** Oldest major version of Citus that the tests cover. */
 const OLDEST_MAJOR_VERSION = 13;
 
 /**
- * Checks the cluster, and sets that Citus visits the shards of a table one after the other: only so can one
- * transaction of a migration change tables of several kinds.
+ * Checks the cluster. Makes Citus modify the shards of a table sequentially, because otherwise a migration cannot
+ * change tables of several kinds in one transaction.
  *
- * @throws OperatorError when the cluster cannot be migrated as it is
+ * @throws OperatorError when the cluster cannot be migrated
  */
 export async function prepareCluster(client: pg.ClientBase): Promise<void> {
   const version = await versionOf(client);
@@ -165,7 +169,7 @@ export async function prepareCluster(client: pg.ClientBase): Promise<void> {
 
 const VERSION = "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'";
 
-/** A cluster without workers registers its coordinator by itself. */
+/** A cluster without workers registers its coordinator automatically. */
 const COORDINATOR_IS_REGISTERED = `
 SELECT NOT EXISTS (SELECT FROM pg_dist_node) OR EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isRegistered"`;
 
@@ -178,7 +182,7 @@ async function versionOf(client: pg.ClientBase): Promise<string> {
 interface Worker {
   name: string;
   success: boolean;
-  /** The version of its extension; empty: it has none. */
+  /** Version of the worker's extension, or empty if it is not installed. */
   result: string;
 }
 
@@ -200,11 +204,10 @@ function faultOf({ name, success, result }: Worker, version: string): string | u
 }
 
 /**
- * Distributes the tables and functions that are not distributed yet, with their rows, all or none. Writes wait
- * meanwhile.
+ * Distributes the remaining tables, with their rows, and functions in one transaction. Writes wait until it ends.
  *
- * @param folder of the migrations
- * @throws OperatorError when a table is distributed in another way than the service needs
+ * @param folder directory of the migrations
+ * @throws OperatorError when a table is already distributed in a different way
  */
 export async function distribute(client: pg.ClientBase, folder: string): Promise<void> {
   await client.query('BEGIN');
@@ -215,7 +218,8 @@ export async function distribute(client: pg.ClientBase, folder: string): Promise
     await distributeByTenant(client, tenantTables);
     const referenceTables = await localTables(client, REFERENCE_TABLES, () => 'reference');
     for (const table of referenceTables) await client.query('SELECT create_reference_table($1)', [table]);
-    // After the others: the first of them registers the coordinator of a cluster without workers.
+    // The coordinator tables are last, because the first distributed table registers the coordinator of a cluster
+    // without workers.
     for (const table of await localTables(client, COORDINATOR_TABLES, () => 'coordinator')) {
       await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);
     }
@@ -223,7 +227,7 @@ export async function distribute(client: pg.ClientBase, folder: string): Promise
     await client.query(readFileSync(join(folder, 'citus/memory_hold_shard.sql'), 'utf8'));
     const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);
     for (const { name } of functions) await client.query(DISTRIBUTE_FUNCTION, [name]);
-    // The rows were copied to the shards.
+    // The shards now contain the rows, so the local copies are removed.
     for (const table of [...tenantTables, ...referenceTables]) {
       await client.query('SELECT truncate_local_data_after_distributing_table($1)', [table]);
     }
@@ -242,8 +246,8 @@ WHERE f.pronamespace = 'public'::regnamespace AND f.proname LIKE 'memory\\_%'
 ORDER BY f.oid`;
 
 /**
- * Creates on the workers the functions that were created before there was a cluster. Citus passes new ones on by
- * itself.
+ * Creates the functions on the workers that were created before the database became a cluster. Citus propagates
+ * functions created later.
  */
 async function copyFunctions(client: pg.ClientBase): Promise<void> {
   for (const { source } of await rows<{ source: string }>(client, LOCAL_FUNCTIONS))
@@ -253,7 +257,7 @@ async function copyFunctions(client: pg.ClientBase): Promise<void> {
 const DISTRIBUTE_FUNCTION =
   "SELECT create_distributed_function($1::regprocedure, 'p_tenant', colocate_with => 'public.tenants')";
 
-/** @throws OperatorError when one is distributed, but not as `wanted` */
+/** @throws OperatorError when a table is distributed, but not as `wanted` */
 async function localTables(
   client: pg.ClientBase,
   tables: readonly string[],
@@ -275,8 +279,8 @@ SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get
 FROM pg_constraint WHERE contype = 'f' AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[]))`;
 
 /**
- * A foreign key holds between two tables that are both distributed, so those of the tables are dropped and added
- * again.
+ * Distributes tables by tenant. Foreign keys are dropped and added again, because Citus accepts them only between
+ * distributed tables.
  */
 async function distributeByTenant(client: pg.ClientBase, tables: string[]): Promise<void> {
   const keys = await rows<{ table: string; name: string; definition: string }>(client, FOREIGN_KEYS, [

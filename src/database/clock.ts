@@ -6,14 +6,17 @@ const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   `SELECT ${time('now()')} AS now`,
 );
 
-/** Returns the time of the database, in ISO 8601 to the microsecond: no change that has been made is later. */
+/** Returns the time of the database in ISO 8601 with microseconds. All committed changes are earlier. */
 export async function databaseInstant(database: Database): Promise<string> {
   const [row] = (await database.query(databaseTimeQuery, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');
   return row.now;
 }
 
-/** The same, to the millisecond. Jobs use it, because a replica with a wrong clock would delete recent data. */
+/**
+ * Returns the time of the database in milliseconds. Jobs use it instead of the local clock, because a replica with a
+ * wrong clock would delete recent data.
+ */
 export async function databaseTime(database: Database): Promise<Date> {
   return new Date(await databaseInstant(database));
 }

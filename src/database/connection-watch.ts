@@ -1,19 +1,18 @@
-/** Events of the connections to a server. */
 export interface ConnectionEvents {
-  /** No connection can be opened, for the given reason: once for each reason, and again after a while. */
+  /** Reports that no connection can be opened. The same reason is repeated only after `REPEAT_AFTER_MS`. */
   unreachable(reason: string): void;
-  /** A connection was opened again. */
+  /** Reports that a connection was opened after a failure. */
   reachable(): void;
 }
 
-/** How often the same reason is reported. */
+/** Minimum interval between two reports of the same reason. */
 const REPEAT_AFTER_MS = 10 * 60_000;
 
-/** Reports failures of opening connections, of which there may be thousands, rarely. */
+/** Limits the reports of failed connection attempts, of which there may be thousands. */
 export class ConnectionWatch {
   readonly #events: ConnectionEvents;
   readonly #now: () => number;
-  /** When each reason was last reported, since a connection was last opened. */
+  /** Time of the last report by reason. Cleared when a connection is opened. */
   readonly #reported = new Map<string, number>();
 
   constructor(events: ConnectionEvents, now: () => number = performance.now.bind(performance)) {

@@ -16,7 +16,7 @@ function folderWith(files: Record<string, string>): string {
   return folder;
 }
 
-/** Returns the message of the `OperatorError` that `work` throws. */
+/** Returns the message of the `OperatorError` thrown by `work`. */
 function refusal(work: () => unknown): string {
   try {
     work();
@@ -70,7 +70,7 @@ it.skipIf(process.platform !== 'linux')(
   },
 );
 
-it('rejects a locked data directory and names the process until it is unlocked', () => {
+it('rejects a locked data directory with the ID of the locking process until it is unlocked', () => {
   const folder = folderWith({});
   const unlock = lockDataDirectory(folder);
   expect(refusal(() => lockDataDirectory(folder))).toBe(
@@ -83,13 +83,13 @@ it('rejects a locked data directory and names the process until it is unlocked',
   expect(readdirSync(folder)).toStrictEqual(['memory-service.lock']);
 });
 
-it('checks a data directory without a lock file and leaves it unchanged', () => {
+it('checks a data directory without a lock file and does not change it', () => {
   const folder = folderWith({});
   checkUnlocked(folder);
   expect(readdirSync(folder)).toStrictEqual([]);
 });
 
-it('locks a data directory whose lock file contains the ID of an unrelated process', () => {
+it('locks a data directory whose stale PID file names a running process', () => {
   const folder = folderWith({
     'memory-service.lock': '',
     'memory-service.pid': `${process.ppid} ${hostname()}\n`,
@@ -104,7 +104,6 @@ it('rejects a data directory whose lock file cannot be locked', () => {
   );
 });
 
-/** Runs `work` without root's privileges. */
 function unprivileged<T>(work: () => T): T {
   if (process.geteuid?.() !== 0) return work();
   process.seteuid?.(65534);
@@ -115,7 +114,7 @@ function unprivileged<T>(work: () => T): T {
   }
 }
 
-it('rejects a data directory that the user cannot read or write', () => {
+it('rejects a data directory that the user may not read or write', () => {
   chmodSync(scratch, 0o755);
   const folder = folderWith({ PG_VERSION: '18\n' });
   chmodSync(folder, 0o000);

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../errors/errors.ts';
 
-/** The major version of PGlite's Postgres. A folder of another version cannot be opened. */
+/** Major version of PGlite's Postgres. PGlite cannot open a directory of another version. */
 const POSTGRES_VERSION = '18';
 
 const RESTORE =
@@ -22,18 +22,18 @@ const RESTORE =
 const OWN_FILES = 'Make this user the owner of the folder and all files in it.';
 const CHANGE = 'Set DATA_DIR to a folder on a local disk that this user may read and write.';
 
-/** An error for an embedded database that is damaged or unreadable. */
+/** Creates the error for a damaged or unreadable embedded database. */
 export function damagedDatabase(folder: string, reason: string): OperatorError {
   const advice = reason.endsWith('Permission denied') ? OWN_FILES : RESTORE;
   return new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${advice}`);
 }
 
 /**
- * Checks whether there is a database in a folder. PGlite would create an empty one in any folder without
- * `PG_VERSION`, and the memory would look lost.
+ * Checks whether a directory contains a database. PGlite would create an empty database in a directory without
+ * `PG_VERSION`, so a damaged memory would appear to be empty.
  *
- * @returns false when there is none yet
- * @throws OperatorError when the folder contains something else, or a damaged database
+ * @returns false when the directory is empty or missing
+ * @throws OperatorError when the directory contains other files or a damaged database
  */
 export function hasDatabase(folder: string): boolean {
   try {
@@ -50,7 +50,7 @@ export function hasDatabase(folder: string): boolean {
   }
 }
 
-/** Turns an error of the file system into one that says what to do. Returns other errors unchanged. */
+/** Converts a file system error into an error with advice. Returns other errors unchanged. */
 function explainFileError(folder: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
@@ -73,8 +73,8 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
 };
 
 /**
- * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that reports
- * ENOENT, such as `/proc`.
+ * Creates a directory and its parents. `mkdirSync` with `recursive` loops forever on a file system that reports ENOENT,
+ * such as `/proc`.
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -87,7 +87,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Another process uses the embedded database. Two processes would destroy it. */
+/** Error for an embedded database that another process uses. Two processes would corrupt it. */
 export class DataDirectoryInUse extends OperatorError {
   constructor(folder: string, user = 'another process') {
     super(
@@ -96,16 +96,16 @@ export class DataDirectoryInUse extends OperatorError {
   }
 }
 
-/** SQLite's result code for a file that another connection has locked. */
+/** SQLite's result code for a file locked by another connection. */
 const SQLITE_BUSY = 5;
 
 /**
- * Locks the folder for this process, until the returned function is called or the process ends in any way. The kernel
- * holds the lock, on the file `memory-service.lock` (docs/decisions/0021-lock-of-the-data-directory.md), which is
- * never deleted.
+ * Locks the directory for this process. The lock ends when the returned function is called or the process ends in any
+ * way. The kernel locks the file `memory-service.lock`, which is never deleted
+ * (docs/decisions/0021-lock-of-the-data-directory.md).
  *
- * @throws DataDirectoryInUse naming the other process
- * @throws OperatorError when the folder cannot be written
+ * @throws DataDirectoryInUse with the ID of the other process
+ * @throws OperatorError when the directory is not writable
  */
 export function lockDataDirectory(folder: string): () => void {
   const pidFile = join(folder, 'memory-service.pid');
@@ -130,23 +130,23 @@ export function lockDataDirectory(folder: string): () => void {
 }
 
 /**
- * Checks that no process uses the folder, for example to create a database in it.
+ * Checks that no process uses the directory, for example before a database is created in it.
  *
- * @throws DataDirectoryInUse naming the other process
+ * @throws DataDirectoryInUse with the ID of the other process
  */
 export function checkUnlocked(folder: string): void {
   if (existsSync(join(folder, 'memory-service.lock'))) lockDataDirectory(folder)();
 }
 
-/** Returns the path of the Unix domain socket on which the process that serves a data directory takes commands. */
+/** Returns the path of the Unix domain socket on which a service accepts commands for a data directory. */
 export function socketPath(folder: string): string {
   return join(folder, 'memory-service.sock');
 }
 
-/** The system's limit of the path of a socket. */
+/** The operating system's maximum length of a socket path. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
-/** Explains why the process that uses a data directory takes no commands. */
+/** Explains why the process that uses a data directory accepts no commands. */
 export function explainNoCommands(folder: string): string {
   if (process.platform === 'win32')
     return 'On Windows, a service on the embedded database takes commands only through its admin API: use --url, or stop the service.';
@@ -158,8 +158,8 @@ export function explainNoCommands(folder: string): string {
 }
 
 /**
- * Whether a process accepts connections on the socket in a data directory. A busy one has a full queue of connections
- * (EAGAIN).
+ * Whether a process accepts connections on the socket in a data directory. EAGAIN also counts, because a busy process
+ * has a full connection queue.
  *
  * @throws OperatorError when this user may not connect
  */
@@ -181,11 +181,11 @@ export async function isServed(folder: string): Promise<boolean> {
 }
 
 /**
- * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction
- * that writes. The file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in
- * this process may open the file.
+ * Locks a file through a SQLite write transaction, because Node offers kernel file locks only through SQLite. The file
+ * remains empty. Closing any file descriptor of the file would release the lock, so other code in this process must not
+ * open the file.
  *
- * @returns undefined when another connection has locked it
+ * @returns undefined when another connection holds the lock
  */
 function lockFile(path: string): DatabaseSync | undefined {
   try {
@@ -196,7 +196,7 @@ function lockFile(path: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
   try {
     lock = new (loadSqlite().DatabaseSync)(path);
-    // With a journal in memory, there is no second file.
+    // A journal in memory avoids a second file.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     return lock;
   } catch (error) {
@@ -204,13 +204,13 @@ function lockFile(path: string): DatabaseSync | undefined {
     const { errcode, errstr } = error as { errcode?: number; errstr?: string };
     if (errcode === undefined) throw error;
     if (errcode === SQLITE_BUSY) return undefined;
-    // Throws the reason where the file system has one.
+    // Opening the file throws the file system's error, which names the reason.
     closeSync(openSync(path, 'r+'));
     throw Object.assign(new Error(), { code: `memory-service.lock cannot be locked (${errstr})` });
   }
 }
 
-/** Loads SQLite without Node's warning that it is experimental in some versions. */
+/** Loads SQLite without the warning about an experimental module that some Node versions print. */
 function loadSqlite(): typeof import('node:sqlite') {
   const { emitWarning } = process;
   process.emitWarning = () => {};
@@ -221,7 +221,7 @@ function loadSqlite(): typeof import('node:sqlite') {
   }
 }
 
-/** Names the process that has locked the folder. Its ID belongs to its host, which may be a container. */
+/** Describes the process that holds the lock. The process ID is only valid on its host, which may be a container. */
 function readHolder(pidFile: string): string | undefined {
   try {
     const [, pid, host] = /^(\d+) (\S+)\n$/.exec(readFileSync(pidFile, 'utf8')) ?? [];

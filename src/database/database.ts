@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import type { QueryExecutor, StatementTracer } from './query.ts';
 
-/** State of the connection pool, in connections; `waiting` counts requests for one. */
+/** State of the connection pool, in connections. `waiting` counts queued requests for a connection. */
 export interface PoolState {
   total: number;
   idle: number;
@@ -10,40 +10,35 @@ export interface PoolState {
   max: number;
 }
 
-/** Whether a transaction sees one moment in all its statements. Unless it is `writable`, it is read-only then. */
+/** Whether all statements of a transaction see the same snapshot. A snapshot is read-only unless `writable`. */
 export type Snapshot = boolean | 'writable';
 
-/** A Postgres server, a cluster of them with the extension Citus, or the embedded one. */
+/** A Postgres server, a Citus cluster, or the embedded database. */
 export interface Database {
   readonly kind: 'postgres' | 'citus' | 'pglite';
   readonly tracer?: StatementTracer | undefined;
-  /**
-   * Maximum number of calls, of any tenants, that may share a statement. 1 on Citus: tenants are on different shards.
-   */
+  /** Maximum number of calls per statement, across tenants. 1 on Citus, where tenants are on different shards. */
   readonly batchSize: number;
-  /**
-   * Executes a query in its own transaction. Concurrent reads may share a statement (`BatchQueue`).
-   */
+  /** Executes a query in a separate transaction. Concurrent reads may share a statement (`BatchQueue`). */
   readonly query: QueryExecutor;
-  /** Executes a query for many calls that never waits for a lock, on connections reserved for such queries. */
+  /** Executes a batch query, which never waits for a lock, on connections reserved for batches. */
   readonly queryBatch: QueryExecutor;
-  /** Runs `work` in a transaction and rolls back when it throws. */
+  /** Runs `work` in a transaction, and rolls back if `work` throws. */
   transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: Snapshot }): Promise<T>;
   /**
    * Runs a background job, unless another process holds the advisory lock `lock` on this database.
    *
-   * @returns false when another process does.
+   * @returns false when another process holds the lock
    */
   withJobLock(lock: number, job: () => Promise<void>): Promise<boolean>;
   /**
-   * Brings the schema up to date, one process at a time: first the migrations, then the functions. Then distributes
-   * both on Citus.
+   * Applies the migrations, then the functions, one process at a time. On Citus, then distributes both.
    *
-   * @param folder of the migrations
-   * @param functions the script that creates the functions
+   * @param folder directory of the migrations
+   * @param functions script that creates the functions
    */
   migrate(folder: string, functions: string): Promise<void>;
-  /** Makes the space of deleted rows usable again. Of the embedded database only: a server does that by itself. */
+  /** Reclaims the space of deleted rows. Only for the embedded database, because a server has autovacuum. */
   vacuum?(): Promise<void>;
   pool(): PoolState;
   /** Waits for running queries, then closes the connections. */
@@ -51,9 +46,9 @@ export interface Database {
 }
 
 /**
- * Planner settings of each session. Every query finds a few rows by key, so one plan fits all values. By default,
- * Postgres plans a listing anew for each call, and for large tables it starts workers, compiles plans, or keeps a
- * sequential scan that was planned while the table was small. See docs/decisions/0003-planner-settings.md.
+ * Planner settings of each session. Every query finds a few rows by key, so one plan suits all values. With Postgres'
+ * defaults, listings are planned anew for each call. Large tables get parallel workers, JIT compilation, or an outdated
+ * plan with a sequential scan. See docs/decisions/0003-planner-settings.md.
  */
 export const PLANNER = {
   plan_cache_mode: 'force_generic_plan',
@@ -64,7 +59,7 @@ export const PLANNER = {
   enable_mergejoin: 'off',
 };
 
-/** Describes the configured database for people, without credentials. */
+/** Describes the configured database for an operator, without credentials. */
 export function describeDatabase({ DATABASE_URL, DATA_DIR }: Config): string {
   if (DATABASE_URL === undefined) return `the embedded database in ${resolve(DATA_DIR)}`;
   const { hostname, port, pathname, searchParams } = new URL(DATABASE_URL);

@@ -5,19 +5,19 @@ import { DatabaseError } from './errors.ts';
 const errorOf = (code: string, message: string) =>
   new DatabaseError(Object.assign(new Error(message), { code }));
 
-it('suggests a retry when Citus moved the shard', () => {
+it('asks the caller to retry after Citus moved a shard', () => {
   const error = errorOf('XX000', 'could not find valid entry for shard 102107');
   expect(error).toMatchObject({ status: 503, code: 'database_busy', outcomeUnknown: false });
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
-it('suggests a retry when a Citus node stops', () => {
+it('asks the caller to retry when a Citus server stops', () => {
   const error = errorOf('XX000', 'postmaster was shut down, exiting');
   expect(error).toMatchObject({ status: 503, code: 'database_unavailable', outcomeUnknown: true });
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
-it('passes other internal errors of the database server on', () => {
+it('maps other internal errors of the server to status 500', () => {
   expect(errorOf('XX000', 'unexpected data beyond EOF')).toMatchObject({
     status: 500,
     code: 'internal_error',
@@ -91,17 +91,17 @@ it.each([
     'it asks for a kind of authentication that the service does not have; use scram-sha-256 for this user in pg_hba.conf',
   ],
   [undefined, 'secret', 'the driver fails (Error); check DATABASE_URL'],
-])('responds with 503 when a connection cannot be opened: %s %s', (code, message, reason) => {
+])('responds with 503 when no connection can be opened: %s %s', (code, message, reason) => {
   const error = new DatabaseError(Object.assign(new Error(message), { code }), { connecting: true });
   expect(error).toMatchObject({ ...unavailable, neverSent: true, unavailability: reason });
 });
 
-it('retries a transaction that Citus rolled back because a node died', () => {
+it('treats a transaction that Citus rolled back after a node failure as never sent', () => {
   const error = errorOf('XX000', 'failure on connection marked as essential: worker:5432');
   expect(error).toMatchObject({ sqlState: '08006', neverSent: true, isNodeLost: true });
 });
 
-it('reports each cause of failed connections once, then rarely, and reports the recovery', () => {
+it('reports each connection failure once, repeats it rarely, and reports the recovery', () => {
   const events: string[] = [];
   let now = 0;
   const watch = new ConnectionWatch(

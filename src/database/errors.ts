@@ -6,7 +6,7 @@ import { describeUnavailability, type Layer } from './unavailability.ts';
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
 const SERIALIZATION_FAILURE = '40001';
-/** `lock_timeout` expired. */
+/** SQLSTATE of an expired `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
 const ADMIN_SHUTDOWN = '57P01';
@@ -18,12 +18,12 @@ const INVALID_SCHEMA_NAME = '3F000';
 const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
 
 /**
- * SQLSTATEs of a session that was refused. With an open connection, a pooler reports them, which has not sent the
- * statement on.
+ * SQLSTATEs of a rejected session. On an open connection they come from a pooler, which has not forwarded the
+ * statement.
  */
 const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
 
-/** The database works, but this statement was not executed in time. */
+/** SQLSTATEs of a working database that did not execute the statement in time. */
 const BUSY: ReadonlySet<string> = new Set([
   LOCK_NOT_AVAILABLE,
   '57014', // query_canceled (statement_timeout)
@@ -31,45 +31,45 @@ const BUSY: ReadonlySet<string> = new Set([
   DEADLOCK_DETECTED,
 ]);
 
-/** SQLSTATEs of a server, or a connection to it, that is not available now. By class: */
+/** SQLSTATEs of a server or a connection that is currently unavailable. By class: */
 const UNAVAILABLE =
-  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014),
-  // system error
+  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014), system
+  // error
   /^(08...|28...|53...|57P..|58...|25006|25P03|3D000|42501)$/;
 
-/** SQLSTATEs of an unavailability that lasts until somebody mends it. */
+/** SQLSTATEs of an unavailability that lasts until an operator fixes it. */
 const LASTING = /^(28...|3D000|42501)$/;
 
-/** Codes of the system and of TLS, for a connection that fails. */
+/** Error codes of the operating system and of TLS for a broken connection. */
 const BROKEN_CONNECTION =
   /^(E(CONN\w+|HOST\w+|NET\w+|NOTFOUND|AI_\w+|PIPE|PROTO|TIMEDOUT)|ERR_(SSL|STREAM|SOCKET)_\w+)$/;
 
 type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
 
 /**
- * A failed statement or connection. The driver's error is dropped, because its message and detail contain parameters,
- * such as paths and contents. The SQLSTATE is kept for the log.
+ * Error of a statement or a connection. The driver's error is dropped, because its message and detail may contain
+ * parameters, such as paths and contents. The SQLSTATE is kept for the log.
  */
 export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   override name = 'DatabaseError';
-  /** The SQLSTATE. Undefined for an error of the connection or the driver. */
+  /** SQLSTATE; undefined for an error of the connection or the driver. */
   readonly sqlState: string | undefined;
-  /** The SQLSTATE, or else the system's code for an error of the connection, such as ECONNREFUSED. */
+  /** SQLSTATE, or the system's code for a connection error, such as ECONNREFUSED. */
   readonly faultCode: string | undefined;
-  /** Whether the database or the connection was at fault, and not the statement. */
+  /** Whether the database or the connection failed, and not the statement. */
   readonly isUnavailable: boolean;
-  /** Whether it can pass by itself, such as while the server restarts. */
+  /** Whether the failure may end without an operator, such as the restart of a server. */
   readonly mayPass: boolean;
-  /** Whether nothing was sent, or all of it was rolled back, so that a retry cannot execute anything twice. */
+  /** Whether a retry cannot execute the statement twice, because it was never sent or was rolled back. */
   readonly neverSent: boolean;
-  /** Whether a session of Citus has found out that its connection to another node is lost. */
+  /** Whether a Citus session has lost its connection to another node. */
   readonly isNodeLost: boolean;
-  /** The name of the driver's error. */
+  /** Name of the driver's error. */
   readonly errorName: string;
-  /** Why the database is unavailable, in words that hold no secret. */
+  /** Reason why the database is unavailable, without secrets. */
   readonly unavailability: string | undefined;
 
-  /** @param options.connecting whether no connection could be opened, for whatever reason */
+  /** @param options.connecting whether the connection could not be opened, for any reason */
   constructor(error: unknown, { connecting = false }: { connecting?: boolean } = {}) {
     const layers = [...causeChain(error)];
     const state = sqlStateOf(layers);
@@ -79,7 +79,7 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     const isUnavailable = connecting || isServerOrNetwork;
     const unavailability = isUnavailable ? describeUnavailability(layers, connecting) : undefined;
     const errorName = error instanceof Error ? error.name : typeof error;
-    // The log has the reason why no connection can be opened once (`ConnectionWatch`), and not for each request.
+    // `ConnectionWatch` logs the reason of a failed connection attempt once, instead of once per request.
     const cause = connecting ? undefined : { sqlState: state, code, errorName, reason: unavailability };
     super(codeOf(state, isUnavailable), cause);
     this.sqlState = state;
@@ -92,12 +92,11 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     this.unavailability = unavailability;
   }
 
-  /** Whether it is unknown if the statement was executed, or the database is unavailable. */
+  /** Whether the statement may have been executed, because the error has no SQLSTATE or the database is unavailable. */
   get outcomeUnknown(): boolean {
     return this.sqlState === undefined || this.isUnavailable;
   }
 
-  /** Whether the database was never migrated. */
   get isNotMigrated(): boolean {
     return NOT_MIGRATED.has(this.sqlState ?? '');
   }
@@ -108,7 +107,7 @@ function codeOf(state: string | undefined, isUnavailable: boolean): DatabaseErro
   return BUSY.has(state ?? '') ? 'database_busy' : 'internal_error';
 }
 
-/** The server has ended the session, if it calls its error fatal. */
+/** Whether the state means that the server is unavailable. A fatal error ends the session. */
 function isUnavailableState(state: string, layers: readonly Layer[]): boolean {
   return (
     UNAVAILABLE.test(state) ||
@@ -121,24 +120,23 @@ export function asDatabaseError(error: unknown): DatabaseError {
   return error instanceof DatabaseError ? error : new DatabaseError(error);
 }
 
-/** Rethrows an error of the driver as a `DatabaseError`. */
 export function throwDatabaseError(error: unknown): never {
   throw asDatabaseError(error);
 }
 
-/** Rethrows whatever kept a connection from being opened. */
+/** Rethrows any error of a connection attempt as a `DatabaseError`. */
 export function throwConnectionError(error: unknown): never {
   throw new DatabaseError(error, { connecting: true });
 }
 
-/** How a session of Citus words that a node has died, to which it had a connection. It rolls back the transaction. */
+/** Message of a Citus session that lost its connection to a failed node. Citus rolls back the transaction. */
 const NODE_LOST = /^failure on connection marked as essential\b/;
 
-/** Faults that Citus reports with the SQLSTATE of a bug (XX000), by their words, and the SQLSTATEs that they are. */
+/** Errors that Citus reports as an internal error (XX000), recognized by message, with their correct SQLSTATE. */
 const CITUS_FAULTS: readonly [RegExp, string][] = [
-  // It rolls back what comes to a shard while that is being moved or split.
+  // Citus rolls back statements on a shard that is being moved or split.
   [/^could not find valid entry for shard \d+$/, SERIALIZATION_FAILURE],
-  // A session that waits for a worker finds out that its own server is gone.
+  // A session that waits for a worker detects that its own server has stopped.
   [/^postmaster was shut down, exiting$/, ADMIN_SHUTDOWN],
   [NODE_LOST, CONNECTION_FAILURE],
 ];
@@ -153,7 +151,7 @@ function sqlStateOf(layers: readonly Layer[]): string | undefined {
   return undefined;
 }
 
-/** An error, its causes, and the errors of an AggregateError (one for each address of a host). */
+/** Yields an error, its causes, and the errors of an AggregateError, which has one error per address of a host. */
 function* causeChain(error: unknown, depth = 0): Generator<Layer> {
   if (typeof error !== 'object' || error === null || depth > 5) return;
   yield error;
@@ -165,7 +163,7 @@ function connectionCode(layers: readonly Layer[]): string | undefined {
   return layers.map(({ code }) => code).find((code) => typeof code === 'string') as string | undefined;
 }
 
-// pg gives these no code. The messages are only matched, never shown.
+// pg gives these errors no code. The messages are only matched, never shown.
 const DRIVER_FAULT =
   /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end|Query read timeout|Received unexpected|PGlite is clos)/;
 
@@ -173,16 +171,15 @@ function isConnectionFault(layers: readonly Layer[]): boolean {
   return layers.some(
     ({ code, message, syscall }) =>
       (typeof code === 'string' && BROKEN_CONNECTION.test(code)) ||
-      // A socket that is a file.
+      // The server's socket is a missing file.
       (code === 'ENOENT' && syscall === 'connect') ||
       (typeof message === 'string' && DRIVER_FAULT.test(message)),
   );
 }
 
 /**
- * Runs the work of a transaction. After a fault Postgres refuses all further statements with SQLSTATE 25P02, and
- * turns the commit into a rollback without saying so. Therefore the work fails with its first fault, whatever it does
- * afterwards.
+ * Runs the work of a transaction. After an error, Postgres rejects all further statements with SQLSTATE 25P02, and
+ * silently turns the commit into a rollback. Therefore the first error is thrown even if `work` catches it.
  */
 export async function failingWithFirstFault<T>(
   query: QueryExecutor,
@@ -208,10 +205,10 @@ export async function failingWithFirstFault<T>(
 const DELAYS_MS = [50, 200];
 
 /**
- * Retries `work`, at most twice, when the database was unavailable and repeating does no harm.
+ * Retries `work`, at most twice, when the database was unavailable and a repetition is harmless.
  *
  * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried
- *   only when it never reached the server
+ * only if it never reached the server
  */
 export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
   for (const ms of DELAYS_MS) {

@@ -14,24 +14,25 @@ import type { Database } from './database.ts';
 import { asDatabaseError, DatabaseError } from './errors.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 
-/** Folder of the SQL files, beside `src` and beside `dist`. */
+/** Directory of the SQL files. The relative path is valid from both `src` and `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** The sources of the database functions and the views they use, each `CREATE OR REPLACE`. */
+/** Sources of the database functions and their views, each a `CREATE OR REPLACE`. */
 const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
 
 /**
- * Version of the schema: of the migrations and of the functions in `FUNCTIONS_FOLDER`. It is stored in the database.
- * Increment it with every change of either since the last release.
+ * Version of the schema, which consists of the migrations and the functions in `FUNCTIONS_FOLDER`. It is stored in the
+ * database. Increment it once per release that changes either.
  *
- * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a
- * new name, and the old function is dropped a release later. An older replica leaves newer functions alone.
+ * Old and new replicas run side by side, so a released function must remain compatible. A function with a new meaning
+ * gets a new name, and the old function is dropped one release later. An older replica does not replace newer
+ * functions.
  */
 export const FUNCTIONS_VERSION = 1;
 
 /**
- * The oldest `FUNCTIONS_VERSION` whose service may run on this schema; it is stored, too, and older ones refuse the
- * database. Raise it with the change that takes away what an older one uses.
+ * Oldest `FUNCTIONS_VERSION` whose service can run on this schema. It is stored in the database, and older services
+ * reject the database. Raise it with a change that removes a function or column that an older service uses.
  */
 const OLDEST_COMPATIBLE_VERSION = 1;
 
@@ -48,8 +49,8 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * Returns a script that creates all functions unless the database has a newer version. Their order does not matter,
- * since none is called meanwhile.
+ * Returns a script that creates all functions, unless the database has a newer version. The order of the functions is
+ * arbitrary, because none of them is called while the script runs.
  */
 export function functionsScript(): string {
   const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>
@@ -77,10 +78,11 @@ $script$`;
 }
 
 /**
- * - `current`: every migration and function that this version needs is there, distributed on Citus
- * - `behind`: some are not
- * - `too_new`: a newer version, which this one may not run beside, migrated the database
- * - `unreleased`: a version before 0.1.0 made it, and no migration leads from there
+ * State of the schema.
+ * - `current`: complete for this version, and distributed on Citus.
+ * - `behind`: lacks migrations, functions, or their distribution.
+ * - `too_new`: migrated by a newer version that this version cannot run beside.
+ * - `unreleased`: created by a version before 0.1.0, which cannot be migrated.
  */
 export type SchemaState = 'current' | 'behind' | 'too_new' | 'unreleased';
 
@@ -146,7 +148,7 @@ export function assertCompatible(state: SchemaState): void {
 
 let times: number[] | undefined;
 
-/** The times of the migrations, the first one first, by which the database knows them. */
+/** Returns the times of the migrations, oldest first. The database identifies a migration by its time. */
 function migrationTimes(): number[] {
   if (times === undefined) {
     const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
@@ -163,10 +165,9 @@ const standbyQuery = defineQuery<Record<string, never>, { isStandby: boolean }>(
 );
 
 /**
- * Whether the server follows another one, and so can only read: `DATABASE_URL` names a standby, or a failover has
- * made it one.
+ * Whether the server is a read-only standby: `DATABASE_URL` names a standby, or a failover demoted the server.
  *
- * @throws DatabaseError when it does not respond
+ * @throws DatabaseError when the server does not respond
  */
 export async function isStandby(database: Database): Promise<boolean> {
   return (await database.query(standbyQuery, {})).rows[0]?.isStandby === true;
@@ -177,7 +178,7 @@ const planCacheModesQuery = defineQuery<Record<string, never>, PlanCacheMode>(
   PLAN_CACHE_MODES,
 );
 
-/** Reports the nodes of a Citus cluster that leak memory with their settings. Never rejects: a node may be down. */
+/** Reports the Citus nodes whose settings make them leak memory. Never rejects, because a node may be down. */
 export async function checkPlanCache(database: Database, report: (line: string) => void): Promise<void> {
   if (database.kind !== 'citus') return;
   try {

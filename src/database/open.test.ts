@@ -11,7 +11,7 @@ it.each([
   ['EAFNOSUPPORT', 'set HOST to one that it has'],
   ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EAI_AGAIN', 'set HOST to an address of this machine'],
-])('explains how to fix %s on listening', (code, advice) => {
+])('describes the listen error %s with the setting to change', (code, advice) => {
   const line = describeListenFault({ host: '127.0.0.1', port: 80, variables: '' }, failure(code));
   expect(line).toMatch(/^Cannot listen on 127\.0\.0\.1:80: .*\.$/);
   expect(line).toContain(advice);
@@ -27,7 +27,7 @@ it.each([
   ['42501', 'may not create tables'],
   ['25006', 'it is read-only'],
   ['XX001', 'SQLSTATE XX001; check DATABASE_URL'],
-])('explains %s of a database server in one line without credentials', (code, advice) => {
+])('describes the server error %s in one line with advice and without credentials', (code, advice) => {
   const config = loadConfig({ DATABASE_URL: 'postgres://ada:secret@db.example/memory' });
   const line = describeStartFault(config, failure(code));
   expect(line).toMatch(/^The database at db\.example:5432\/memory cannot be used: .*\.$/);
@@ -39,7 +39,7 @@ it.each([
   ['25006', 'used: its disk is nearly full; make room'],
   ['53100', 'used: its disk is full; make room'],
   ['XX001', 'opened: SQLSTATE XX001. Restore the folder from a backup'],
-])('explains how to fix %s of the embedded database', (code, advice) => {
+])('describes the embedded database error %s with advice', (code, advice) => {
   const line = describeStartFault(loadConfig({ DATA_DIR: '/data' }), failure(code));
   expect(line).toContain(`The embedded database in /data cannot be ${advice}`);
 });

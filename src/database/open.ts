@@ -37,9 +37,9 @@ const EMBEDDED_FAULTS: Partial<Record<string, string>> = {
 };
 
 /**
- * One line on why the service cannot listen, and what to do.
+ * Describes in one line why the service cannot listen, with advice.
  *
- * @param address.variables what the names of the variables for the address begin with
+ * @param address.variables prefix of the address's environment variables
  */
 export function describeListenFault(
   { host, port, variables }: { host: string; port: number; variables: '' | 'ADMIN_' },
@@ -50,7 +50,7 @@ export function describeListenFault(
   return `Cannot listen on ${host}:${port}: ${reason}.`;
 }
 
-/** One line on why the database cannot be used, and what to do. It holds neither the user nor the password. */
+/** Describes in one line why the database cannot be used, with advice and without the user or password. */
 export function describeStartFault(config: Config, error: unknown): string {
   const { faultCode = '', sqlState, unavailability, errorName } = asDatabaseError(error);
   const isEmbedded = config.DATABASE_URL === undefined;
@@ -62,7 +62,7 @@ export function describeStartFault(config: Config, error: unknown): string {
   return `${capitalize(describeDatabase(config))} cannot be used: ${reason}.`;
 }
 
-/** One line for a command that finds no schema of this version. */
+/** Describes in one line that the database lacks the schema of this version. */
 export function describeUnmigrated(config: Config): string {
   return `${capitalize(describeDatabase(config))} is not set up for this version. Run memory-service migrate, or start the service.`;
 }
@@ -71,7 +71,7 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Events of whichever database the configuration names. */
+/** Events of a database of either kind. */
 export type DatabaseEvents = EmbeddedEvents & ConnectionEvents;
 
 const NO_EVENTS: DatabaseEvents = {
@@ -91,11 +91,11 @@ export function configured<T>(read: () => T): T {
 }
 
 /**
- * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`.
+ * Opens the configured database: `DATABASE_URL`, or the embedded database in `DATA_DIR`.
  *
  * @throws DatabaseError when the server cannot be reached
- * @throws OperatorError when the embedded database cannot be opened, or another process has it
- * @throws ConfigError when there is no embedded database here.
+ * @throws OperatorError when the embedded database cannot be opened, or another process uses it
+ * @throws ConfigError when the embedded database is not installed
  */
 export async function openDatabase(
   config: Config,
@@ -106,7 +106,7 @@ export async function openDatabase(
     const { openPostgres } = await import('./pg.ts');
     return openPostgres(config.DATABASE_URL, config, events, tracer);
   }
-  // Imported on demand: the image has no PGlite.
+  // Imported on demand, because the image does not contain PGlite.
   const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
   return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
 }
@@ -118,18 +118,18 @@ function explainMissingPglite(error: Error & { code?: string }): never {
   ]);
 }
 
-/** How long a database may take to respond until it is reported. */
+/** Response time after which a database is reported as slow. */
 const SLOW_AFTER_MS = 1000;
 const RETRY_AFTER_MS = 1000;
 
-/** Receives a line whenever the database cannot be reached, or does not respond. */
+/** Receives a line whenever the database cannot be reached or does not respond. */
 type Report = (line: string) => void;
 
 /**
- * Opens the database of the service and migrates it. Creates an embedded one that does not exist. Reports nodes of
- * Citus that leak memory.
+ * Opens the database of the service and migrates it. Creates a missing embedded database. Reports Citus nodes that leak
+ * memory.
  *
- * @throws OperatorError when it cannot be used
+ * @throws OperatorError when the database cannot be used
  */
 export async function openMigrated(
   config: Config,
@@ -149,10 +149,9 @@ async function migrateAndCheck(database: Database, report: Report): Promise<void
 /**
  * Opens the configured database for a command.
  *
- * @param options.notify receives a line whenever the database is unreachable or reachable again, or its disk is
- *   nearly full
- * @param options.migrate migrates the database; otherwise it must be up to date
- * @throws OperatorError when it cannot be used
+ * @param options.notify receives a line when the database becomes unreachable or reachable, or its disk is nearly full
+ * @param options.migrate whether to migrate the database; otherwise it must be up to date
+ * @throws OperatorError when the database cannot be used
  */
 export async function openSession(
   env: NodeJS.ProcessEnv,
@@ -172,11 +171,12 @@ export async function openSession(
 }
 
 /**
- * Opens one end of a move of data: a URL of Postgres, or the folder of an embedded database, which no other process
- * may use meanwhile.
+ * Opens the source or the target of a data migration: a Postgres URL, or the directory of an embedded database. No
+ * other process may use the embedded database during the migration.
  *
- * @param options.migrate migrates the database, and creates an embedded one; otherwise it must exist and be up to date
- * @throws OperatorError when it cannot be used
+ * @param options.migrate whether to migrate the database, and to create a missing embedded database; otherwise it must
+ * exist and be up to date
+ * @throws OperatorError when the database cannot be used
  */
 export async function openPlace(
   env: NodeJS.ProcessEnv,
@@ -212,10 +212,10 @@ export async function openPlace(
   return whenReachable(config, open, ready(config, options.migrate, options.notify), options.notify);
 }
 
-/** One end of a move waits while the other one reads or writes a whole tenant. */
+/** Timeouts for a data migration. Each database idles while the other one reads or writes a whole tenant. */
 const PATIENT = { DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0', DB_STATEMENT_TIMEOUT_MS: '5m' };
 
-/** Migrates a database, or checks that it is up to date. */
+/** Returns a function that migrates a database, or checks that it is up to date. */
 function ready(config: Config, migrates: boolean, report: Report): (opened: Database) => Promise<void> {
   return async (opened) => {
     if (migrates) return migrateAndCheck(opened, report);
@@ -225,18 +225,18 @@ function ready(config: Config, migrates: boolean, report: Report): (opened: Data
   };
 }
 
-/** A service of this machine that takes commands through a socket. */
+/** A service on this machine that accepts commands through a socket. */
 export interface LocalService {
   socketPath: string;
-  /** The data directory of the service. */
+  /** Data directory of the service. */
   folder: string;
 }
 
 /**
  * Finds the service that runs on the configured embedded database.
  *
- * @returns undefined when none runs, or the configuration names a server
- * @throws OperatorError when it takes no commands of this user
+ * @returns undefined when no service runs, or when the configuration names a server
+ * @throws OperatorError when the service accepts no commands of this user
  */
 export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService | undefined> {
   const { DATABASE_URL, DATA_DIR: folder } = configured(() => loadConfig(env));
@@ -247,19 +247,19 @@ export async function findService(env: NodeJS.ProcessEnv): Promise<LocalService 
 /**
  * Opens the configured database for a command. An embedded database must exist.
  *
- * @throws OperatorError when there is none, or a process uses it
+ * @throws OperatorError when it does not exist, or a process uses it
  */
 async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
   const { DATA_DIR: folder } = config;
-  // A database that a starting service creates would look damaged.
+  // Checked first, because the incomplete database of a starting service would look damaged.
   explainingUse(folder, () => checkUnlocked(folder));
   if (!hasDatabase(join(folder, 'pglite'))) {
     throw new OperatorError(
       `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
     );
   }
-  // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
+  // Compiles PGlite's WebAssembly without optimizing it. Most commands end before optimization pays off.
   setFlagsFromString('--liftoff-only');
   return openDatabase(config, events).catch((error) => explainUse(folder, error));
 }
@@ -278,8 +278,8 @@ function explainUse(folder: string, error: unknown): never {
 }
 
 /**
- * Opens a database and works on it. Retries both for a while, because the database may start after the service, for
- * example with Docker Compose. Closes the database when the work fails.
+ * Opens a database and runs `work`. Retries both until `DB_START_TIMEOUT_MS`, because the database may start after the
+ * service, for example with Docker Compose. Closes the database if `work` fails.
  */
 async function whenReachable(
   config: Config,
@@ -312,7 +312,7 @@ async function whenReachable(
   }
 }
 
-/** Reports a server that keeps a connection waiting, before the attempt times out. */
+/** Reports a server that delays a connection, before the attempt times out. */
 async function reportingDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
   if (config.DATABASE_URL === undefined) return open();
   const line = `Waiting for ${describeDatabase(config)}, which has not responded yet.`;

@@ -25,8 +25,8 @@ import {
 } from './query.ts';
 
 /**
- * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each
- * character for quotes, here and on the server (docs/decisions/0002-binary-arrays.md).
+ * Encodes arrays of strings in Postgres' binary format, which pg uses for a Buffer. The text format is slower, because
+ * client and server scan each character for quotes (docs/decisions/0002-binary-arrays.md).
  */
 export function encoded(value: Value): unknown {
   return Array.isArray(value) && value.some((each) => typeof each === 'string')
@@ -34,15 +34,15 @@ export function encoded(value: Value): unknown {
     : value;
 }
 
-/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
+/** Encodes `text[]` as `array_recv` in Postgres' src/backend/utils/adt/arrayfuncs.c expects. */
 function textArray(strings: (string | null)[]): Buffer {
   const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
   const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
-  buffer.writeInt32BE(1, 0); // dimensions
+  buffer.writeInt32BE(1, 0); // number of dimensions
   buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
   buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
   buffer.writeInt32BE(strings.length, 12);
-  buffer.writeInt32BE(1, 16); // the first index
+  buffer.writeInt32BE(1, 16); // index of the first element
   let at = 20;
   for (const [i, string] of strings.entries()) {
     at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
@@ -52,24 +52,24 @@ function textArray(strings: (string | null)[]): Buffer {
 }
 
 /*
- * A pooler between the service and Postgres, such as PgBouncer. It takes no settings from a connection that starts,
- * and in transaction mode a connection may get another session for each transaction. See
+ * Support for a pooler between the service and Postgres, such as PgBouncer. A pooler ignores the settings in a
+ * connection's startup message. In transaction mode, each transaction may run in another session. See
  * docs/pgbouncer.md.
  */
 
-/** Whether a pooler is in between: the process that works is not the one that the connection was told of. */
+/** Whether a pooler is in use: the backend's process ID differs from the ID sent when the connection was opened. */
 export async function usesPooler(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
-  // Not in pg's types.
+  // pg's types lack this property.
   const { processID } = client as pg.Client & { processID: number };
   return rows[0]?.pid !== processID;
 }
 
 /**
- * Says why the service cannot work through a pooler, and what to do; undefined when it can.
+ * Explains why the service cannot work through a pooler, with advice. Returns undefined if it can.
  *
  * @param one and `other` are connections through the pooler
- * @param settings what each session needs
+ * @param settings settings that each session needs
  */
 export async function describeUnfitPooler(
   one: pg.Client,
@@ -84,12 +84,12 @@ export async function describeUnfitPooler(
   return `it is behind a pooler, through which the service cannot give its sessions their settings; run this as the same user, and RECONNECT in PgBouncer: ${commands.join(' ')}`;
 }
 
-/** In an otherwise idle pool the first attempt tells. */
+/** Number of probes. In an otherwise idle pool, the first probe is conclusive. */
 const ATTEMPTS = 10;
 
 /**
- * Whether statements that one connection prepares stay behind for another one. Poolers that keep track of them give
- * them names of their own.
+ * Whether statements prepared on one connection remain visible to another one. Poolers that track prepared statements
+ * rename them.
  */
 async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolean> {
   const name = `probe_${randomUUID()}`;
@@ -106,7 +106,7 @@ async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolea
   return false;
 }
 
-/** Returns the commands that give the sessions of this role the settings that they lack. */
+/** Returns the commands that set the missing settings for the role. */
 async function missingSettings(client: pg.Client, settings: Record<string, string>): Promise<string[]> {
   const { rows } = await client.query<{ command: string }>(
     `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name, w.setting) AS command
@@ -119,7 +119,7 @@ async function missingSettings(client: pg.Client, settings: Record<string, strin
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
 
-/** Times stay text: a `Date` would drop the microseconds. */
+/** Parses times as text, because a `Date` would drop the microseconds. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
@@ -130,12 +130,11 @@ const asOptions = (settings: Record<string, string>) =>
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
 
-/** `PLANNER` for the start of a connection. */
 export const plannerOptions = asOptions(PLANNER);
 
 /**
- * Citus has to see the tenant's id to find its shard, so it needs a plan for each call. With `auto`, it also keeps
- * the plan of each call for its own shards, and never frees it (citusdata/citus#8824).
+ * Planner settings for Citus, which needs a plan per call, because the tenant's ID selects the shard. With `auto`,
+ * Citus also caches a plan per call and never frees it (citusdata/citus#8824).
  */
 const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'force_custom_plan' };
 export const citusPlannerOptions = asOptions(CITUS_PLANNER);
@@ -146,23 +145,24 @@ const NO_TIME_LIMITS = {
   idle_in_transaction_session_timeout: '0',
 };
 
-/** How much longer the client waits than the server's own statement timeout. */
+/** Additional time that the client waits beyond the server's statement timeout. */
 const GRACE_MS = 1000;
 
-/** TCP keep-alive, below the idle timeout of common firewalls. */
+/** Interval of TCP keep-alive, below the idle timeout of common firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower.
+ * Number of connections reserved for batches. Batches never wait for locks, so few connections suffice, and more are
+ * slower.
  */
 export const BATCH_CONNECTIONS = 4;
 
 /**
- * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in
- * between, since that decides how it is to be used.
+ * Opens a database server through a pool of connections. Detects Citus and a pooler once, because they determine the
+ * settings of the sessions.
  *
- * @throws DatabaseError when it cannot be reached
- * @throws OperatorError when its encoding is not UTF-8, or the service cannot work through the pooler
+ * @throws DatabaseError when the server cannot be reached
+ * @throws OperatorError when the encoding is not UTF-8, or the service cannot work through the pooler
  */
 export async function openPostgres(
   url: string,
@@ -178,7 +178,7 @@ export async function openPostgres(
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
   };
-  // The server's own timeouts do not help when the server is frozen or the network drops packets.
+  // The server's timeouts have no effect when the server is frozen or the network drops packets.
   const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
   const { encoding, isCitus, isPooled } = await onOneConnection(
     { ...reachable, query_timeout: maxMs },
@@ -234,7 +234,7 @@ export async function openPostgres(
   };
 }
 
-/** Runs `work` on a connection of its own. Throws what `work` throws, and a `DatabaseError` when it cannot connect. */
+/** Runs `work` on a separate connection. Throws the errors of `work`, and a `DatabaseError` if it cannot connect. */
 async function onOneConnection<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
@@ -253,13 +253,15 @@ async function connect(connection: pg.ClientConfig): Promise<Connection> {
   return client;
 }
 
-/** Returns the encoding of the database. */
 async function encodingOf(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding");
   return rows[0]?.encoding;
 }
 
-/** Any other encoding lacks characters, and with SQL_ASCII the database counts and compares bytes. */
+/**
+ * Creates the error for another encoding than UTF8. Other encodings lack characters, and SQL_ASCII counts and compares
+ * bytes.
+ */
 function wrongEncoding(encoding: string, config: Config): OperatorError {
   return new OperatorError(
     `Cannot use ${describeDatabase(config)}: its encoding is ${encoding}, and the service needs UTF8. Create a database with: createdb --encoding UTF8 --locale C --template template0 NAME`,
@@ -286,10 +288,10 @@ function unmigratedBehindPooler(config: Config): OperatorError {
 const deadlines = new Deadlines();
 
 /**
- * Executes queries on a connection, or on a free one of a pool. A connection prepares each query the first time. Throws
- * `DatabaseError`.
+ * Executes queries on a connection, or on a free connection of a pool. A connection prepares each query on first use.
+ * Throws `DatabaseError`.
  *
- * @param maxMs a connection that has not responded by then is closed; 0: no limit
+ * @param maxMs time after which an unresponsive connection is closed; 0 means no limit
  */
 export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0): QueryExecutor {
   return async (statement, params) => {
@@ -310,13 +312,13 @@ export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0
 }
 
 /**
- * Sends a query. Its promise and its time limit are not those of pg, because closures of pg's `query` make the rows
- * of every query outlive minor collections (docs/decisions/0011-short-lived-entries.md).
+ * Sends a query with a separate promise and time limit. The closures in pg's own `query` would keep the rows of every
+ * query alive beyond minor garbage collections (docs/decisions/0011-short-lived-entries.md).
  */
 function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
-    // Ending a connection in the middle of a query closes its socket, which fails the query. A pool's clients can do
-    // it, too.
+    // Ending a connection during a query closes the socket, which fails the query. Clients of a pool have `end` as
+    // well.
     const end = () => void (client as pg.Client).end();
     const deadline = maxMs > 0 ? deadlines.start(maxMs, end) : undefined;
     client.query(query, (error: Error | null, result) => {
@@ -327,7 +329,7 @@ function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Prom
   });
 }
 
-/** Throws what `work` throws. A connection that has failed, or whose transaction cannot be ended, is closed. */
+/** Runs `work` in a transaction and throws its errors. Closes the connection if it failed or if the rollback failed. */
 async function transaction<T>(
   pool: ConnectionPool,
   maxMs: number,
@@ -344,7 +346,7 @@ async function transaction<T>(
     await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
     return result;
   } catch (error) {
-    // Without a connection there is nothing to roll back, and the first fault is the one that counts.
+    // If the rollback fails as well, the first error is reported.
     const rolledBack = send(client, { text: 'ROLLBACK' }, maxMs);
     fault = error instanceof DatabaseError && error.isUnavailable ? error : undefined;
     await rolledBack.catch((failed) => {
@@ -362,8 +364,8 @@ const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
 );
 
 /**
- * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session.
- * The lock has its own connection, so that the job also works with a pool of one.
+ * Holds an advisory lock while a job runs. The lock belongs to a transaction, because a pooler keeps sessions open. The
+ * lock has a separate connection, so that the job also runs with a pool of one connection.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -377,15 +379,15 @@ async function withAdvisoryLock(
     const { rows } = await executorOn(client, maxMs)(tryLockQuery, { lock });
     const isLocked = rows[0]?.locked === true;
     if (isLocked) await job();
-    // Rejects when the connection, and so the lock, was lost.
+    // The commit rejects if the connection, and therefore the lock, was lost.
     await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
     return isLocked;
   });
 }
 
 /**
- * Migrates under an advisory lock, which drizzle's `migrate` does not take. The connection is separate and has no
- * time limits: a migration, or the wait for another replica's, may take longer than a request may.
+ * Migrates under an advisory lock, because drizzle's `migrate` takes none. The connection is separate and has no time
+ * limits, since a migration may take longer than a request.
  */
 async function migrateOnOneConnection(
   url: string,
@@ -393,14 +395,14 @@ async function migrateOnOneConnection(
   folder: string,
   functions: string,
 ): Promise<void> {
-  // Imported on demand: most starts have nothing to migrate.
+  // Imported on demand, because most starts have nothing to migrate.
   const { drizzle } = await import('drizzle-orm/node-postgres');
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
   const connection: pg.ClientConfig = {
     connectionString: url,
     fallback_application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
-    // The role may have limits of its own, such as those that it needs behind a pooler.
+    // Overrides the role's limits, which it may need for sessions through a pooler.
     options: asOptions(NO_TIME_LIMITS),
   };
   // The end of the session releases the lock.

@@ -10,47 +10,46 @@ import { throwDatabaseError } from './errors.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /**
- * The embedded database writes nothing while its disk has less space than this. Postgres creates its write-ahead log
- * in segments of 16 MiB, and stops when it cannot create one; the reserve is for the statements that are running, and
- * for the next start.
+ * Free disk space below which the embedded database rejects writes. Postgres creates its write-ahead log in segments of
+ * 16 MiB, and stops if it cannot create one. The reserve is for running statements and for the next start.
  */
 export const RESERVED_BYTES = 64 * MEBIBYTE;
 
-/** The free space that a new embedded database needs: its own size, and the reserve. */
+/** Free space required to create an embedded database: its initial size and the reserve. */
 export const NEW_DATABASE_BYTES = 128 * MEBIBYTE;
 
-/** Free space on the file system of a folder, in bytes. `Infinity` if the file system does not report it. */
+/** Returns the free bytes on the file system of a directory, or `Infinity` if the file system does not report them. */
 export function freeBytes(folder: string): number {
   const { bavail, bsize, blocks } = statfsSync(folder);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-/** Formats bytes, such as `12 MiB`. */
+/** Formats bytes as `12 MiB`. */
 export function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / MEBIBYTE)} MiB`;
 }
 
 /*
- * What the background processes of a server do, which the embedded database does not have: checkpoints and
- * autovacuum. Without them its log and its tables grow as long as it runs. See
+ * Checkpoints and vacuum, which background processes perform on a server. The embedded database has no such
+ * processes, so its log and tables would grow without limit. See
  * docs/decisions/0012-upkeep-of-the-embedded-database.md.
  */
 
 type Client = Pick<PGliteInterface, 'exec' | 'query'>;
 
-/** How much of the write-ahead log Postgres keeps for reuse after a checkpoint. */
+/** Size of the write-ahead log that Postgres keeps for reuse after a checkpoint. */
 export const LOG_SETTINGS = { max_wal_size: '128MB', min_wal_size: '32MB' };
 
-/** A checkpoint writes at most about as much as was logged since the last one, and every request waits for it. */
+/** Size of the log that triggers a checkpoint. A checkpoint writes about as much data, and all requests wait for it. */
 const CHECKPOINT_AFTER_BYTES = 32 * 1024 * 1024;
-/** The largest statements, those of imports, log a few MiB each. */
+/** Number of statements between two checks. The largest statements, those of imports, log a few MiB each. */
 const STATEMENTS_PER_CHECK = 16;
 
 const LOGGED_BYTES = 'SELECT pg_current_wal_insert_lsn() - redo_lsn AS bytes FROM pg_control_checkpoint()';
 
 /**
- * Returns a function to call before each statement, also in a transaction. It makes a checkpoint when one is due,
- * which frees the log before it.
+ * Returns a function to call before each statement, including statements of a transaction. It makes a checkpoint if one
+ * is due, so that Postgres can reuse the log.
  */
 export function checkpoints(): (client: Client) => Promise<void> {
   let statements = 0;
@@ -63,42 +62,45 @@ export function checkpoints(): (client: Client) => Promise<void> {
   return (client) => update(client).catch(throwDatabaseError);
 }
 
-/** Tables, and those with their large values, whose deleted rows or new rows are more than autovacuum would leave. */
+/**
+ * Query for the tables, including TOAST tables, with more dead or inserted rows than autovacuum's thresholds would
+ * tolerate.
+ */
 const DUE_TABLES = `
 SELECT c.oid::regclass::text AS name FROM pg_stat_all_tables AS s JOIN pg_class AS c ON c.oid = s.relid
 WHERE greatest(s.n_dead_tup, s.n_ins_since_vacuum) > 5000 + 0.02 * greatest(c.reltuples, 0)`;
 
-/** Makes the space of deleted rows usable again, table by table, so that requests get their turn in between. */
+/** Vacuums one table at a time, so that requests can run between two tables. */
 export async function vacuumTables(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(DUE_TABLES).catch(throwDatabaseError);
   for (const { name } of rows)
     await client.exec(`VACUUM (PROCESS_TOAST false) ${name}`).catch(throwDatabaseError);
 }
 
-/** Events of an embedded database. A server reports its own. */
+/** Events of an embedded database. */
 export interface EmbeddedEvents {
-  /** Postgres has stopped, for the given reason. Every query fails from now on. */
+  /** Reports that Postgres has stopped. All further queries fail. */
   stopped(reason: string): void;
-  /** The disk is nearly full, so writes are refused; or there is room again, and they are accepted. */
+  /** Reports whether writes are rejected because the disk is nearly full. */
   readOnly(isReadOnly: boolean): void;
 }
 
-/** How Postgres announces on standard error that it stops. `Aborted` comes from WebAssembly. */
+/** Message on standard error when Postgres stops. WebAssembly prints `Aborted`. */
 const END = /\b(?:PANIC|FATAL): +(.*)|^(Aborted)\(/;
 
-/** SQLSTATE crash_shutdown. */
+/** SQLSTATE `crash_shutdown`. */
 const CRASH_SHUTDOWN = '57P02';
 
 /**
- * PGlite that is not called again after its Postgres has stopped. A stopped Postgres still holds its locks, and
- * PGlite, which has one thread, would wait for them forever without returning to the event loop.
+ * PGlite that rejects calls after its Postgres has stopped. A stopped Postgres still holds its locks. PGlite has one
+ * thread, so it would wait for them forever and block the event loop.
  */
 export class PgliteEngine extends PGlite {
   readonly #end: { reason?: string };
 
   /**
-   * @param folder of the database; a new one is created in a folder that is empty or missing
-   * @param onEnd called once, with the message of Postgres, as soon as Postgres has stopped
+   * @param folder directory of the database; a new database is created if it is empty or missing
+   * @param onEnd called once, with the message of Postgres, when Postgres stops
    */
   constructor(folder: string, onEnd: (reason: string) => void) {
     const end: { reason?: string } = {};
@@ -118,12 +120,12 @@ export class PgliteEngine extends PGlite {
     this.#end = end;
   }
 
-  /** Why Postgres has stopped; undefined while it runs. */
+  /** Reason why Postgres has stopped; undefined while it runs. */
   get endReason(): string | undefined {
     return this.#end.reason;
   }
 
-  /** Runs every query. */
+  /** PGlite calls this method for every query. */
   override execProtocolRawSync(message: Uint8Array): Uint8Array {
     this.#assertRunning();
     const response = super.execProtocolRawSync(message);
@@ -145,7 +147,7 @@ class EngineStopped extends Error {
   }
 }
 
-/** Opens or creates the database in a folder. Removes the leftovers when creation fails. */
+/** Opens or creates the database in a directory. Removes incomplete files if the creation fails. */
 export async function openEngine(folder: string, events: EmbeddedEvents): Promise<PgliteEngine> {
   const isNew = !hasDatabase(folder);
   const free = freeBytes(dirname(folder));
@@ -180,8 +182,8 @@ function diskFull(folder: string, free: number, needed: number): OperatorError {
 let keepsByteOrderMarks = false;
 
 /**
- * PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading U+FEFF and so would change contents. It
- * creates a decoder when it is constructed and after each database error, so this changes the default of the process
+ * Keeps byte order marks in contents. PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading
+ * U+FEFF. It creates a decoder at construction and after each database error, so the default of the process is changed
  * permanently. Callers that pass options are not affected.
  */
 function keepByteOrderMarks(): void {

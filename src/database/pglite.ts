@@ -16,7 +16,7 @@ import {
 import { parameterValues, type QueryExecutor, type StatementTracer, traced } from './query.ts';
 
 /**
- * The embedded database in a folder: one connection, in this process, one process at a time.
+ * Opens the embedded database in a directory. It has one connection, in this process, and allows one process at a time.
  *
  * @param batchSize maximum number of calls in a statement
  * @throws OperatorError when it cannot be opened, or another process uses it
@@ -30,7 +30,7 @@ export async function openPglite(
   const unlock = lockDataDirectory(folder);
   let client: PgliteEngine;
   try {
-    // Without the lock file, which somebody may have deleted, a process that serves is still found.
+    // If a user deleted the lock file, the socket still reveals a running service.
     if (await isServed(folder)) throw new DataDirectoryInUse(folder);
     client = await openEngine(join(folder, 'pglite'), events);
   } catch (error) {
@@ -44,12 +44,12 @@ export async function openPglite(
     await guard();
     return execute(statement, params);
   }, tracer);
-  // No other process can use the folder.
+  // No other process can use the directory, so job locks are local.
   const lockedJobs = new Set<number>();
   let running = 0;
   let idle: (() => void) | undefined;
 
-  /** Counts running queries, because PGlite's `close` hangs while one runs. */
+  /** Counts running queries, because PGlite's `close` hangs while a query runs. */
   async function counted<T>(work: () => Promise<T>): Promise<T> {
     running++;
     try {
@@ -86,7 +86,7 @@ export async function openPglite(
     },
     migrate: (migrationsFolder, functions) =>
       counted(async () => {
-        // Imported on demand: most starts have nothing to migrate.
+        // Imported on demand, because most starts have nothing to migrate.
         const { drizzle } = await import('drizzle-orm/pglite');
         const { migrate } = await import('drizzle-orm/pglite/migrator');
         await migrate(drizzle(client), { migrationsFolder });
@@ -112,13 +112,13 @@ export async function openPglite(
 }
 
 /**
- * Returns a function to call before each transaction. While the disk is nearly full it makes new transactions
- * read-only: Postgres then refuses writes with SQLSTATE 25006, and reads go on.
+ * Returns a function to call before each transaction. While the disk is nearly full, it makes transactions read-only.
+ * Postgres then rejects writes with SQLSTATE 25006, and reads continue.
  */
 function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
   let isReadOnly = false;
   const update = async () => {
-    // A little more before writes are accepted again, so that the state does not change with every statement.
+    // Accepting writes again requires more space, so that the state does not change with every statement.
     const needed = isReadOnly ? 1.25 * RESERVED_BYTES : RESERVED_BYTES;
     const isShort = freeBytes(folder) < needed;
     if (isShort === isReadOnly) return;
@@ -129,7 +129,10 @@ function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents)
   return () => update().catch(throwDatabaseError);
 }
 
-/** Throws what `work` throws, and a `DatabaseError` when the transaction cannot begin or commit. */
+/**
+ * Runs `work` in a transaction. Throws the errors of `work`, and a `DatabaseError` if the transaction cannot begin or
+ * commit.
+ */
 async function transactionOn<T>(
   client: PgliteEngine,
   snapshot: Snapshot,
@@ -152,10 +155,10 @@ async function transactionOn<T>(
   }
 }
 
-/** Times stay text, as with pg. */
+/** Parses times as text, as for pg. */
 const parsers = { [types.TIMESTAMPTZ]: (text: string) => text };
 
-/** Executes queries on PGlite or in a transaction of it, each after `prepare`. Throws `DatabaseError`. */
+/** Executes queries on PGlite or in a transaction, each after `prepare`. Throws `DatabaseError`. */
 function executorOn<Client extends PGliteInterface | Transaction>(
   client: Client,
   prepare: (client: Client) => Promise<void>,

@@ -1,4 +1,4 @@
-/** A connection to something that is no server of Postgres, or to one that asks for what pg does not know. */
+/** The server sends bytes that are not Postgres' protocol, or a message that pg does not support. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it } from 'vitest';
@@ -21,12 +21,15 @@ it.each([
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n',
     'the connection was closed; check that a Postgres server listens there, and its log',
   ],
-])('a connection fails with a reason after %s, and the process continues', async (_, response, reason) => {
-  const server = createServer((socket) => socket.once('data', () => socket.end(response)));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const connection = new Connection({ connectionString: `postgres://ada:secret@127.0.0.1:${port}/memory` });
-  const fault = await connection.connect().catch((error) => new DatabaseError(error, { connecting: true }));
-  expect(fault).toMatchObject({ code: 'database_unavailable', unavailability: reason });
-  server.close();
-});
+])(
+  'rejects a connection with a reason instead of ending the process when the server sends %s',
+  async (_, response, reason) => {
+    const server = createServer((socket) => socket.once('data', () => socket.end(response)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connection = new Connection({ connectionString: `postgres://ada:secret@127.0.0.1:${port}/memory` });
+    const fault = await connection.connect().catch((error) => new DatabaseError(error, { connecting: true }));
+    expect(fault).toMatchObject({ code: 'database_unavailable', unavailability: reason });
+    server.close();
+  },
+);

@@ -3,18 +3,18 @@ import { parse } from 'pg-connection-string';
 import type { ConnectionWatch } from './connection-watch.ts';
 import { DatabaseError, throwDatabaseError } from './errors.ts';
 
-/** What each URL held when the files of its certificates could last be read. */
+/** The last readable options by URL, including the contents of certificate files. */
 const lastRead = new Map<string, pg.ClientConfig>();
 
 /**
- * Reads a URL, and the files of certificates that it names: for each connection anew, because certificates are
- * renewed. Files that disappear later change nothing.
+ * Parses a URL and reads its certificate files. Each new connection reads them again, because certificates are renewed.
+ * If a file becomes unreadable, the last contents are used.
  *
  * @throws Error when a file cannot be read the first time
  */
 function read(url: string): pg.ClientConfig {
   try {
-    // pg reads its options of connections from the same function, though the types of the two differ.
+    // pg's connection options come from the same function, although the two types differ.
     const options = parse(withPlainSslMode(url)) as unknown as pg.ClientConfig;
     lastRead.set(url, options);
     return options;
@@ -25,7 +25,10 @@ function read(url: string): pg.ClientConfig {
   }
 }
 
-/** pg takes these modes for `verify-full`, and warns on standard error that they will mean less in its next version. */
+/**
+ * Replaces weaker modes by `verify-full`. pg treats them as `verify-full`, but prints a warning that its next version
+ * will not.
+ */
 function withPlainSslMode(text: string): string {
   const url = new URL(text);
   const isWeaker = /^(prefer|require|verify-ca)$/.test(url.searchParams.get('sslmode') ?? '');
@@ -34,11 +37,11 @@ function withPlainSslMode(text: string): string {
 }
 
 /**
- * A connection all of whose faults reject `connect`, or the running or next query. Those of pg can also be thrown
- * while the pool opens a connection, or emitted as an error that nobody listens to, and both would end the process.
+ * A connection whose errors always reject `connect`, or the current or next query. Without this class, pg may throw an
+ * error while the pool opens a connection, or emit an `error` event without a listener. Both would end the process.
  *
- * A parameter of the URL never replaces one of `config`. The server reads the URL's `options` before those of
- * `config`, and uses the last value of a setting.
+ * A parameter of the URL never replaces a field of `config`. For `options`, the server reads the URL's options first,
+ * and the last value of a setting applies.
  */
 export class Connection extends pg.Client {
   constructor({ connectionString, ...config }: pg.ClientConfig = {}) {
@@ -50,12 +53,12 @@ export class Connection extends pg.Client {
   }
 }
 
-/** The internals of a connection, which pg's types do not have. */
+/** Internals of a pg connection that its types lack. */
 interface Wire {
   attachListeners(stream: NodeJS.ReadableStream & { destroy(error: unknown): void }): void;
 }
 
-/** pg's parser throws at messages that it does not know, such as a request for GSSAPI. */
+/** Fails the connection on an unknown message, such as a request for GSSAPI, for which pg's parser throws. */
 function failOnUnreadableMessages(client: pg.Client): void {
   const { connection } = client as unknown as { connection: Wire };
   const attachListeners = connection.attachListeners.bind(connection);
@@ -74,25 +77,26 @@ function failOnUnreadableMessages(client: pg.Client): void {
 }
 
 /**
- * Agents pause for longer than pg's default of 10 seconds, and a new connection has to prepare every statement again.
+ * Time after which an idle connection is closed. Agents pause for longer than pg's default of 10 seconds, and a new
+ * connection has to prepare every statement again.
  */
 const IDLE_TIMEOUT_MS = 10 * 60_000;
 
-/** How pg-pool words that no connection became free in time. */
+/** pg-pool's message when no connection became free in time. */
 const EXHAUSTED = /^timeout exceeded when trying to connect/;
 
-/** Connections to a server. One whose statement failed is not used again. */
+/** Pool of connections to a server. A connection is closed after a failed statement. */
 export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #watch: ConnectionWatch;
-  /** Increases when no open connection may be used again. */
+  /** Incremented to discard all open connections. */
   #generation = 0;
   readonly #generations = new WeakMap<pg.PoolClient, number>();
 
   constructor(config: pg.PoolConfig, watch: ConnectionWatch) {
     this.#pool = new pg.Pool({ ...config, Client: Connection, idleTimeoutMillis: IDLE_TIMEOUT_MS });
     this.#watch = watch;
-    // The pool replaces a broken idle connection; without a listener the error would end the process.
+    // The pool replaces a broken idle connection. Without a listener, the error would end the process.
     this.#pool.on('error', () => {});
     this.#pool.on('connect', (client) => {
       this.#generations.set(client, this.#generation);
@@ -114,10 +118,10 @@ export class ConnectionPool {
     }
   }
 
-  /** @param error of the connection's last statement, after which the connection is closed */
+  /** @param error of the connection's last statement; the connection is then closed */
   release(client: pg.PoolClient, error?: unknown): void {
     client.release(error !== undefined);
-    // The other sessions have lost their connections to the node, too, and each would fail once.
+    // All other sessions have also lost their connection to the node, and each would fail once.
     if (error instanceof DatabaseError && error.isNodeLost) this.#generation++;
   }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { statements } from '../../test/support/statements.ts';
 import { definedQueries, parameterValues, parseQuery } from './query.ts';
 
-it('gives every statement a unique name within the 63 characters of Postgres', () => {
+it('gives every statement a unique name of at most 63 characters, the maximum of Postgres', () => {
   const names = definedQueries.map(({ name }) => name);
   expect(names.length).toBeGreaterThan(statements.length);
   expect(statements.length).toBeGreaterThan(90);
@@ -26,13 +26,13 @@ it('numbers parameters in the order of the text, starting with the tenant', () =
   });
 });
 
-it('rejects numbers in the text of a statement', () => {
+it('rejects a statement with numbered parameters', () => {
   expect(() => parseQuery('page', 'SELECT $1 WHERE id = $tenant')).toThrow(
     'Statement page numbers a parameter. Write its name instead.',
   );
 });
 
-it('rejects a statement with a missing parameter value', () => {
+it('rejects a call without a value for each parameter', () => {
   const query = parseQuery('page', 'SELECT $after WHERE id = $tenant');
   expect(parameterValues(query, { tenant: 'acme', after: null, limit: 1 })).toStrictEqual(['acme', null]);
   expect(() => parameterValues(query, { tenant: 'acme' })).toThrow(

@@ -2,41 +2,42 @@ import type { Context } from '@opentelemetry/api';
 
 export type Scalar = string | number | boolean | null;
 
-/** The value of a parameter. */
+/** Value of a parameter. */
 export type Value = Scalar | Scalar[];
 
-/** Counts the characters of a call's strings. */
+/** Counts the characters in the string parameters of a call. */
 export function countCharacters(params: Record<string, Value>): number {
   let characters = 0;
   for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
   return characters;
 }
 
-/** A SQL statement with numbered parameters, as the driver takes it, and the names of the parameters. */
+/** A SQL statement with numbered parameters, as the driver expects it, and the names of the parameters. */
 export interface Query<Params extends Record<string, Value>, Row> {
   readonly name: string;
   readonly sql: string;
-  /** The names of `$1`, `$2`, … */
+  /** Names of `$1`, `$2`, … */
   readonly parameters: readonly string[];
-  /** Executes many calls of the query in one statement. */
+  /** Query that executes many calls in one statement. */
   readonly batch?: BatchQuery | undefined;
-  /** Type information only. */
+  /** For type inference only; never set. */
   readonly types?: { params: Params; row: Row };
 }
 
 /**
- * Executes many calls, of any tenants, in one statement. Its parameters are arrays with an element for each call,
- * named as in the single query. It returns a row for each call that it handled; the single query handles the others.
+ * Executes many calls, across tenants, in one statement. Each parameter is an array with one element per call, and has
+ * the same name as in the single query. The result has a row for each executed call. The single query executes the
+ * other calls.
  */
-export type BatchQuery = Query<Record<string, Value>, { /** Which call, from 1. */ item: number }>;
+export type BatchQuery = Query<Record<string, Value>, { /** Number of the call, from 1. */ item: number }>;
 
-/** The rows of a result; `count` is the number of rows written by a statement that returns none. */
+/** Result of a query. For a statement without result rows, `count` is the number of written rows. */
 export interface QueryResult<Row> {
   rows: Row[];
   count: number;
 }
 
-/** A request whose trace is kept: OpenTelemetry's context of it. */
+/** OpenTelemetry context of a sampled request. */
 export type TracedRequest = Context;
 
 /**
@@ -49,21 +50,21 @@ export type QueryExecutor = <Params extends Record<string, Value>, Row>(
   params: Params,
 ) => Promise<QueryResult<Row>>;
 
-/** A query whatever its parameters and rows. */
+/** A query with any parameters and rows. */
 export type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
 
 const defined: AnyQuery[] = [];
 
-/** All queries of the modules that are loaded, those for batches too: what tests and tools look at. */
+/** All queries of the loaded modules, including batch queries, for tests and tools. */
 export const definedQueries: readonly AnyQuery[] = defined;
 
-/** A parameter by its name: `$tenant`. Not the end of a quotation: `$$;`. */
+/** Matches a named parameter such as `$tenant`, but not the end of a dollar quote such as `$$;`. */
 const PARAMETER = /(?<!\$)\$([a-z]\w*)/gi;
 
 /**
- * Numbers the parameters of a text in the order in which they first occur, `$tenant` before all others.
+ * Numbers the parameters of a text in order of appearance, beginning with `$tenant`.
  *
- * @throws Error when the text has a number for a parameter
+ * @throws Error when the text contains a numbered parameter
  */
 export function parseQuery<Params extends Record<string, Value>, Row = never>(
   name: string,
@@ -78,11 +79,11 @@ export function parseQuery<Params extends Record<string, Value>, Row = never>(
 }
 
 /**
- * Declares a query; only modules call this, as they load. Except for batches, the text says `tenant_id = $tenant` (or
- * `tenants.id = $tenant`) for each table, which keeps the query on one shard.
+ * Declares a query. Called only when a module loads. Except in batch queries, the text must restrict each table to
+ * `tenant_id = $tenant` (or `tenants.id = $tenant`), so that the query runs on one shard.
  *
- * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers
- * judge the SQL.
+ * Queries are plain SQL, because reviewers assess the SQL, and because drizzle's query builder numbers each use of a
+ * parameter separately.
  */
 export function defineQuery<Params extends Record<string, Value>, Row = never>(
   name: string,
@@ -97,7 +98,7 @@ export function defineQuery<Params extends Record<string, Value>, Row = never>(
 /**
  * Returns the values of a query's parameters, in order.
  *
- * @throws Error when one is missing
+ * @throws Error when a value is missing
  */
 export function parameterValues(
   { name, parameters }: Pick<AnyQuery, 'name' | 'parameters'>,
@@ -112,18 +113,21 @@ export function parameterValues(
 }
 
 /*
- * Building blocks of the batch queries (see `BatchQueue`). Each row is found by the tenant of its call: every join says
- * `tenant_id = c.tenant`. A batch query handles the simple calls and leaves the others to the single query.
+ * Batch queries (see `BatchQueue`). Every join restricts rows to the tenant of the call: `tenant_id = c.tenant`. A
+ * batch query executes the simple calls and leaves the others to the single query.
  */
 
-/** Larger contents are read by the single query, so that a batch of them does not delay others or exhaust memory. */
+/**
+ * Maximum content size in a batch. The single query reads larger contents, so that a batch does not delay other calls
+ * or exhaust memory.
+ */
 export const MAX_BYTES = 32_768;
 
 /**
  * Declares a batch query.
  *
  * @param parameters names and SQL types (strings are `text`)
- * @param text returns the SQL, given the calls as a FROM item: alias `c` with a column for each parameter, and `item`
+ * @param text returns the SQL for a FROM item with the calls: alias `c`, a column for each parameter, and `item`
  */
 export function defineBatchQuery(
   name: string,
@@ -137,25 +141,25 @@ export function defineBatchQuery(
   return defineQuery<Record<string, Value>, { item: number }>(name, text(calls));
 }
 
-/** Traces statements. There is none while tracing is off. */
+/** Traces statements. Undefined while tracing is off. */
 export interface StatementTracer {
-  /** The traced requests that are being served: the caller's own, or the requests of `serve`. */
+  /** Returns the traced requests that are being served: the caller's request, or the requests of `serve`. */
   current(): readonly TracedRequest[];
-  /** Runs work for traced requests: a queue sends calls outside of the requests that made them. */
+  /** Runs work on behalf of traced requests, because a queue sends calls outside of their requests. */
   serve<T>(requests: readonly TracedRequest[], work: () => T): T;
-  /** Executes a statement, which throws a `DatabaseError`, with a span in each request that is being served. */
+  /** Executes a statement with a span in each traced request. Throws `DatabaseError`. */
   trace<T>(statement: string, execute: () => Promise<T>): Promise<T>;
 }
 
-/** An executor whose statements are traced; the same one when there is no tracer. */
+/** Returns an executor that traces its statements, or `execute` itself without a tracer. */
 export function traced(execute: QueryExecutor, tracer: StatementTracer | undefined): QueryExecutor {
   if (tracer === undefined) return execute;
   return (statement, params) => tracer.trace(statement.name, () => execute(statement, params));
 }
 
 /**
- * An executor whose statements are spans of the requests that made `calls`, which waited in a queue; the same one when
- * there is no tracer.
+ * Returns an executor whose statements are spans of the requests that made `calls`, which waited in a queue. Without a
+ * tracer, returns `execute` itself.
  */
 export function serving(
   execute: QueryExecutor,
@@ -167,6 +171,6 @@ export function serving(
   return (statement, params) => tracer.serve(requests, () => execute(statement, params));
 }
 
-/** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */
+/** Formats a time in SQL: UTC with microseconds and a fixed length, so that text comparison orders times correctly. */
 export const time = (column: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -21,9 +21,9 @@ import { snakeCase } from '../lib/text.ts';
 import type { Mount } from '../memory/mount.ts';
 import { ALL_SETTINGS } from '../tenants/settings.ts';
 
-// Keys compare and sort by byte, which for UTF-8 means by code point, regardless of the collation of the database.
+// Byte order, which for UTF-8 is code point order, regardless of the collation of the database.
 const key = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
-// Contents are never compared, so their collation does not matter. "C" avoids the lookup of another.
+// Contents are never compared. "C" avoids the lookup of another collation.
 const content = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
@@ -37,8 +37,8 @@ function settingColumns() {
 }
 
 /**
- * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of
- * one tenant run one after the other. Readers never wait.
+ * A tenant and its usage. Every write locks the tenant's row first, so the counters are exact, and writes of one tenant
+ * are serialized. Readers never wait.
  */
 export const tenants = pgTable(
   'tenants',
@@ -46,50 +46,51 @@ export const tenants = pgTable(
     id: key('id').primaryKey(),
     fileCount: bigint('file_count', { mode: 'number' }).notNull().default(0),
     byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
-    /** When the tenant was suspended; null while it is active. */
+    /** Time of the suspension; null while the tenant is active. */
     suspendedAt: timestamp('suspended_at', { withTimezone: true }),
-    // The tenant's own settings: null means the service's default, 0 no limit.
+    // Settings of the tenant. Null means the service's default, and 0 means no limit.
     ...settingColumns(),
-    /** Rows of `versions`. */
+    /** Number of rows in `versions`. */
     historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
-    /** What the rows of `versions` and `past_directories` take (migrations/functions/memory_history.sql). */
+    /** Size of the rows in `versions` and `past_directories` (migrations/functions/memory_history.sql). */
     historyBytes: bigint('history_bytes', { mode: 'number' }).notNull().default(0),
-    /** The history is complete since this time. Versions that were replaced or deleted earlier may be missing. */
+    /** Start of the complete history. Versions that were superseded earlier may be missing. */
     historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
-    /** The time of the latest change, so that the next one's is later. */
+    /** Time of the latest change. The next change gets a later time. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
-    /** Other tenants whose memories it shows as directories (src/tenants/mounts.ts); null for none. */
+    /** Memories of other tenants, shown as directories (src/tenants/mounts.ts); null for none. */
     mounts: jsonb('mounts').$type<Mount[]>(),
-    // What the Memory Stores API says of the tenant beside its files (src/tenants/store.ts).
-    /** Null: its id. */
+    // Fields of the Memory Stores API (src/tenants/store.ts).
+    /** Null means the ID of the tenant. */
     name: key('name'),
     description: key('description').notNull().default(''),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
-    /** Since when files may only be read and deleted; null while they may be changed. */
+    /** Time since which files can only be read and deleted; null while they can be changed. */
     archivedAt: timestamp('archived_at', { withTimezone: true }),
-    /** When one of these was last changed. */
+    /** Time of the last change to one of these fields. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** The tenant that this one is a draft of (src/drafts); null for any other tenant. */
+    /** ID of the original tenant if this tenant is a draft (src/drafts); otherwise null. */
     draftOf: key('draft_of'),
   },
   (t) => [
-    // Each write pays for every check, so there is none of the settings: what changes them validates them
-    // (src/tenants).
+    // Settings have no check constraints, because each write would evaluate them. The code that changes settings
+    // validates them (src/tenants).
     check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
     index('tenants_created').on(t.createdAt, t.id),
-    // To find who mounts a tenant.
+    // Finds the tenants that mount a tenant.
     index('tenants_with_mounts').on(t.id).where(sql`mounts IS NOT NULL`),
     index('tenants_drafts').on(t.draftOf).where(sql`draft_of IS NOT NULL`),
   ],
 );
 
 /**
- * The tree: one row per file or directory. The constraints hold its invariants, so no interleaving and no crash can
- * break them. The parent of an entry exists and is a directory (only those have a `dir_path`). By `entry_is_valid`
- * (migrations/0000_init.sql), `parent_path` matches the path, only the root has no parent, only files have a content,
- * and paths stay within the limits of the contract. There is no foreign key to `tenants`, which would make each
- * insert slower: only functions that have locked the tenant write here.
+ * The tree, with one row per file or directory. Constraints protect its invariants against any interleaving and any
+ * crash. The parent of an entry exists and is a directory, because only directories have a `dir_path`.
+ *
+ * `entry_is_valid` (migrations/0000_init.sql) checks that `parent_path` matches the path, that only the root has no
+ * parent, that only files have a content, and that paths obey the limits of the contract. A foreign key to `tenants`
+ * would slow down each insert, and is not needed: only functions that have locked the tenant write here.
  */
 export const entries = pgTable(
   'entries',
@@ -98,28 +99,28 @@ export const entries = pgTable(
     path: key('path').notNull(),
     parentPath: key('parent_path'),
     kind: key('kind').$type<'file' | 'dir'>().notNull(),
-    /** The path of a directory; null for a file, so that a file cannot be a parent. */
+    /** Path of a directory; null for a file, so that a file cannot be a parent. */
     dirPath: key('dir_path').generatedAlwaysAs(sql`CASE WHEN kind = 'dir' THEN path END`),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** When a file was last read, to the day. Expiration uses it together with `updated_at`. */
+    /** Day of the last read of a file. Expiration uses it together with `updated_at`. */
     accessedAt: timestamp('accessed_at', { withTimezone: true }).notNull().defaultNow(),
-    /** The time of the head version; for a directory, the time since which it is at its path. */
+    /** Time of the current version; for a directory, the time when it was created at or moved to its path. */
     changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
-    // The row of a file is its head version. Null for a directory.
-    /** The version's id, which changes with every change of the file. An edit compares it before it writes. */
+    // The row of a file is its current version. These columns are null for a directory.
+    /** ID of the version. An edit compares the ID before it writes. */
     version: uuid('version'),
-    /** Identifies the file wherever it moves: the id of its first version. */
+    /** ID of the file's first version. It identifies the file across renames. */
     memoryId: uuid('memory_id'),
     operation: key('operation').$type<Exclude<Operation, 'deleted'>>(),
-    /** Who created the version, in which request: `Origin` (src/memory/origin.ts). */
+    /** Actor and request that created the version: `Origin` (src/memory/origin.ts). */
     origin: jsonb('origin'),
     content: content('content'),
     sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.path] }),
-    // Null for files, which no child can refer to, so the foreign key costs nothing when a file is moved or deleted.
+    // Files have a null `dir_path`, so moving or deleting a file does not check the foreign key.
     unique('entries_directories').on(t.tenantId, t.dirPath),
     foreignKey({
       name: 'entries_parent_is_directory',
@@ -128,8 +129,8 @@ export const entries = pgTable(
     }),
     index('entries_children').on(t.tenantId, t.parentPath, t.path),
     uniqueIndex('entries_memory').on(t.tenantId, t.memoryId).where(sql`memory_id IS NOT NULL`),
-    // A short expression, because Postgres parses that of a constraint again in each statement, while a session
-    // caches the body of a function.
+    // A single function call, because Postgres parses a constraint's expression in each statement, while a session
+    // caches a function's body.
     check(
       'entries_valid',
       sql`entry_is_valid(${t.path}, ${t.parentPath}, ${t.kind}, ${t.sizeBytes}, ${t.version}, ${t.memoryId})`,
@@ -137,16 +138,16 @@ export const entries = pgTable(
   ],
 );
 
-/** `renamed`: only the path changed. */
+/** `renamed` means that only the path changed. */
 type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
 
 /**
- * The versions of files that are no longer the head, each valid from `created_at` until `superseded_at`. A deletion
- * is also a version, without content and superseded immediately. Ids begin with `created_at` (memory_id_prefix), so
- * their order is that of the changes. Rows change only by redaction.
+ * Superseded versions of files, each valid from `created_at` until `superseded_at`. A deletion is also a version,
+ * without content and superseded immediately. An ID begins with `created_at` (memory_id_prefix), so IDs sort by time.
+ * Only redaction changes a row.
  *
- * The content is that of the next newer version of the file, where `content` replaces `splice_length` bytes after the
- * first `splice_start`. Without these two, `content` is the whole of it.
+ * The content is a delta to the next newer version of the file: `content` replaces `splice_length` bytes after the
+ * first `splice_start` bytes. If both are null, `content` is the complete content.
  */
 export const versions = pgTable(
   'versions',
@@ -156,14 +157,14 @@ export const versions = pgTable(
     memoryId: uuid('memory_id').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     supersededAt: timestamp('superseded_at', { withTimezone: true }).notNull(),
-    /** What the row counts in the tenant's `history_bytes` (memory_version_bytes). */
+    /** Size that the row adds to the tenant's `history_bytes` (memory_version_bytes). */
     bytes: integer('bytes').notNull(),
-    /** Of the whole content. Null for a deletion, and once redacted; the same for its hash. */
+    /** Size of the complete content. Null for a deletion and after redaction, as is the hash. */
     sizeBytes: integer('size_bytes'),
     spliceStart: integer('splice_start'),
     spliceLength: integer('splice_length'),
     operation: key('operation').$type<Operation>().notNull(),
-    /** Null once redacted. */
+    /** Null after redaction. */
     path: key('path'),
     contentSha256: bytea('content_sha256'),
     origin: jsonb('origin'),
@@ -173,12 +174,12 @@ export const versions = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.id] }),
-    // From a version to the newer ones that its content is made from.
+    // Finds the newer versions from which a content is reconstructed.
     index('versions_memory').on(t.tenantId, t.memoryId, t.id),
-    // For retention. With the id, a batch ends between versions of one change, too.
+    // For retention. The ID allows a batch to end between two versions of the same change.
     index('versions_superseded').on(t.tenantId, t.supersededAt, t.id),
     index('versions_path').on(t.tenantId, t.path, t.id),
-    // To say how many a past tree lacks, without reading all the others.
+    // Counts the redacted files of a past tree without reading the other versions.
     index('versions_redacted').on(t.tenantId, t.supersededAt).where(sql`redacted_at IS NOT NULL`),
   ],
 );
@@ -199,15 +200,15 @@ export const pastDirectories = pgTable(
 );
 
 /**
- * The results of writes with an idempotency key, so that a retried write gets the same result and is not executed
- * again. There is no foreign key to `tenants`, which would make each insert slower: only writers that have locked the
- * tenant insert here.
+ * Stored results of writes with an idempotency key. A retried write returns the stored result instead of running again.
+ * A foreign key to `tenants` would slow down each insert, and is not needed: only writers that have locked the tenant
+ * insert here.
  */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     tenantId: key('tenant_id').notNull(),
-    /** SHA-256 of the caller's key, and of the request. */
+    /** SHA-256 of the caller's key. `request_hash` is the SHA-256 of the request. */
     keyHash: key('key_hash').notNull(),
     requestHash: key('request_hash').notNull(),
     content: content('content').notNull(),
@@ -222,37 +223,40 @@ export const idempotencyKeys = pgTable(
 );
 
 /**
- * API keys, stored and found by their SHA-256. A key without a tenant is for a service that acts for many, or for
- * administration. The table is not sharded by tenant, because nothing is joined to it.
+ * API keys, stored and looked up by SHA-256. A service key or an admin key has no tenant. The table is not sharded by
+ * tenant, because no query joins it.
  */
 export const apiKeys = pgTable(
   'api_keys',
   {
     hash: key('hash').primaryKey(),
-    /** Identifies the key in listings and when it is revoked. Not secret. */
+    /** Public identifier of the key, for listing and revocation. */
     id: key('id').notNull(),
     tenantId: key('tenant_id'),
-    /** `operate` is for admin keys, `propose` for those of tenants. */
+    /** `operate` is for admin keys, and `propose` is for tenant keys. */
     access: key('access').$type<'read_write' | 'propose' | 'operate' | 'read_only'>().notNull(),
-    /** Whether the key is for the admin API, and for nothing else. */
+    /** Whether the key is an admin key, which works only for the admin API. */
     isAdmin: boolean('is_admin').notNull().default(false),
-    /** The only tenants that an admin key administers; null: all. */
+    /** Scope of an admin key; null for all tenants. */
     onlyTenants: text('only_tenants').array(),
-    /** Whether a service key may create, change, archive and delete stores, and redact versions. */
+    /** Whether a service key may create, change, archive, and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
-    /** Where what is written with the key comes from, in the operator's words; empty: not said. */
+    /** Source of the writes made with the key, as declared by the operator; empty if not declared. */
     source: key('source').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
     /**
-     * When the key got a new secret, which is a row of its own with the same id. Listings show the row that is null
-     * here.
+     * Time of the rotation. The new secret is another row with the same ID. Listings show the row in which this column
+     * is null.
      */
     rotatedAt: timestamp('rotated_at', { withTimezone: true }),
-    /** Hashes of who created the key under which `Idempotency-Key`, and of the request. */
+    /**
+     * Hash of the creator and the `Idempotency-Key` under which the key was created. `creation_request` is the hash of
+     * the request.
+     */
     creationKey: key('creation_key').unique('api_keys_creation'),
     creationRequest: key('creation_request'),
   },
@@ -275,8 +279,8 @@ export const apiKeys = pgTable(
 );
 
 /**
- * What administrators changed, and who (src/audit). Written before the change and again after it. On Citus it is on
- * the coordinator, not sharded by tenant: the record of a tenant outlives it.
+ * Audit trail of changes by admins and operators (src/audit). An event is written before the change and updated after
+ * it. On Citus, the table is on the coordinator instead of sharded by tenant, because events outlive their tenant.
  */
 export const auditEvents = pgTable(
   'audit_events',
@@ -299,8 +303,8 @@ export const auditEvents = pgTable(
 );
 
 /**
- * What a tenant used on a day, by UTC (src/usage). The sizes are those of the last time that the row was written.
- * Deleting the tenant deletes its rows: no request waits for this foreign key, because requests do not write here.
+ * Usage of a tenant per UTC day (src/usage). The sizes are from the last update of the row. Requests never write here,
+ * so the foreign key to `tenants` slows down no request.
  */
 export const tenantUsage = pgTable(
   'tenant_usage',
@@ -319,7 +323,7 @@ export const tenantUsage = pgTable(
   (t) => [primaryKey({ columns: [t.tenantId, t.day] }), index('tenant_usage_day').on(t.day)],
 );
 
-/** The sizes of all tenants together at the end of a day, by UTC: tenants that were deleted later count, too. */
+/** Total size of all tenants at the end of a UTC day, including tenants that were deleted later. */
 export const fleetUsage = pgTable('fleet_usage', {
   day: date('day').primaryKey(),
   tenants: bigint('tenants', { mode: 'number' }).notNull(),
@@ -330,8 +334,8 @@ export const fleetUsage = pgTable('fleet_usage', {
 });
 
 /**
- * The drafts of tenants, open and closed (src/drafts). The memory of an open one is that of a tenant with the draft's
- * id, whose `draft_of` says whose draft it is.
+ * Open and closed drafts of tenants (src/drafts). The memory of an open draft is a tenant with the draft's ID and a
+ * `draft_of`.
  */
 export const drafts = pgTable(
   'drafts',
@@ -341,11 +345,11 @@ export const drafts = pgTable(
       .references(() => tenants.id, { onDelete: 'cascade' }),
     id: key('id').notNull(),
     title: key('title').notNull(),
-    /** Who made it: an actor of the history. */
+    /** Actor that created the draft. */
     author: jsonb('author').notNull(),
-    /** The propose-only key whose writes go into it; null for a draft that was made for other work. */
+    /** The propose-only key whose writes go to the draft; null if the draft was created explicitly. */
     keyId: key('key_id'),
-    /** It began as the tenant's memory at this time. */
+    /** Time of the tenant's memory from which the draft was copied. */
     baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     state: key('state')
@@ -354,7 +358,7 @@ export const drafts = pgTable(
       .default('open'),
     closedAt: timestamp('closed_at', { withTimezone: true }),
     closedBy: jsonb('closed_by'),
-    /** The time of the change in the tenant's history, of a draft that was merged. */
+    /** Time of the merge in the tenant's history; null if the draft was not merged. */
     mergedAt: timestamp('merged_at', { withTimezone: true }),
   },
   (t) => [
@@ -365,8 +369,8 @@ export const drafts = pgTable(
 );
 
 /**
- * What an open draft began with, by its own id. A file keeps its `memory_id` in the draft, and its version until it
- * is changed there.
+ * Entries of an open draft at its creation, by the draft's tenant ID. A file keeps its `memory_id` in the draft, and
+ * keeps its version until it is changed there.
  */
 export const draftBase = pgTable(
   'draft_base',

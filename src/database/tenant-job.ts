@@ -4,7 +4,10 @@ import type { Database } from './database.ts';
 
 const TENANTS_A_PAGE = 500;
 
-/** Advisory lock keys. Arbitrary, but every replica must use the same values: only one runs a job at a time. */
+/**
+ * Advisory lock keys. Arbitrary, but every replica must use the same values, so that each job runs on one replica at a
+ * time.
+ */
 export const JOB_LOCKS = {
   expiration: 7_236_105_552,
   results: 7_236_105_553,
@@ -14,24 +17,21 @@ export const JOB_LOCKS = {
   drafts: 7_236_105_557,
 } as const;
 
-/** A background job that works on tenants, one after the other. */
+/** A background job that processes tenants one after the other. */
 export interface TenantJob<Tenant extends { id: string }> {
   job: keyof typeof JOB_LOCKS;
-  /** By default the database's time. */
+  /** The database's time by default. */
   now?: Date | undefined;
-  /**
-   * Reads at most `limit` of the tenants to work on, in the order of their ids: those after one, or after '' the
-   * first.
-   */
+  /** Reads a page of at most `limit` tenants, ordered by ID, after the ID `after`. The first page is after ''. */
   readTenants: (page: { after: string; limit: number }) => Promise<{ rows: Tenant[] }>;
   work: (tenant: Tenant, now: Date) => Promise<void>;
 }
 
 /**
- * Runs a job, unless another process does. A tenant on which it fails does not keep it from the others; the first
- * such fault is thrown at the end.
+ * Runs a job, unless another process runs it. After an error, continues with the next tenant, and throws the first
+ * error at the end.
  *
- * @returns false when another process runs it.
+ * @returns false when another process runs the job
  */
 export function runTenantJob<Tenant extends { id: string }>(
   database: Database,

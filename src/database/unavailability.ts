@@ -1,7 +1,7 @@
 /*
- * Reasons why a database cannot be used, each with what to do. All are fixed texts, apart from codes: the words of
- * the driver and of the server can hold users, parameters, and, when a URL is split in the wrong place, parts of a
- * password.
+ * Reasons why a database cannot be used, each with advice. Apart from codes, all texts are fixed, because messages
+ * of the driver and the server may contain users and parameters. They may even contain parts of a password, if a URL
+ * was parsed wrongly.
  */
 
 const NOT_RESOLVED = 'the host name does not resolve to an address; check DATABASE_URL';
@@ -12,7 +12,7 @@ const NO_SOCKETS = 'this machine cannot open another connection; raise its limit
 const NO_ACCESS =
   'this process may not open a connection to it; check firewalls, and the permissions of its socket';
 
-/** By the code of an error of the system. */
+/** Reasons by system error code. */
 const SYSTEM: Partial<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; check DATABASE_URL, and that the server runs',
   ENOTFOUND: NOT_RESOLVED,
@@ -43,7 +43,7 @@ const CA =
 const UNTRUSTED = `its TLS certificate is not signed by a CA that this process trusts; ${CA}`;
 const EXPIRED = 'its TLS certificate has expired or is not valid yet; renew it, and check the clocks';
 
-/** By the code that Node gives an error of TLS. */
+/** Reasons by Node's TLS error code. */
 const TLS: Partial<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
@@ -66,7 +66,7 @@ const STOPPED = 'it is starting, stopping, or recovering, or has ended the sessi
 const DISK = 'its disk is full or fails; make room there, and see its log';
 const UNMIGRATED = 'the schema of the service is missing; run memory-service migrate';
 
-/** By SQLSTATE. */
+/** Reasons by SQLSTATE. */
 const SERVER: Partial<Record<string, string>> = {
   '08P01': 'a pooler there refuses the connection; its log says why',
   25006: 'it is read-only; check that DATABASE_URL names the primary, and that its disk has room',
@@ -93,14 +93,14 @@ const SERVER: Partial<Record<string, string>> = {
   '3F000': UNMIGRATED,
 };
 
-/** SQLSTATEs that mean something else while a connection is opened. */
+/** SQLSTATEs with a different meaning while a connection is opened. */
 const SERVER_ON_CONNECT: Partial<Record<string, string>> = {
   42501: 'the user may not connect to the database; GRANT CONNECT ON DATABASE … TO the user',
   42704: 'it rejects a setting of the connection; check options in DATABASE_URL',
   22023: 'it rejects a setting of the connection; check options in DATABASE_URL',
 };
 
-/** By the driver's message, of errors without a code. */
+/** Reasons by driver message, for errors without a code. */
 const DRIVER: readonly [RegExp, string][] = [
   [
     /^The server does not support SSL connections/,
@@ -134,7 +134,7 @@ const DRIVER: readonly [RegExp, string][] = [
   ],
 ];
 
-/** What is read of an error of the driver, the server, or the system. */
+/** The inspected fields of an error of the driver, the server, or the system. */
 export interface Layer {
   code?: unknown;
   message?: unknown;
@@ -146,7 +146,7 @@ export interface Layer {
 /**
  * Describes why the database cannot be used.
  *
- * @param layers the error, and the errors that caused it
+ * @param layers the error and its causes
  * @param connecting whether a connection was being opened
  */
 export function describeUnavailability(layers: readonly Layer[], connecting: boolean): string {
@@ -168,7 +168,7 @@ function describeLayer({ code, message, name, syscall }: Layer, connecting: bool
     return 'the password cannot be decoded; percent-encode it in DATABASE_URL (% as %25)';
   if (typeof code === 'string') {
     if (syscall === 'open' || syscall === 'read') {
-      // Only the certificates are files.
+      // Only certificates are read from files.
       if (code in { ENOENT: 0, EACCES: 0, EPERM: 0, EISDIR: 0, ENOTDIR: 0 })
         return `the file of sslrootcert, sslcert, or sslkey in DATABASE_URL cannot be read (${code}); check its path and permissions`;
     }
@@ -183,7 +183,7 @@ function describeLayer({ code, message, name, syscall }: Layer, connecting: bool
   return DRIVER.find(([words]) => typeof message === 'string' && words.test(message))?.[1];
 }
 
-/** Codes of OpenSSL, of which there are hundreds. */
+/** Describes a code of OpenSSL, which has hundreds of them. */
 function describeTlsCode(code: string): string | undefined {
   if (/^ERR_OSSL_/.test(code))
     return `the file of sslrootcert, sslcert, or sslkey in DATABASE_URL is no PEM that can be used (${code})`;

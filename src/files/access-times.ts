@@ -4,7 +4,10 @@ import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import { LOCK_TENANT } from '../tenants/queries.ts';
 import type { WriteQueue } from './write-queue.ts';
 
-/** Maximum number of buffered accesses. Further ones are dropped; the next access of the file is recorded instead. */
+/**
+ * Maximum number of buffered accesses. Further accesses are dropped, and the next read of such a file is recorded
+ * instead.
+ */
 const MAX_GATHERED = 50_000;
 
 interface Access {
@@ -13,12 +16,12 @@ interface Access {
 }
 
 /**
- * Whether a file's access time is so old that it is updated: a file costs at most one such write a day. By the
- * database's clock.
+ * Whether a file's access time is old enough to be updated, by the database's clock. A file is updated at most once a
+ * day.
  */
 export const STALE = "accessed_at < now() - interval '24 hours'";
 
-/** Updates the access times of files, unless they are recent. */
+/** Updates access times that are not recent. */
 export const touchQuery = defineQuery<{ tenant: string; paths: string[] }>(
   'touch',
   `
@@ -28,7 +31,7 @@ WHERE e.tenant_id = $tenant AND e.path = ANY ($paths::text[]) AND e.kind = 'file
 `,
 );
 
-/** Records in the background, in batches, on which day files were last read. */
+/** Records the day of the last read of files, in batches in the background. */
 export class AccessTimes {
   readonly #database: Database;
   readonly #writes: WriteQueue;
@@ -41,7 +44,7 @@ export class AccessTimes {
 
   /** Records a read of a file whose access time is old. */
   note(tenant: string, path: string): void {
-    // A tenant ID has no slash, and a path starts with one.
+    // Unambiguous, because a tenant ID contains no slash and a path starts with one.
     this.#notes.add(tenant + path, { tenant, path });
   }
 
@@ -61,7 +64,7 @@ export class AccessTimes {
       try {
         await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, { tenant, paths }));
       } catch {
-        // Not worth an error: the next read of these files records them again.
+        // Ignored, because the next read of these files records them again.
       }
     }
   }

@@ -3,21 +3,21 @@ import type { Origin } from '../memory/origin.ts';
 import type { TenantPolicy } from '../tenants/policy-cache.ts';
 import type { Principal } from '../tenants/principal.ts';
 
-/** One call of the tool: who makes it, and what holds for it. Its deadline is that of its request. */
+/** One call of the tool, with its caller and settings. The deadline of the request applies to the call. */
 export interface Call {
   principal: Principal;
-  /** Of the caller's tenant. */
+  /** Settings of the caller's tenant. */
   policy: TenantPolicy;
-  /** The address of the caller. */
+  /** IP address of the caller. */
   ip: string;
   language: Language;
   requestId: string;
   toolUseId: string | undefined;
-  /** A write under it applies once. */
+  /** A write with this key applies once. */
   idempotencyKey: string | undefined;
 }
 
-/** What the history says of the changes of a call. */
+/** Returns the origin that the history records for the changes of a call. */
 export function originOf({ principal, requestId, toolUseId }: Call): Origin {
   return { actor: principal.actor, requestId, toolUseId };
 }

@@ -18,25 +18,25 @@ import { Memory } from './memory.ts';
 import { findPathsQuery } from './read-queries.ts';
 import type { Services } from './services.ts';
 
-/** Where an operator changes files, and whom the history names. */
+/** The tenant whose files an operator changes, and the origin for the history. */
 export interface FileSession {
   services: Services;
   tenant: TenantRow;
   origin: Origin;
 }
 
-/** A precondition on what is at a path; otherwise nothing is changed. By default there is none. */
+/** Precondition on the current content. If it is not met, the memory remains unchanged. */
 export type Expected = { sha256: readonly string[] } | 'anything';
 
-/** A file as it was written: its content may differ from what was sent, as secrets are masked. */
+/** A written file. Its content may differ from the given content, because secrets are masked. */
 export interface Written {
-  /** `unchanged`: the file had this content already, so the history has no version of it. */
+  /** `unchanged` means that the file already had this content, so the history has no new version. */
   action: 'created' | 'replaced' | 'unchanged';
   message: string;
   sha256: string;
 }
 
-/** The SHA-256 of a content, in hexadecimal. */
+/** Returns the SHA-256 of a content in hexadecimal. */
 export function contentHash(content: string): string {
   return hash('sha256', content, 'hex');
 }
@@ -44,7 +44,7 @@ export function contentHash(content: string): string {
 /**
  * Creates a file, by the rules and limits of requests.
  *
- * @throws ServiceError `precondition_failed` when something is there; or when the file is refused.
+ * @throws ServiceError when the path exists, or when the content or the path is rejected
  */
 export function createAt(session: FileSession, path: MemoryPath, text: string): Promise<Written> {
   return changing(session, async (context) => {
@@ -60,8 +60,8 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
 /**
  * Replaces the content of a file, by the rules and limits of requests.
  *
- * @returns undefined when there is no file
- * @throws ServiceError `precondition_failed` when the file is not as expected; or when the content is refused.
+ * @returns undefined when the file does not exist
+ * @throws ServiceError when the precondition is not met, or when the content is rejected
  */
 export function replaceAt(
   session: FileSession,
@@ -101,8 +101,9 @@ export function replaceAt(
 /**
  * Deletes a file, or with `recursive` a directory and everything below it.
  *
- * @returns the message
- * @throws ServiceError when there is nothing, a directory without `recursive`, or something else than expected.
+ * @returns the success message
+ * @throws ServiceError when the path does not exist, is a directory without `recursive`, or does not meet the
+ * precondition
  */
 export function deleteAt(
   session: FileSession,
@@ -132,10 +133,10 @@ export function deleteAt(
 }
 
 /**
- * Moves a file, or a directory with everything below it, to a free path.
+ * Moves a file, or a directory and everything below it, to a free path.
  *
- * @returns the message
- * @throws ServiceError when there is nothing, or it cannot be moved there.
+ * @returns the success message
+ * @throws ServiceError when the source does not exist or cannot be moved to the destination
  */
 export function moveAt(session: FileSession, from: MemoryPath, to: MemoryPath): Promise<string> {
   const tenant = session.tenant.id;
@@ -168,7 +169,7 @@ function checkText(path: MemoryPath, text: string): void {
   if (text.includes('\0')) throw new ServiceError('content_has_nul', path);
 }
 
-/** What the domain refuses, as an error for an operator. */
+/** Converts a rejection by the domain into an error for an operator. */
 function refusalOf(tenant: string, refusal: Refusal): ServiceError {
   switch (refusal.kind) {
     case 'exists':
@@ -185,7 +186,7 @@ function refusalOf(tenant: string, refusal: Refusal): ServiceError {
   }
 }
 
-/** Runs one change of a tenant's memory under its limits and its policy on secrets. */
+/** Runs one change of a tenant's memory under its limits and its setting for secrets. */
 async function changing<T>(
   { services, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,
@@ -197,12 +198,12 @@ async function changing<T>(
       limits: { maxFileBytes, maxViewChars },
       access: 'read_write',
       redaction: mode === 'store' ? undefined : { mode, scanner: services.scanner },
-      // A replacement says what it replaces.
+      // An operator's replacement has a precondition, so `create` must not overwrite a file.
       createExisting: 'error',
       language: 'en',
     });
   } catch (error) {
-    // To an agent, a missing tenant is a matter of permission. Here it is a missing resource.
+    // For an agent, a missing tenant is a permission error. Here the tenant is a missing resource.
     throw hasReason(error, 'unknown_tenant') ? new ServiceError('no_such_tenant', tenant.id) : error;
   }
 }

@@ -8,17 +8,16 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { nothingThen } from './listing.ts';
 
 /*
- * What is in the directory $path, without what is below that: each statement walks from one path to the next along an
- * index, and jumps over what is below a child. So a page takes as long in a directory of a million files as in a
- * small one.
+ * Queries for the direct entries of the directory $path. Each statement walks an index and skips everything below a
+ * child. A page therefore takes the same time in a directory of a million files as in a small one.
  *
- * The walk begins at $from and makes at most $limit steps. It may meet a path that is deeper, of a directory whose
- * own row is gone or came before; `isChild` (directory.ts) tells them apart.
+ * The walk begins at $from and makes at most $limit steps. A step may return a deeper path, if the child directory
+ * has no row or its row precedes $from. `isChild` filters such paths.
  */
 
 const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
 
-/** The first path that a child after this one can have; the same as `pathAfter` (directory.ts). */
+/** First possible path of the next child; must agree with `pathAfter`. */
 const PATH_AFTER = (path: string) => `
   CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01' ELSE $path || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
 
@@ -58,7 +57,7 @@ ORDER BY e.path
 `,
 );
 
-/** The entries in a directory; those that are directories count as steps only. */
+/** Entries of a directory. Directories among them only count as steps. */
 export const listChildFilesQuery = defineQuery<Params, ChildRow>(
   'list_child_files',
   `
@@ -72,7 +71,7 @@ interface ParamsAt extends Params {
   at: string;
 }
 
-/** A path that the walk met; the rest is null when nothing was there at that time. */
+/** A path of the walk. The other fields are null if the path did not exist at the time. */
 export type ChildAtRow = Pick<ChildRow, 'path'> & {
   [Field in Exclude<keyof ChildRow, 'path'>]: ChildRow[Field] | null;
 };
@@ -107,7 +106,7 @@ const nextPastFile = (from: string) => `
     SELECT v.path FROM versions AS v WHERE v.tenant_id = $tenant AND v.path >= ${from} AND v.path < $path || '0' ORDER BY v.path LIMIT 1
   ))`;
 
-/** Of a path's versions, the last one up to the time counts, as in `findVersionAtQuery`. */
+/** The last version of a path up to the time applies, as in `findVersionAtQuery`. */
 export const listChildFilesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
   'list_child_files_at',
   `
@@ -126,31 +125,31 @@ WHERE walk.path IS NOT NULL ORDER BY walk.path
 `,
 );
 
-/** Later than every change. */
+/** A time later than every change. */
 const NOW = 'infinity';
 
 /** A directory, now or at a time. */
 export interface Place {
   tenant: string;
   path: MemoryPath;
-  /** ISO 8601; undefined is now. */
+  /** ISO 8601; undefined means now. */
   at: string | undefined;
 }
 
-/** Where a page begins: the directories of a directory come first, then its files, each in the order of the paths. */
+/** Start of a page. The directories of a directory come before its files, each sorted by path. */
 export interface Position {
   section: 'directories' | 'files';
-  /** The first path to look at. */
+  /** First path to examine. */
   from: string;
 }
 
 /**
- * Lists a page of what is in a directory, or was at a past time, examining up to `limit` paths. A page may have fewer
- * entries, even none, where many were deleted.
+ * Lists a page of a directory, now or at a past time, and examines up to `limit` paths. A page may have fewer entries,
+ * or none, where many entries were deleted.
  *
- * @param position `next` of the page before; null for the first page
- * @throws ServiceError when there is no such directory
- * @throws ServiceError for a time before the history is complete
+ * @param position `next` of the previous page; null for the first page
+ * @throws ServiceError when the directory does not exist
+ * @throws ServiceError for a time before the complete history
  */
 export async function listDirectory(
   database: Database,
@@ -178,7 +177,7 @@ export async function listDirectory(
     entries.push(...rows.filter((row) => isEntry(row, place.path, 'file')));
     if (rows.length === left) next = { section, from: pathAfter(place.path, rows.at(-1)?.path ?? from) };
   }
-  // Checked afterwards, because versions that were pruned while the page was read may be missing in it.
+  // Checked after the read, because a concurrent pruning may have removed versions from the page.
   if (place.at !== undefined) await checkComplete(database.query, place.tenant, place.at);
   return { entries, next };
 }
@@ -204,18 +203,18 @@ function isEntry(row: ChildAtRow, directory: string, kind: ChildRow['kind']): ro
   return row.kind === kind && isChild(directory, row.path);
 }
 
-/** The first path that a child after this one can have: `PATH_AFTER` (directory-queries.ts). */
+/** Returns the first possible path of the next child; must agree with `PATH_AFTER`. */
 function pathAfter(directory: string, path: string): string {
   if (isChild(directory, path)) return `${path}\u0001`;
   return `${path.slice(0, path.indexOf('/', directory.length + 1))}0`;
 }
 
-/** The path itself if it is below the directory, else the first one that could be. */
+/** Returns `path` if it is below the directory; otherwise the first possible path below the directory. */
 export function within(directory: string, path: string): string {
   return path.startsWith(`${directory}/`) ? path : `${directory}/`;
 }
 
-/** @throws ServiceError when there is, or was, no such directory */
+/** @throws ServiceError when the directory does not exist, or did not exist at the time */
 export async function checkDirectory(database: Database, { tenant, path, at }: Place): Promise<void> {
   if (path === ROOT) return;
   const history = new History(database);
@@ -226,7 +225,7 @@ export async function checkDirectory(database: Database, { tenant, path, at }: P
 }
 
 interface PartRow {
-  /** The directory in the directory that the files are below; null for files in the directory itself. */
+  /** Direct subdirectory that contains the files; null for files directly in the directory. */
   child: string | null;
   files: number;
   bytes: number;
@@ -234,7 +233,7 @@ interface PartRow {
 
 type SizeParams = { tenant: string; path: string; after: string; last: string };
 
-/** Files below $path after the path $after, up to the path $last. */
+/** Query for the sizes of the files below $path, after the path $after, up to the path $last. */
 const sumOf = (files: string) => `
 SELECT CASE WHEN strpos(substr(f.path, length($path) + 2), '/') > 0
     THEN $path || '/' || split_part(substr(f.path, length($path) + 2), '/', 1) END AS child,
@@ -255,29 +254,29 @@ const sumSizesAtQuery = defineQuery<SizeParams & { at: string }, PartRow>(
 const nthPath = (table: string) =>
   `SELECT p.path FROM ${table} AS p WHERE p.tenant_id = $tenant AND p.path > $after AND p.path < $path || '0' ORDER BY p.path OFFSET $rows LIMIT 1`;
 
-/** The path at which as many rows have been passed; null when there are not so many. */
+/** Query for the path after $rows rows; null if fewer rows remain. */
 const endPartQuery = defineQuery<
   { tenant: string; path: string; after: string; rows: number },
   { live: string | null; past: string | null }
 >('end_part', `SELECT (${nthPath('entries')}) AS live, (${nthPath('versions')}) AS past`);
 
 export interface Sizes {
-  /** Of all files below the directory that this part counts. */
+  /** Files below the directory that this part counts. */
   files: number;
   bytes: number;
-  /** The part of each directory in it that has any. */
+  /** Sizes of this part by direct subdirectory. */
   directories: { path: string; files: number; bytes: number }[];
-  /** What `after` is for the next part; null after the last one. */
+  /** `after` of the next part; null after the last part. */
   next: string | null;
 }
 
 /**
- * Counts what is below a directory, now or at a past time, a part at a time. The caller adds up the parts.
+ * Counts one part of the files below a directory, now or at a past time. The caller adds up all parts.
  *
- * @param after `next` of the part before; null for the first one
- * @param rows how many files and directories, and versions of them, a part examines
- * @throws ServiceError when there is no such directory
- * @throws ServiceError for a time before the history is complete
+ * @param after `next` of the previous part; null for the first part
+ * @param rows maximum number of entries and versions that a part examines
+ * @throws ServiceError when the directory does not exist
+ * @throws ServiceError for a time before the complete history
  */
 export async function sumSizes(
   database: Database,

@@ -10,7 +10,7 @@ interface TenantWithTtl {
   ttlDays: number;
 }
 
-/** The tenants whose files expire, in the order of their ids, a page at a time. */
+/** Reads a page of the tenants whose files expire, ordered by ID. */
 const tenantsWithTtlQuery = defineQuery<
   { after: string; defaultTtlDays: number; limit: number },
   TenantWithTtl
@@ -32,7 +32,7 @@ WHERE tenant_id = $tenant AND ${EXPIRED}
 `,
 );
 
-/** Removes a batch of files that were neither read nor written since a time. */
+/** Deletes a batch of files that were neither read nor written since a time. */
 const expireQuery = defineQuery<
   {
     tenant: string;
@@ -52,11 +52,11 @@ FROM memory_expire($tenant, $before::timestamptz, $limit::integer, $change::text
 `,
 );
 
-/** Small, so that a tenant's own writes never wait long for the job. */
+/** Small batches, so that writes of the tenant never wait long for the job. */
 const FILES_A_BATCH = 200;
 const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });
 
-/** What an expiration removed, or with `dryRun` would remove. */
+/** Files that an expiration deleted, or would delete in a dry run. */
 export interface Expired {
   tenants: number;
   files: number;
@@ -64,14 +64,14 @@ export interface Expired {
 }
 
 /**
- * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
+ * Deletes the files that were neither read nor written for their tenant's TTL, in small batches. Directories are kept.
  *
- * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
- * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their
- *   own; `maxHistoryBytes`: how much
- * @param options.now by default the database's time
- * @param options.onTenant told after each tenant
- * @returns undefined when another process is at it.
+ * @param options.defaultTtlDays TTL of tenants without their own setting; 0 keeps their files
+ * @param options.historyDays retention of superseded versions in days, for tenants without their own setting;
+ * `maxHistoryBytes` is the limit of their size
+ * @param options.now the database's time by default
+ * @param options.onTenant called after each tenant with expired files
+ * @returns undefined when another process runs the job
  */
 export async function expireFiles(
   database: Database,

@@ -6,7 +6,7 @@ import { findAt, redactedAt, type TreeRow, treePageAt } from '../history/past.ts
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { lookupFileQuery } from './read-queries.ts';
 
-/** A page of the entries at a path and below it, in path order. The first page follows ''. */
+/** Reads a page of the entries at a path and below it, ordered by path. The first page is after ''. */
 const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(
   'list_tree',
   `
@@ -18,8 +18,8 @@ ORDER BY path LIMIT $limit
 );
 
 /**
- * An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a
- * past tree.
+ * An entry of a listing. `modified` is in seconds since 1970. For a directory, it is the time of its creation or move
+ * to the path, as in a past tree.
  */
 export interface ListedRow {
   path: string;
@@ -29,23 +29,23 @@ export interface ListedRow {
   modified: number;
 }
 
-/** An entry of a listing. Files of the past tell which version they were. */
+/** An entry of a listing. A past file has the IDs of its version and memory. */
 export interface ListedEntry extends ListedRow {
   versionId: string | null;
   memoryId: string | null;
 }
 
-/** Which part of a listing is asked for: at most `limit` entries after a path. */
+/** A page of a listing: at most `limit` entries after the path `after`. */
 export interface PageOfPaths {
   after: string;
   limit: number;
 }
 
 /**
- * Lists a page of what is at a path and below it, or was there at a time, without the root, which always exists. The
- * time of a past entry is that of the change that made it as it was.
+ * Lists a page of the entries at a path and below it, now or at a time. The root is omitted, because it always exists.
+ * The time of a past entry is the time of its last change before `at`.
  *
- * @throws ServiceError when there is nothing
+ * @throws ServiceError when the path does not exist
  */
 export async function listPage(
   { database, history }: { database: Database; history: History },
@@ -53,7 +53,7 @@ export async function listPage(
   { path, at }: { path: MemoryPath; at: string | undefined },
   { after, limit }: PageOfPaths,
 ): Promise<ListedEntry[]> {
-  // Paths start with that of the root, so it is the first.
+  // All other paths start with the root, so the root sorts first.
   const page = { after: path === ROOT && after === '' ? ROOT : after, limit };
   const entries =
     at === undefined
@@ -86,7 +86,7 @@ function entryOf(row: TreeRow): ListedEntry {
   };
 }
 
-/** @throws ServiceError when there is no tenant, or no file */
+/** @throws ServiceError when the tenant or the file does not exist */
 export async function contentOf(database: Database, tenant: string, path: MemoryPath): Promise<string> {
   const [found] = (await database.query(lookupFileQuery, { tenant, path })).rows;
   if (!found?.tenantCreatedAt) throw new ServiceError('no_such_tenant', tenant);
@@ -95,7 +95,7 @@ export async function contentOf(database: Database, tenant: string, path: Memory
   throw new ServiceError(isDirectory ? 'is_directory' : 'nothing_at', tenant, path);
 }
 
-/** @throws ServiceError when there was no file */
+/** @throws ServiceError when the file did not exist */
 export async function contentAt(
   history: History,
   tenant: string,
@@ -109,8 +109,8 @@ export async function contentAt(
 }
 
 /**
- * The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been
- * there.
+ * Returns the error for a path that is not known to have existed at a time. The error counts redacted files, because a
+ * redacted file has no path and may have been there.
  */
 export async function nothingThen(
   history: History,

@@ -12,10 +12,10 @@ import {
   storeUpdateFunction,
 } from './write-functions.ts';
 
-/* Files as the Memory Stores API reads them: by their ids, and in pages. They take no lock. */
+/* Queries of the Memory Stores API, which reads files by ID and in pages. They take no locks. */
 
 export type MemoryRow = StoredMemory & {
-  /** Whether the access time is to be updated. */
+  /** Whether the access time should be updated. */
   stale: boolean;
 };
 
@@ -37,25 +37,25 @@ FROM entries AS e WHERE e.tenant_id = $tenant AND e.memory_id = $memory::text::u
 
 export type MemoryPageParams = {
   tenant: string;
-  /** The directory below which is listed. */
+  /** Directory below which files are listed. */
   top: string;
-  /** The path after which the page begins. */
+  /** Path after which the page begins. */
   after: string;
   withContent: boolean;
   limit: number;
-  /** The page ends after the file that takes its contents beyond this many bytes. */
+  /** Maximum size of the contents. The file that exceeds it is the last one of the page. */
   bytes: number;
 };
 
 /**
- * `dir`: a directory with files, of which only the path is there. `candidates`: how many there are, as far as that is
- * known.
+ * A `dir` is a directory that contains files, and has only a path. `candidates` is the number of matching entries,
+ * counted up to one more than `limit`.
  */
 export type MemoryPageRow = { kind: 'file' | 'dir'; candidates: number } & MemoryRow;
 
 /**
- * A page of the entries that `candidates` selects, in the order of their paths. Contents are read only of those that
- * fit.
+ * Declares a query for a page of the entries that `candidates` selects, ordered by path. Only the contents that fit are
+ * read.
  */
 const pageQuery = (name: string, candidates: string) =>
   defineQuery<MemoryPageParams, MemoryPageRow>(
@@ -80,7 +80,7 @@ export const listMemoriesQuery = pageQuery(
    WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > $after AND f.path > $top || '/' AND f.path < $top || '0'`,
 );
 
-/** What is directly in the directory: files, and directories with files below them. */
+/** Direct entries of the directory: files, and directories that contain files. */
 export const listChildrenQuery = pageQuery(
   'list_children',
   `SELECT d.path, d.size_bytes FROM entries AS d
@@ -90,30 +90,30 @@ export const listChildrenQuery = pageQuery(
    ))`,
 );
 
-/** A file to create; with `withContent`, the outcome has the content. */
+/** A file to create. With `withContent`, the outcome contains the content. */
 export interface NewMemory {
   path: MemoryPath;
   content: string;
   withContent: boolean;
 }
 
-/** What becomes of a file. Null leaves the path or the content as it is. */
+/** Changes to a file. Null keeps the path or the content. */
 export interface MemoryUpdate {
   path: MemoryPath | null;
   content: string | null;
-  /** The SHA-256 that the content has to have, in hexadecimal; null for any. */
+  /** Required SHA-256 of the current content in hexadecimal; null for any content. */
   expected: string | null;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   maxFileBytes: number;
   withContent: boolean;
 }
 
-/** These writes are not stored under idempotency keys, so they have no result to repeat. */
+/** These writes have no idempotency key, so no result is stored for them. */
 const NO_RESULT = success('');
 
 /**
- * The files of one tenant by their ids, as the Memory Stores API has them. Each method is atomic, and shares locks,
- * quotas, history and batches with those of `MemoryStore`.
+ * Files of one tenant by ID, for the Memory Stores API. Each method is atomic, and shares locks, quotas, history, and
+ * batches with the methods of `MemoryStore`.
  */
 export class Memories {
   readonly #memory: Memory;
@@ -131,8 +131,8 @@ export class Memories {
   }
 
   /**
-   * A page of the files below a directory or, with `depth` 1, of what is directly in it. `hasMore` says whether
-   * another one follows.
+   * Reads a page of the files below a directory or, with `depth` 1, of its direct entries. `hasMore` is whether another
+   * page follows.
    */
   async page(
     depth: 0 | 1,
@@ -157,7 +157,7 @@ export class Memories {
     return this.#memory.write(storeUpdateFunction, params, NO_RESULT);
   }
 
-  /** @param expected the SHA-256 that the content has to have, in hexadecimal; null for any */
+  /** @param expected required SHA-256 of the content in hexadecimal; null for any content */
   delete(memory: string, expected: string | null) {
     const { origin, services } = this.#memory;
     const params = { memory, expected, change: randomUUID(), origin, ...services.defaults };

@@ -43,42 +43,45 @@ import {
   writeFileFunction,
 } from './write-functions.ts';
 
-/** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
+/**
+ * Number of optimistic attempts of an edit. The next attempt locks the tenant, so that no concurrent write can
+ * interfere.
+ */
 const OPTIMISTIC_ATTEMPTS = 3;
 
-/** For whom a memory is opened, and how the caller sees it. */
+/** Options of a memory that is opened for one call. */
 export interface MemoryOptions {
   /** Whether the first file creates the tenant. */
   autoCreate: boolean;
-  /** What the history names. */
+  /** Origin recorded in the history. */
   origin: Origin;
-  /** A write under it applies once. */
+  /** Idempotency key and input of the write. */
   request?: RequestKey | undefined;
   /**
-   * When the tenant was created that the call is for, or `NO_TENANT`; null for whichever tenant has the id. When the
-   * tenant was deleted since, the call fails with `tenant_replaced`, even if another one was created with the id.
+   * Creation time of the caller's tenant, or `NO_TENANT`; null for any tenant with the ID. If the tenant was deleted
+   * since, the call fails with `tenant_replaced`, even if a new tenant has the same ID.
    */
   createdAt?: string | null | undefined;
-  /** The tenant that stored results count for; by default the tenant itself. */
+  /** Tenant whose limit of stored results applies; by default the tenant itself. */
   countedAs?: string | undefined;
-  /** The directory in which the caller sees this memory as a part of its own. */
+  /** Directory at which the caller mounts this memory. */
   mountedAt?: MemoryPath | undefined;
-  /** Called before the first write to a mounted memory: takes the call's idempotency key in the caller's own memory. */
+  /** Reserves the call's idempotency key in the caller's memory. Called before the first write to a mounted memory. */
   reserveKey?: (() => Promise<void>) | undefined;
-  /** The memories that a view of the root shows as directories. */
+  /** Mounts that a view of the root shows as directories. */
   mounts?: readonly MountedDirectory[] | undefined;
 }
 
 /**
- * The memory of a tenant, opened for one call. All paths, including those in outcomes, are those that the caller
- * sees. Throws `DatabaseError`.
+ * The memory of a tenant, opened for one call. All paths, including paths in outcomes, are as the caller sees them.
+ * Throws `DatabaseError`.
  */
 export class Memory implements MemoryStore {
   readonly services: Services;
-  /** A valid tenant id. */
+  /** A valid tenant ID. */
   readonly tenant: string;
   readonly #options: MemoryOptions;
-  /** Whether the call has tried to change anything. */
+  /** Whether the call has tried to write. */
   #hasTriedToWrite = false;
   #reserving: Promise<void> | undefined;
 
@@ -88,7 +91,7 @@ export class Memory implements MemoryStore {
     this.#options = options;
   }
 
-  /** What the history says of a change. */
+  /** Stored form of the origin of a change. */
   get origin(): string {
     return storedOrigin(this.#options.origin);
   }
@@ -108,7 +111,7 @@ export class Memory implements MemoryStore {
       const [entry] = found.rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(inner, entry);
-      // A directory after all: look it up again, together with its listing, so that both are of the same moment.
+      // The path is a directory. Look it up again with its listing, so that both are from the same snapshot.
     }
     const found = await retrying(true, () =>
       database.query(lookupQuery, { tenant, path: inner, maxEntries }),
@@ -124,7 +127,8 @@ export class Memory implements MemoryStore {
 
   async rootEntries(maxEntries: number): Promise<Listing> {
     const { tenant } = this;
-    // The mounts of a tenant are many, and their long listings must not take all connections.
+    // Long listings of one caller's mounts run one at a time, because a tenant may have many mounts, which could occupy
+    // all connections.
     const turn = this.#options.origin.viaTenant ?? tenant;
     const params = { tenant, maxEntries, turn };
     const found = await retrying(true, () => this.services.database.query(listRootQuery, params));
@@ -162,7 +166,10 @@ export class Memory implements MemoryStore {
     return this.write(deleteFunction, this.#deletion(path), result);
   }
 
-  /** With the tenant locked, nothing comes between the read and the deletion. */
+  /**
+   * Deletes a file if its content is as expected. The lock on the tenant prevents changes between the read and the
+   * deletion.
+   */
   async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
     await this.#reserveKey();
     return this.#inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
@@ -190,11 +197,11 @@ export class Memory implements MemoryStore {
   }
 
   async recordFailure(result: MemoryResult): Promise<void> {
-    // What failed before it came to the store fails again in the same way.
+    // A command that failed before any write fails again in the same way, so its result is not stored.
     if (this.#options.request && this.#hasTriedToWrite) await this.write(recordFailureFunction, {}, result);
   }
 
-  /** Reads a file, changes its content, and writes it back so that no other edit is lost. */
+  /** Reads a file, changes its content, and writes it without losing a concurrent edit. */
   async edit<R>(
     path: MemoryPath,
     change: (content: string) => Edit<R> | Promise<Edit<R>>,
@@ -213,7 +220,7 @@ export class Memory implements MemoryStore {
         if (base === undefined) return undefined;
         const edit = await change(base.content);
         if ('refusal' in edit) return { base, refusal: edit.refusal };
-        // A write that leaves the content as it is makes no version.
+        // A write that keeps the content creates no version.
         const version = edit.content === base.content ? base.version : randomUUID();
         const params = this.#splice(inner, base, edit, version);
         const write = this.write(writeFileFunction, params, edit.result, { size: edit.content.length });
@@ -224,7 +231,7 @@ export class Memory implements MemoryStore {
       if (tried === undefined) return { kind: 'missing' };
       const { base } = tried;
       if ('refusal' in tried) {
-        // The content that was refused may never have been written.
+        // The rejected content may be a pending write that failed.
         if (await (base.isWritten ?? true)) return { kind: 'refused', refusal: tried.refusal };
         continue;
       }
@@ -234,7 +241,7 @@ export class Memory implements MemoryStore {
     return this.#editExclusively(inner, change);
   }
 
-  /** With the tenant locked, nothing comes between the read and the write. */
+  /** Edits a file while the tenant is locked, so that no other write can interfere. */
   #editExclusively<R>(
     inner: MemoryPath,
     change: (content: string) => Edit<R> | Promise<Edit<R>>,
@@ -252,7 +259,7 @@ export class Memory implements MemoryStore {
     });
   }
 
-  /** What writes the part of a content that differs. */
+  /** Returns the parameters for writing only the changed part of a content. */
   #splice(path: MemoryPath, base: FileVersion, change: Change, version: string) {
     const { start, removed, text } = difference(base.content, change);
     return {
@@ -267,24 +274,21 @@ export class Memory implements MemoryStore {
     };
   }
 
-  /** @throws ServiceError when it is not a file of the tenant that the call is for */
+  /** @throws ServiceError when the tenant was replaced */
   #fileOf(found: QueryResult<FileRow>): FileVersion | undefined {
     this.#checkTenant(found);
     const { content = null, version = null } = found.rows[0] ?? {};
     return content === null || version === null ? undefined : { content, version };
   }
 
-  /** @throws ServiceError when a row is not of the tenant that the call is for */
+  /** @throws ServiceError when the tenant was replaced */
   #checkTenant({ rows: [row] }: Pick<QueryResult<OfTenant>, 'rows'>): void {
     const { createdAt = null } = this.#options;
     if (createdAt !== null && (row?.tenantCreatedAt ?? NO_TENANT) !== createdAt)
       throw new ServiceError('tenant_replaced', this.tenant);
   }
 
-  /**
-   * Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of
-   * it.
-   */
+  /** Runs work that reads before it writes, in a transaction that locks the tenant. A retry repeats all of the work. */
   #inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant } = this;
     const { database, writes } = this.services;
@@ -296,12 +300,12 @@ export class Memory implements MemoryStore {
   }
 
   /**
-   * Calls a write function and handles the outcomes that every write has in common.
+   * Calls a write function and handles the outcomes that all writes share.
    *
-   * @param options.size characters that the database handles for the call, if more than its parameters
-   * @param options.transaction whose statement the call is; otherwise it is a statement of its own, which is retried
-   * @throws IdempotentReplay when the request has a stored result, ServiceError 422 when its key has that of another
-   *   request
+   * @param options.size number of characters that the database processes for the call, if more than its parameters
+   * @param options.transaction transaction for the call; without one, the call is a separate statement with retries
+   * @throws IdempotentReplay when the request has a stored result
+   * @throws ServiceError 422 when the idempotency key belongs to another request
    */
   async write<Params extends Record<string, Value>, Own extends { kind: string }>(
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
@@ -338,7 +342,7 @@ export class Memory implements MemoryStore {
     return outcome as Exclude<Own, CommonOutcome>;
   }
 
-  /** With an idempotency key, a write applies once, however often it is sent. */
+  /** Whether a repeated write applies only once, because it has an idempotency key. */
   get #isRepeatable(): boolean {
     return this.#options.request !== undefined;
   }
@@ -348,7 +352,7 @@ export class Memory implements MemoryStore {
     return this.#reserving;
   }
 
-  /** The path in this memory of what the caller sees at another one. */
+  /** Returns the path in this memory for a path of the caller. */
   #inner(path: MemoryPath): MemoryPath {
     const { mountedAt } = this.#options;
     return mountedAt === undefined ? path : innerPath(path, mountedAt);
@@ -360,17 +364,17 @@ export class Memory implements MemoryStore {
   }
 }
 
-/** The path in a mounted memory that the caller sees as `path`. */
+/** Returns the path in a mounted memory for a path of the caller. */
 export function innerPath(path: MemoryPath, mountedAt: MemoryPath): MemoryPath {
   return (ROOT + path.slice(mountedAt.length)) as MemoryPath;
 }
 
-/** The path that the caller sees for one in a mounted memory. */
+/** Returns the caller's path for a path in a mounted memory. */
 export function outerPath<Path extends string>(path: Path, mountedAt: MemoryPath): Path {
   return (mountedAt + path.slice(ROOT.length)) as Path;
 }
 
-/** The maximum length and depth of paths in a memory that is seen at a directory. */
+/** Returns the maximum length and depth of paths in a memory mounted at a directory. */
 function pathLimits(mountedAt: MemoryPath): { maxPathBytes: number; maxDepth: number } {
   const prefix = mountedAt.slice(ROOT.length);
   return {
@@ -379,14 +383,14 @@ function pathLimits(mountedAt: MemoryPath): { maxPathBytes: number; maxDepth: nu
   };
 }
 
-/** Guesses by the extension. A wrong guess costs one more statement. */
+/** Whether a path is probably a file, by its extension. A wrong guess costs one more statement. */
 function isNamedLikeFile(path: MemoryPath): boolean {
   return path.lastIndexOf('.') > path.lastIndexOf('/');
 }
 
 /**
- * The shortest range of `before` that a change replaces, and its replacement; in UTF-16 units, without splitting a
- * character.
+ * Returns the shortest range of `before` that a change replaces, with its replacement. Offsets are in UTF-16 units and
+ * never split a character.
  */
 function difference(before: string, { content, start: first, end: afterLast }: Change) {
   let [start, end] = [first, afterLast];
@@ -409,7 +413,7 @@ function isHighSurrogate(text: string, index: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Undefined when another write of the file came first. */
+/** Returns the outcome of an edit; undefined if another write of the file came first. */
 function editedBy(
   write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
   { content: before }: { content: string },

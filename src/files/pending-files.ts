@@ -1,20 +1,20 @@
 import { SerialQueue, ShortLivedMap } from '../lib/queues.ts';
 
-/** The content of a file, as read or as it will be when a write has succeeded. */
+/** Content of a file, as read or as a pending write will store it. */
 export interface FileVersion {
   content: string;
   version: string;
-  /** For content that is being written: resolves with whether that succeeded. Never rejects. */
+  /** For a pending write, resolves with whether it succeeded. Never rejects. */
   isWritten?: Promise<boolean>;
 }
 
 /**
- * The file contents that this process is writing. An edit starts from the newest one instead of reading the file, so
- * edits of a busy file queue up behind one another and share a statement.
+ * File contents that this process is writing. An edit starts from the newest content instead of reading the file, so
+ * edits of a busy file can share a statement.
  */
 export class PendingFiles {
   readonly #newest = new ShortLivedMap<string, FileVersion>();
-  /** Edits of a file, by `fileKey`, one at a time. */
+  /** Serializes the edits of each file, by `fileKey`. */
   readonly turns = new SerialQueue();
 
   newest(file: string): FileVersion | undefined {
@@ -22,15 +22,15 @@ export class PendingFiles {
   }
 
   /**
-   * Registers the newest content of a file until its write has succeeded or failed.
+   * Registers the newest content of a file until its write succeeds or fails.
    *
-   * @param written resolves with true when it is written
+   * @param written resolves with true when the content is written
    */
   add(file: string, version: { content: string; version: string }, written: Promise<boolean>): void {
     const isWritten = written
       .catch(() => false)
       .then((succeeded) => {
-        // When a write fails, the writes that are based on it fail, too.
+        // When a write fails, the writes based on it fail, too.
         if (!succeeded || this.#newest.get(file) === pending) this.#newest.delete(file);
         return succeeded;
       });
@@ -39,7 +39,7 @@ export class PendingFiles {
   }
 }
 
-/** The key of a file. Unambiguous: a tenant ID has no slash, and a path starts with one. */
+/** Returns the key of a file. It is unambiguous, because a tenant ID contains no slash and a path starts with one. */
 export function fileKey(tenant: string, path: string): string {
   return tenant + path;
 }

@@ -2,54 +2,59 @@ import { defineBatchQuery, defineQuery, MAX_BYTES, time } from '../database/quer
 import { ROOT } from '../memory/path.ts';
 import { STALE } from './access-times.ts';
 
-/* The statements that read memory, each with its form for batches. They take no lock. */
+/* Queries that read memory, with their batch queries. They take no locks. */
 
-/** When the tenant was created; a statement returns no row when there is no such tenant. */
+/** Creation time of the tenant. A query returns no row if the tenant does not exist. */
 export interface OfTenant {
   tenantCreatedAt: string | null;
 }
 
-/** Adds to each call of a batch, `c`, when its tenant was created, as `t`. */
+/** Joins the creation time of each call's tenant, as `t`, to the calls `c` of a batch. */
 const TENANT_OF_CALL = `LEFT JOIN (SELECT id, ${time('created_at')} AS created_at FROM tenants) AS t ON t.id = c.tenant`;
 
-/** The row of a statement, or nulls, with the tenant `$tenant`. */
+/** Adds the tenant `$tenant` to the row of a statement, which may be missing. */
 const ofTenant = (statement: string) => `
 SELECT found.*, t.created_at AS "tenantCreatedAt"
 FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $tenant) AS t LEFT JOIN (${statement}) AS found ON true
 `;
 
 export interface LookupRow extends OfTenant {
-  /** Null, like a missing row, means that there is no entry. */
+  /** Null, like a missing row, means that the entry does not exist. */
   kind: 'file' | 'dir' | null;
   content: string | null;
-  /** For a file: whether its access time is to be updated. */
+  /** For a file: whether its access time should be updated. */
   stale: boolean | null;
   /**
-   * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in
-   * bytes. No path contains a control character. One text, because the driver reads many rows much more slowly.
+   * For a non-empty directory: one line per entry, with its path and, for a file, a tab and the size in bytes. Paths
+   * contain no control characters. A single text, because the driver reads many rows much more slowly.
    */
   entries: string | null;
-  /** The number of entries, including those beyond `maxEntries`. */
+  /** Number of entries, including entries beyond `maxEntries`. */
   total: number | null;
 }
 
-/* Fragments of the queries that list a directory, in terms of an entry's columns. */
+/* SQL fragments for listing a directory, in terms of an entry's columns. */
 
 const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
-/** Sort key for depth-first order: as U+0001, `/` sorts before every character that a name can contain. */
+/** Sort key for depth-first order. It replaces `/` by U+0001, which sorts before all characters of a name. */
 const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
 
-/** An entry as text: the path and, for a file, a tab and its size in bytes. */
+/** Entry as text: the path and, for a file, a tab and the size in bytes. */
 const LINE = "concat_ws(E'\\t', path, size_bytes)";
 
 /** Excludes files that are too large for a batch. */
 const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
 
-/** A listing that reads more entries is left to the single query, so that other calls do not wait for it. */
+/**
+ * Maximum number of entries per listing in a batch. The single query reads longer listings, so that other calls do not
+ * wait for them.
+ */
 const MAX_LISTED = 200;
 
-/** Entries, with the listings of directories that fit `maxEntries`. For a path without an entry, `kind` is null. */
+/**
+ * Looks up entries, with the listings of directories that fit `maxEntries`. `kind` is null for a path without an entry.
+ */
 const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint' },
@@ -78,7 +83,7 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-/** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
+/** Looks up the entry at a path and, for a directory, its listing: two levels, in depth-first order. */
 export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
   'lookup',
   ofTenant(`
@@ -120,7 +125,7 @@ WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-/** What is directly in the root, in order. Long listings with the same `turn` are read one at a time. */
+/** Lists the direct entries of the root, sorted by path. Long listings with the same `turn` are read one at a time. */
 export const listRootQuery = defineQuery<
   { tenant: string; maxEntries: number; turn: string },
   Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
@@ -138,7 +143,7 @@ FROM (
   listRootsBatchQuery,
 );
 
-/** For a path without an entry, `kind` is null. */
+/** Looks up entries. `kind` is null for a path without an entry. */
 const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
   { tenant: 'text', path: 'text' },
@@ -150,7 +155,7 @@ WHERE ${NOT_LARGE}
 `,
 );
 
-/** The entry at a path, without a listing: cheaper than `lookupQuery`. */
+/** Looks up the entry at a path without its listing, which is cheaper than `lookupQuery`. */
 export const lookupFileQuery = defineQuery<
   { tenant: string; path: string },
   Pick<LookupRow, 'kind' | 'content' | 'stale' | 'tenantCreatedAt'>
@@ -160,7 +165,7 @@ export const lookupFileQuery = defineQuery<
   lookupFilesBatchQuery,
 );
 
-/** A file; without a content, there is none. */
+/** A file. The content is null if the file does not exist. */
 export interface FileRow extends OfTenant {
   content: string | null;
   version: string | null;
@@ -185,7 +190,7 @@ export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileR
   readFilesBatchQuery,
 );
 
-/** Entries that exist among `paths`. */
+/** Returns the existing entries among `paths`. */
 export const findPathsQuery = defineQuery<
   { tenant: string; paths: string[] },
   { path: string; kind: 'file' | 'dir' }

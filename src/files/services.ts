@@ -11,15 +11,12 @@ import { PendingFiles } from './pending-files.ts';
 import { MemorySearch } from './search/search.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/**
- * What a process has one of, for the memories of all tenants in its database: agents and operators share the queue of
- * writes.
- */
+/** Services shared by all tenants of a process. Agents and operators use the same write queue. */
 export class Services {
   readonly config: Config;
   readonly database: Database;
   readonly scanner: SecretScanner;
-  /** What holds for a tenant without settings of its own. */
+  /** Defaults for tenants without their own settings. */
   readonly defaults: TenantDefaults;
   readonly policies: TenantPolicyCache;
   readonly writes: WriteQueue;
@@ -40,7 +37,7 @@ export class Services {
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
   }
 
-  /** Completes the background writes, and ends the threads. Call it when no more requests come. */
+  /** Completes background writes and stops the threads. Must be called after the last request. */
   async close(): Promise<void> {
     await Promise.all([this.accessTimes.close(), this.storedResults.close(), this.search.close()]);
   }

@@ -8,24 +8,21 @@ import {
 } from '../database/query.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
-/*
- * How a database function that changes memory is declared and called. One statement calls a function once or many
- * times.
- */
+/* Declares and calls the database functions that change memory. One statement calls a function once or many times. */
 
-/** The outcomes that every write can have. `skipped` never leaves the write queue. */
+/** Outcomes that every write can have. `skipped` never leaves the write queue. */
 export type CommonOutcome =
   | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'replaced' | 'archived' }
   | ({ kind: 'replayed' } & MemoryResult);
 
-/** The parameters that all writes have in common. The key is null when the request has none. */
+/** Parameters that all writes share. `keyHash` is null for a request without an idempotency key. */
 export type RequestParams = {
   tenant: string;
   keyHash: string | null;
   requestHash: string | null;
-  /** The result to store under the key when the write succeeds. */
+  /** Result to store under the idempotency key if the write succeeds. */
   result: string;
-  /** When the tenant was created that the write is for; null for whichever has the id. */
+  /** Creation time of the intended tenant; null for any tenant with the ID. */
   createdAt: string | null;
 };
 
@@ -34,15 +31,18 @@ type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown>
 
 export interface WriteFunction {
   readonly name: string;
-  /** The parameters that each call has. The others hold for all calls of a statement. */
+  /** Parameters that differ between calls. The other parameters apply to all calls of a statement. */
   readonly ofCalls: readonly string[];
-  /** One call. Citus runs it on the node that has the tenant, which it does with no other form. */
+  /** Statement for one call. Citus delegates only this form to the node of the tenant. */
   readonly single: Query<Record<string, Value>, OutcomeRow>;
-  /** Many calls: an array for each of `ofCalls`, and whether to wait for a tenant that another session has locked. */
+  /**
+   * Statement for many calls: an array for each of `ofCalls`, and whether to wait for tenants locked by another
+   * session.
+   */
   readonly batch: Query<Record<string, Value>, OutcomeRow>;
   /**
-   * Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no
-   * other tenant.
+   * Whether calls of several tenants may share a statement. False for calls that may be slow, so that they do not delay
+   * other tenants.
    */
   readonly mixesTenants: boolean;
 }
@@ -53,9 +53,9 @@ export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
 }
 
 /**
- * Calls a write function once. Rejects with the error of the driver.
+ * Calls a write function once. Rejects with the driver's error.
  *
- * @param size characters that the database handles for the call, if more than its parameters
+ * @param size number of characters that the database processes for the call, if more than its parameters
  */
 export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
   fn: TypedWriteFunction<Params, Outcome>,
@@ -64,9 +64,9 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
- * Returns the statement that calls a write function once or many times, and its parameters.
+ * Returns the statement for one or many calls of a write function, with its parameters.
  *
- * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
+ * @param options.wait whether to wait for tenants locked by another session; otherwise their calls are `skipped`
  */
 export function statementOf(
   { single, batch, ofCalls }: WriteFunction,
@@ -86,7 +86,7 @@ export function outcomesOf({ rows }: QueryResult<OutcomeRow>): { kind: string }[
   return outcomes;
 }
 
-/** Calls write functions on a session, in its transaction. */
+/** Returns a function that calls write functions in the transaction of a session. */
 export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => {
     const [statement, values] = statementOf(fn, [params], { wait: true });
@@ -96,19 +96,20 @@ export function callOn(query: QueryExecutor): CallFunction {
 
 const defined: WriteFunction[] = [];
 
-/** All functions that have been declared. */
+/** All declared write functions. */
 export const declaredWriteFunctions: readonly WriteFunction[] = defined;
 
 /** SQL types whose values are strings in TypeScript. */
 const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
 
 /**
- * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
+ * Declares a write function. The calls of a statement run in the order of the arrays, and each call sees the changes of
+ * earlier calls.
  *
- * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL,
- *   with `createdAt` as the last of all
- * @param types.service of the parameters after these, which are the same for every call of the process
- * @param options.storesResult whether the function takes an idempotency key and the result to store under it
+ * @param types.call SQL types of the function's specific parameters, in order. In SQL, the parameters of
+ * `RequestParams` follow, and `createdAt` is the last of all
+ * @param types.service SQL types of the service's defaults, which are the same for every call of the process
+ * @param options.storesResult whether the function takes an idempotency key and a result to store
  */
 export function writeFunction<
   Params extends Record<string, Value>,

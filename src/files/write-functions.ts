@@ -3,14 +3,13 @@ import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/stor
 import { declaredWriteFunctions, writeFunction } from './write-function.ts';
 
 /*
- * The database functions that change memory, one for each writing command (migrations/functions). They enforce the
- * rules of the tree, quotas, and idempotency, and return the outcome of each call.
+ * The database functions that change memory, one per write command (migrations/functions). They enforce the rules of
+ * the tree, quotas, and idempotency, and return the outcome of each call.
  */
 
-/** All functions below. */
 export const writeFunctions = declaredWriteFunctions;
 
-/** Who makes a change, in which request (`storedOrigin`). */
+/** Actor and request of a change (`storedOrigin`). */
 type OriginParams = { origin: string };
 
 /** `change` is a new random ID, for a change that can affect many files. */
@@ -32,7 +31,7 @@ export const createFunction = writeFunction<
   { mixesTenants: true },
 );
 
-/** `conflict`: the version of the file is not the one that was read. */
+/** `conflict` means that the file no longer has the version that was read. */
 export const writeFileFunction = writeFunction<
   {
     path: MemoryPath;
@@ -91,7 +90,9 @@ export const recordFailureFunction = writeFunction<
   { kind: 'recorded' }
 >('memory_record_failure', { call: {}, service: {} }, { mixesTenants: true });
 
-/** A file as the Memory Stores API has it: without a content where none was asked for. Times in ISO 8601. */
+/**
+ * A file of the Memory Stores API. `content` is null unless the request asked for the content. Times are in ISO 8601.
+ */
 export interface StoredMemory {
   memoryId: string;
   versionId: string;
@@ -103,7 +104,7 @@ export interface StoredMemory {
   content: string | null;
 }
 
-/** The file that has a path, is above it, or is below it. */
+/** The file at, above, or below the requested path. */
 export interface PathConflict {
   kind: 'conflict';
   path: MemoryPath;
@@ -126,7 +127,7 @@ export const storeCreateFunction = writeFunction<
   { mixesTenants: true, storesResult: false },
 );
 
-/** Null leaves the path or the content as it is, or expects nothing. */
+/** Null keeps the path or the content. A null `expected` accepts any content. */
 export const storeUpdateFunction = writeFunction<
   {
     memory: string;

@@ -17,19 +17,24 @@ import {
   type WriteFunction,
 } from './write-function.ts';
 
-/** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
+/**
+ * Maximum size of a call that shares a statement with other tenants, in characters. The other tenants would wait for a
+ * larger call.
+ */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
-/** A tenant with this many waiting calls gets a statement of its own, so that no other tenant waits for all of them. */
+/**
+ * Number of waiting calls from which a tenant gets a separate statement, so that no other tenant waits for all of them.
+ */
 const MIN_OWN_CALLS = 4;
-/** In characters, of all calls in a statement. */
+/** Maximum size of all calls in a statement, in characters. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface QueuedWrite {
   readonly tenant: string;
-  /** Writes of one lane may share a statement. A lane has one statement at a time. */
-  lane: string;
+  /** Key of a group. Writes of a group may share a statement, and a group has one statement at a time. */
+  group: string;
   readonly characters: number;
-  /** The traced requests that write. */
+  /** Traced requests that wait for the write. */
   readonly requests: readonly TracedRequest[];
   readonly work: FunctionCall | (() => Promise<unknown>);
   resolve(outcome: unknown): void;
@@ -41,22 +46,21 @@ interface FunctionCall {
   params: Record<string, Value>;
 }
 
-/** Writes that were sent. */
+/** Result of sending a statement. */
 interface Sent {
-  /** The writes to send again in other lanes. */
+  /** Writes to send again in other groups. */
   again: QueuedWrite[];
-  /** Settles the callers of the other writes. */
+  /** Resolves or rejects the promises of the other writes. */
   settle(): void;
 }
 
 /**
- * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a
- * statement, too, in arrival order. Nothing waits for a batch to fill: while one statement runs, the next one
- * collects.
+ * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may also share
+ * a statement, in order of arrival. A statement is sent immediately, and writes collect only while another one runs.
  *
- * - A tenant has one statement at a time, so a busy tenant waits here and holds no connection.
- * - A statement for several tenants never waits for a lock. It skips a tenant that another session has locked; the
- *   calls of that tenant then go in a statement of their own, which waits. So no two statements wait for each other.
+ * - A tenant has one statement at a time, so a busy tenant waits in the queue and occupies no connection.
+ * - A statement for several tenants never waits for a lock. It skips tenants that another session has locked, and their
+ * calls are sent again in separate statements, which do wait. Therefore no two statements can deadlock.
  */
 export class WriteQueue {
   readonly #batched: QueryExecutor;
@@ -64,15 +68,15 @@ export class WriteQueue {
   readonly #size: number;
   readonly #tracer: StatementTracer | undefined;
   #waiting: QueuedWrite[] = [];
-  /** Tenants and lanes with a running statement. */
+  /** Tenants and groups with a running statement. */
   readonly #busyTenants = new Set<string>();
-  readonly #busyLanes = new Set<string>();
-  /** Sends the waiting writes after the requests that have already arrived are read. */
+  readonly #busyGroups = new Set<string>();
+  /** Sends the waiting writes after all requests that have already arrived are read. */
   #scheduled: NodeJS.Immediate | undefined;
   #names = 0;
 
   /**
-   * @param executors.batched runs statements that never wait for a lock; `single` runs the others
+   * @param executors.batched runs statements that never wait for a lock; `single` runs the other statements
    * @param size maximum number of calls in a statement; 1 disables batching
    */
   constructor(
@@ -90,25 +94,25 @@ export class WriteQueue {
     const { tenant } = params;
     const characters = Math.max(size, countCharacters(params));
     const mayShare = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
-    const lane = mayShare ? fn.name : laneOfTenant(fn, tenant);
+    const group = mayShare ? fn.name : groupOfTenant(fn, tenant);
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       const settle = { resolve: resolve as QueuedWrite['resolve'], reject };
-      this.#waiting.push({ tenant, lane, characters, requests, work: { fn, params }, ...settle });
+      this.#waiting.push({ tenant, group, characters, requests, work: { fn, params }, ...settle });
       this.#scheduled ??= setImmediate(() => this.#dispatch());
     });
   };
 
-  /** Runs other work on a tenant while this queue writes nothing for it. */
+  /** Runs other work on a tenant while the queue writes nothing for this tenant. */
   exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         tenant,
-        lane: this.#newLane(),
+        group: this.#newGroup(),
         characters: 0,
         requests,
-        // Its statements are part of the caller's trace, although the queue starts it.
+        // The queue starts the work, but its statements belong to the caller's trace.
         work: AsyncResource.bind(work),
         resolve: resolve as QueuedWrite['resolve'],
         reject,
@@ -117,47 +121,47 @@ export class WriteQueue {
     });
   }
 
-  /** Sends the waiting writes for which a lane and a tenant are free. */
+  /** Sends the waiting writes whose group and tenant are free. */
   #dispatch(): void {
     this.#scheduled = undefined;
     const batches = new Map<string, QueuedWrite[]>();
-    /** The lane that a tenant's writes take this time. */
-    const lanes = new Map<string, string>();
+    /** Group of each tenant's writes in this dispatch. */
+    const groups = new Map<string, string>();
     const full = new Set<string>();
     const waiting: QueuedWrite[] = [];
     this.#separateBusyTenants();
     for (const write of this.#waiting) {
-      const { tenant, lane } = write;
-      const batch = batches.get(lane) ?? [];
-      const isTenantFree = !this.#busyTenants.has(tenant) && (lanes.get(tenant) ?? lane) === lane;
-      if (!isTenantFree || this.#busyLanes.has(lane) || full.has(lane)) {
+      const { tenant, group } = write;
+      const batch = batches.get(group) ?? [];
+      const isTenantFree = !this.#busyTenants.has(tenant) && (groups.get(tenant) ?? group) === group;
+      if (!isTenantFree || this.#busyGroups.has(group) || full.has(group)) {
         waiting.push(write);
       } else if (!this.#hasRoom(batch, write)) {
-        // Later writes in its lane wait as well, so that a tenant's calls keep their order.
-        full.add(lane);
+        // Later writes of the group also wait, so that a tenant's calls stay in order.
+        full.add(group);
         waiting.push(write);
       } else {
-        lanes.set(tenant, lane);
-        batches.set(lane, batch);
+        groups.set(tenant, group);
+        batches.set(group, batch);
         batch.push(write);
       }
     }
     this.#waiting = waiting;
-    for (const [lane, writes] of batches) void this.#send(lane, writes);
+    for (const [group, writes] of batches) void this.#send(group, writes);
   }
 
-  /** Moves tenants with many waiting calls of a function out of the shared lane. */
+  /** Moves the calls of tenants with many waiting calls to a group of their tenant. */
   #separateBusyTenants(): void {
     const shared = new Map<string, QueuedWrite[]>();
     for (const write of this.#waiting) {
-      if (typeof write.work === 'function' || !isShared(write.lane, write.work.fn)) continue;
-      const own = laneOfTenant(write.work.fn, write.tenant);
+      if (typeof write.work === 'function' || !isShared(write.group, write.work.fn)) continue;
+      const own = groupOfTenant(write.work.fn, write.tenant);
       const writes = shared.get(own);
       if (writes) writes.push(write);
       else shared.set(own, [write]);
     }
     for (const [own, writes] of shared) {
-      if (writes.length >= MIN_OWN_CALLS) for (const write of writes) write.lane = own;
+      if (writes.length >= MIN_OWN_CALLS) for (const write of writes) write.group = own;
     }
   }
 
@@ -166,9 +170,9 @@ export class WriteQueue {
     return batch.length === 0 || (batch.length < this.#size && sum <= MAX_BATCH_CHARACTERS);
   }
 
-  /** Sends the writes of a lane in one statement, then settles their callers. */
-  async #send(lane: string, writes: QueuedWrite[]): Promise<void> {
-    this.#busyLanes.add(lane);
+  /** Sends the writes of a group in one statement, then resolves or rejects their promises. */
+  async #send(group: string, writes: QueuedWrite[]): Promise<void> {
+    this.#busyGroups.add(group);
     for (const { tenant } of writes) this.#busyTenants.add(tenant);
     let sent: Sent;
     try {
@@ -179,7 +183,7 @@ export class WriteQueue {
       } else {
         const { fn } = first.work;
         const calls = writes.map((write) => (write.work as FunctionCall).params);
-        const wait = !isShared(lane, fn);
+        const wait = !isShared(group, fn);
         const [statement, params] = statementOf(fn, calls, { wait });
         const query = serving(wait ? this.#single : this.#batched, writes, this.#tracer);
         const found = await query(statement, params);
@@ -188,7 +192,7 @@ export class WriteQueue {
     } catch (error) {
       sent = this.#failed(writes, error);
     }
-    this.#busyLanes.delete(lane);
+    this.#busyGroups.delete(group);
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
     this.#waiting.unshift(...sent.again);
     if (isWorthSending(this.#waiting.length, writes.length)) {
@@ -203,9 +207,9 @@ export class WriteQueue {
   #failed(writes: QueuedWrite[], error: unknown): Sent {
     const isUndone =
       error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
-    // Sent one by one, only the faulty call fails. After a lock timeout, each of them would wait for the lock again.
+    // Sent one by one, only the faulty call fails. After a lock timeout, each call would wait for the lock again.
     if (writes.length > 1 && isUndone) {
-      for (const write of writes) write.lane = this.#newLane();
+      for (const write of writes) write.group = this.#newGroup();
       return { again: writes, settle: () => {} };
     }
     const settle = () => {
@@ -214,7 +218,7 @@ export class WriteQueue {
     return { again: [], settle };
   }
 
-  #newLane(): string {
+  #newGroup(): string {
     return `#${this.#names++}`;
   }
 }
@@ -222,19 +226,19 @@ export class WriteQueue {
 function succeeded(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): Sent {
   const isSkipped = (i: number) => outcomes[i]?.kind === ('skipped' satisfies CommonOutcome['kind']);
   const again = writes.filter((_, i) => isSkipped(i));
-  // The lane of its tenant waits for the lock.
-  for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
+  // The statement of the tenant's group waits for the lock.
+  for (const write of again) write.group = groupOfTenant(fn, write.tenant);
   const settle = () => {
     for (const [i, write] of writes.entries()) if (!isSkipped(i)) write.resolve(outcomes[i]);
   };
   return { again, settle };
 }
 
-function isShared(lane: string, fn: WriteFunction): boolean {
-  return lane === fn.name;
+function isShared(group: string, fn: WriteFunction): boolean {
+  return group === fn.name;
 }
 
-/** Neither the name of a function nor that of another lane has a space. */
-function laneOfTenant(fn: WriteFunction, tenant: string): string {
+/** Unambiguous, because neither a function name nor another group's key contains a space. */
+function groupOfTenant(fn: WriteFunction, tenant: string): string {
   return `${fn.name} ${tenant}`;
 }

@@ -2,8 +2,8 @@ import type { PathProblem } from './path.ts';
 import type { Refusal } from './store.ts';
 
 /**
- * Every string that a memory command can return, to the byte. Source: the memory tool's documentation and, where that
- * is silent, the SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
+ * All strings that a memory command can return, byte for byte. Source: the memory tool's documentation or, where it has
+ * no text, the SDK's reference implementation (docs/contract.md). Tests repeat the strings as literals.
  */
 
 const LINE_NUMBER_WIDTH = 6;
@@ -12,22 +12,22 @@ const lineNumber = (number: number) => `${String(number).padStart(LINE_NUMBER_WI
 /** Prefixes of the first lines, computed once. */
 const lineNumbers = Array.from({ length: 1000 }, (_, number) => lineNumber(number));
 
-/** Formats a line as in `view` and in the snippet of `str_replace`: number right-aligned in 6 columns, tab, line. */
+/** Formats a line for `view` and for the snippet of `str_replace`: number right-aligned in 6 columns, tab, line. */
 export function numberedLine(number: number, line: string): string {
   return (lineNumbers[number] ?? lineNumber(number)) + line;
 }
 
-/** Longest text, in UTF-16 units, that a message quotes in full (contract, section 2). */
+/** Maximum length of a completely quoted text, in UTF-16 units (contract, section 2). */
 export const MAX_QUOTED_CHARS = 4096;
 
-/** Quotes a text in a message. A longer text is cut and ends with a note that says so. */
+/** Quotes a text in a message. A longer text is truncated and ends with a note. */
 export function quoted(text: string): string {
   if (text.length <= MAX_QUOTED_CHARS) return text;
   const kept = prefix(text, MAX_QUOTED_CHARS);
   return `${kept}[… ${text.length - kept.length} more characters]`;
 }
 
-/** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */
+/** Returns the longest prefix of at most `length` UTF-16 units that does not split a surrogate pair. */
 export function prefix(text: string, length: number): string {
   const unit = text.charCodeAt(length - 1);
   const splitsPair = length < text.length && unit >= 0xd800 && unit <= 0xdbff;
@@ -36,7 +36,7 @@ export function prefix(text: string, length: number): string {
 
 // Paths
 
-/** Says what is wrong with a path, for people as well: the model reads `invalidPath`. */
+/** Describes an invalid path, for models and people. A model reads `invalidPath`. */
 export function pathProblemText(problem: PathProblem): string {
   switch (problem.kind) {
     case 'outside':
@@ -65,14 +65,11 @@ export const invalidPath = (problem: PathProblem) => `Error: ${pathProblemText(p
 
 // view
 
-/**
- * Languages in which the documentation's command reference prints the two headers of `view`; the first is the
- * default.
- */
+/** Languages of the two headers of `view` in the documentation's command reference. The first is the default. */
 export const languages = ['en', 'es', 'it', 'fr'] as const;
 export type Language = (typeof languages)[number];
 
-/** The two headers as each language's reference spells them. All other strings are English. */
+/** The two headers, as in the documentation of each language. All other strings are English. */
 const headers: Record<Language, { directory: (path: string) => string; file: (path: string) => string }> = {
   en: {
     directory: (path) =>
@@ -142,10 +139,10 @@ export const cannotRenameMount = (path: string) =>
   `Error: Cannot rename ${path}: another memory is mounted there`;
 export const renameAcrossMemories = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. Create ${to} with the same content, then delete ${from}.`;
-/** From a memory in which nothing can be deleted. */
+/** For a read-only source, where the original cannot be deleted. */
 export const renameOutOfReadOnly = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. To have a copy, create ${to} with the same content.`;
-/** Why the directory of a mount shows nothing. */
+/** Reason why a mounted memory is unavailable. */
 export type Unavailable = 'suspended' | 'missing' | 'unreachable';
 const whyUnavailable: Record<Unavailable, string> = {
   suspended: 'is suspended',
@@ -157,7 +154,7 @@ const unavailable = (path: string, why: Unavailable) =>
 export const mountUnavailable = (path: string, why: Unavailable) =>
   `Error: ${unavailable(path, why)} You can still use the rest of /memories.`;
 export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailable(path, why)}]`;
-/** The result under an idempotency key of a write whose memory is no longer mounted. */
+/** Stored result of a write whose memory is no longer mounted. */
 export const mountedWriteUnknown =
   'Error: This call wrote to a memory that is no longer mounted here. What came of it is not known.';
 
@@ -168,7 +165,7 @@ const secretInPath = (kinds: readonly string[]) =>
 const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
 
-/** What the model reads when a write is refused. */
+/** Returns the error message of a rejected write. */
 export function refused(refusal: Refusal): string {
   switch (refusal.kind) {
     case 'exists':
@@ -197,15 +194,15 @@ function overQuota({ of, used, limit, needed }: Extract<Refusal, { kind: 'over_q
   }
 }
 
-/** Ends the replayed result when the first one was too long to be stored in full. */
+/** End of a replayed result that was too long to be stored completely. */
 export const resultNotKept = '[Truncated: the original result was too long to be stored in full.]';
 
-/** Replaces a stored result once a version of the tenant's history was redacted. */
+/** Replacement of a stored result after a redaction in the tenant's history. */
 export const resultRedacted = '[Redacted: the answer to this request was removed.]';
 
 // str_replace
 
-/** The first line; the snippet follows. */
+/** First line of the result. The snippet follows. */
 export const replaced =
   'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 export const noOccurrence = (oldStr: string, path: string) =>
@@ -250,7 +247,7 @@ export const tooComplexBlock = (excess: 'levels' | 'values') =>
       ? 'nests arrays and objects deeper than 32 levels'
       : 'has more than 4096 fields and array items'
   }.`;
-/** Says what is wrong with a field, for people as well: the model reads `invalidField`. */
+/** Describes an invalid field, for models and people. A model reads `invalidField`. */
 export const fieldProblemText = (command: string, field: string, problem: string) =>
   `Invalid input for ${command}: \`${field}\` ${problem}`;
 export const invalidField = (command: string, field: string, problem: string) =>
@@ -266,7 +263,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Formats as a JSON string with invisible characters escaped too, so that the reader sees what was refused. */
+/** Formats a JSON string that also escapes invisible characters, so that the reader sees the rejected text. */
 function jsonEscaped(text: string): string {
   return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
     Array.from(

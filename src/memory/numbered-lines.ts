@@ -1,33 +1,36 @@
 import { numberedLine, prefix } from './messages.ts';
 
-/** A line that is cut keeps at least this many UTF-16 units: any one character fits. */
+/** Minimum number of UTF-16 units of a truncated line, enough for any one character. */
 const MIN_PART = 2;
 
-/** Lines to show, and the hints to print when they do not all fit. */
+/** Lines to show, with the hints for output that does not fit. */
 export interface LinesToShow {
   header: string;
-  /** The lines from `start` on: up to `end`, or as many as `maxLinesShown` says. */
+  /** The lines from `start` up to `end`, or up to the number returned by `maxLinesShown`. */
   lines: readonly string[];
   /** Numbers of the first and the last line to show. */
   start: number;
   end: number;
-  /** The hint after the last complete line, whose number is `last`. */
+  /** Returns the hint after the last complete line, whose number is `last`. */
   truncated(last: number): string;
-  /** The hint after a part of line `start`. */
+  /** Returns the hint after a part of line `start`. */
   cut(shown: number, length: number): string;
-  /** Whether a line follows `start`, to which a hint can point. */
+  /** Whether the file continues after line `start`, so that a hint can refer to the next line. */
   hasMore: boolean;
 }
 
-/** More lines than this are not shown in `maxChars` (0: no limit), and one more is enough to see that they are not. */
+/**
+ * Returns one more than the maximum number of lines that fit `maxChars` (0 means no limit). The extra line reveals a
+ * truncation.
+ */
 export function maxLinesShown(maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (numberedLine(1, '').length + 1)) + 1 : Number.MAX_SAFE_INTEGER;
 }
 
 /**
- * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0: no limit) is cut at the end of
- * a line and ends with a hint. When not even the first line fits, that line is cut, so that following the hints
- * always reaches the end.
+ * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0 means no limit) is truncated
+ * after a line and ends with a hint. If the first line does not fit, that line itself is truncated, so that following
+ * the hints always reaches the end.
  */
 export function showLines(show: LinesToShow, maxChars: number): string {
   const { header, lines, start, end } = show;
@@ -42,7 +45,7 @@ export function showLines(show: LinesToShow, maxChars: number): string {
   return shown.join('\n');
 }
 
-/** @param length of `shown`, joined */
+/** @param length length of `shown`, joined */
 function truncate(shown: string[], length: number, show: LinesToShow, maxChars: number): string {
   const { lines, start } = show;
   const last = () => start + shown.length - 2;

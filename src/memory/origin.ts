@@ -1,22 +1,22 @@
-/** Who made a change. `source`: where what is written with a key comes from, as its operator says. */
+/** The author of a change. `source` is the origin of a key's writes, as declared by its operator. */
 export type Actor =
   | { type: 'api_key'; id: string; label: string; source?: string | undefined }
-  /** An administrator, as opposed to an agent. */
+  /** An admin key of the admin API, as opposed to an agent's key. */
   | { type: 'admin_key'; id: string; label: string; source?: string | undefined }
-  /** `subject` is null for a token without one. */
+  /** `subject` is null for a token without a subject. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
-  /** Of the hosted Memory Stores API, from which the version was imported. */
+  /** A session of the hosted Memory Stores API, from which the version was imported. */
   | { type: 'session'; id: string }
   | { type: 'system'; job: string }
   | { type: 'anonymous' };
 
-/** Where what an actor writes comes from, as far as its key says. */
+/** Returns the source declared for an actor's key, or null. */
 export function sourceOf(actor: Actor): string | null {
   return ('source' in actor && actor.source) || null;
 }
 
-/** An actor in words, for people. */
+/** Describes an actor for people. */
 export function actorText(actor: Actor): string {
   switch (actor.type) {
     case 'api_key':
@@ -36,32 +36,32 @@ export function actorText(actor: Actor): string {
   }
 }
 
-/** An actor in words, with the memory through which its change came, if that is another one than was changed. */
+/** Describes an actor, with the tenant whose mount was used for the change, if any. */
 export function actorTextVia(actor: Actor, viaTenant: string | null): string {
   return viaTenant === null ? actorText(actor) : `${actorText(actor)} via ${viaTenant}`;
 }
 
-/** Where a change comes from: who made it, and on what request, where there was one. */
+/** Origin of a change: the actor, and the request if there was one. */
 export interface Origin {
   actor: Actor;
   requestId?: string | undefined;
   toolUseId?: string | undefined;
-  /** The tenant whose memory mounts the one that was changed, and through which the change came. */
+  /** Tenant whose mount was used for the change. */
   viaTenant?: string | undefined;
-  /** Of what was merged from a draft, by an actor who proposed it: the draft, and who approved it. */
+  /** ID of the merged draft. `actor` is then its author, and `approvedBy` the actor that approved the merge. */
   draft?: string | undefined;
   approvedBy?: Actor | undefined;
 }
 
-/** In UTF-16 units. Callers choose ids, labels and subjects, and no quota counts them. */
+/** Maximum length in UTF-16 units. Callers choose IDs, labels, and subjects, and no quota counts them. */
 const MAX_CHARACTERS = 255;
 
-/** An origin as it is stored with a version: JSON, each text in it bounded and printable. */
+/** Returns the stored form of an origin: JSON whose strings are printable and limited in length. */
 export function storedOrigin(origin: Origin): string {
   return printableJson(origin);
 }
 
-/** The actor of a redaction as it is stored. */
+/** Returns the stored form of the actor of a redaction. */
 export function storedActor(actor: Actor): string {
   return printableJson(actor);
 }
@@ -70,7 +70,7 @@ function printableJson(value: Origin | Actor): string {
   return JSON.stringify(value, (_, each) => (typeof each === 'string' ? printable(each) : each));
 }
 
-/** Surrogates without a partner are no characters, and Postgres stores no U+0000. */
+/** Replaces lone surrogates and control characters. Postgres cannot store U+0000. */
 function printable(text: string): string {
   return text
     .slice(0, MAX_CHARACTERS)
@@ -80,7 +80,7 @@ function printable(text: string): string {
 
 const ANONYMOUS: Actor = { type: 'anonymous' };
 
-/** The actor of a stored origin; of a version from before there was a history, nobody known. */
+/** Returns the actor of a stored origin. A version older than the history has no origin and counts as anonymous. */
 export function actorOf(origin: Origin | null): Actor {
   return origin?.actor ?? ANONYMOUS;
 }

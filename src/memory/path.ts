@@ -1,29 +1,32 @@
 declare const canonical: unique symbol;
 
-/** A canonical virtual path: `/memories` or below it, NFC, no empty, `.` or `..` segment, within the limits. */
+/** A canonical path: `/memories` or below it, in NFC, without empty, `.`, or `..` segments, and within the limits. */
 export type MemoryPath = string & { readonly [canonical]: true };
 
 export const ROOT = '/memories' as MemoryPath;
 
-/** Contract, section 1. The database repeats these as CHECK constraints, so a rename cannot exceed them either. */
+/**
+ * Limits of the contract, section 1. The database has the same limits as CHECK constraints, so that a rename cannot
+ * exceed them either.
+ */
 export const MAX_PATH_BYTES = 1024;
 const MAX_SEGMENT_BYTES = 255;
 export const MAX_DEPTH = 20;
 
 /**
- * Longest unnormalized path, in UTF-8 bytes. NFC shrinks no text to less than a third, so every spelling of a valid
- * path fits, with room for repeated slashes and `.` segments. Normalizing takes quadratic time, so this is checked
- * first.
+ * Maximum size of an unnormalized path, in UTF-8 bytes. NFC shrinks a text to a third at most, so every spelling of a
+ * valid path fits, with room for repeated slashes and `.` segments. Checked first, because normalization takes
+ * quadratic time.
  */
 export const MAX_RAW_PATH_BYTES = 4 * MAX_PATH_BYTES;
 
-// Control (Cc), format (Cf) and lone surrogate (Cs) characters, the two Unicode line separators, the backslash.
+// Control (Cc), format (Cf), and lone surrogate (Cs) characters, the two Unicode line separators, and the backslash.
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
 
-/** Fast path: paths that are canonical as written, as almost all are. */
+/** Fast path for paths that are already canonical, as almost all paths are. */
 const PLAIN_PATH = /^\/memories(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}){0,14}$/;
 
-/** Why a text is not a path. `length` is in bytes, or for the depth in levels. */
+/** Reason why a text is not a valid path. `length` is in bytes, or in levels for the depth. */
 export type PathProblem =
   | { kind: 'outside' | 'escape'; given: string }
   | { kind: 'character'; given: string; character: string }
@@ -32,10 +35,10 @@ export type PathProblem =
 export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; problem: PathProblem };
 
 /**
- * Parses a text into a canonical path, or into the reason why it is none.
+ * Parses a text into a canonical path, or returns the reason why the text is invalid.
  *
- * The order of the checks (start, escape, characters, length) is the contract's section 1. A path over
- * `MAX_RAW_PATH_BYTES` is refused for its length before any of them.
+ * The order of the checks (start, escape, characters, length) is from the contract, section 1. A path over
+ * `MAX_RAW_PATH_BYTES` is rejected for its length before these checks.
  */
 export function parsePath(given: string): ParsedPath {
   if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };
@@ -55,7 +58,7 @@ export function parsePath(given: string): ParsedPath {
   return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
-/** Says which length limit a canonical path exceeds; undefined for none. */
+/** Returns the length limit that a canonical path exceeds, or undefined. */
 export function lengthProblem(path: string): PathProblem | undefined {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) return tooLong('path', bytes, MAX_PATH_BYTES);
@@ -73,7 +76,7 @@ export function parentOf(path: MemoryPath): MemoryPath | undefined {
   return path === ROOT ? undefined : (path.slice(0, path.lastIndexOf('/')) as MemoryPath);
 }
 
-/** Returns all directories above `path`, starting with the root. Empty for the root. */
+/** Returns all directories above `path`, beginning with the root. Empty for the root. */
 export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   const ancestors: MemoryPath[] = [];
   for (let parent = parentOf(path); parent !== undefined; parent = parentOf(parent))
@@ -89,18 +92,16 @@ function tooLong(of: 'path' | 'segment' | 'depth', length: number, limit: number
   return { kind: 'too_long', of, length, limit };
 }
 
-/**
- * Detects a `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied.
- */
+/** Whether a path has a `..` segment, with `/` or `\` as the separator, after repeated percent-decoding. */
 function hasParentSegment(given: string): boolean {
   if (!given.includes('..') && !given.includes('%')) return false;
   return percentDecodeFully(given).split(/[/\\]/).includes('..');
 }
 
 /**
- * Decodes `%XX` until nothing changes, in one pass: a decoded character may complete another `%XX`, so each one
- * is checked again together with the characters before it. (Decoding pass by pass is quadratic for `%252525…`.)
- * Bytes above 0x7F become Latin-1 characters, which is enough to find `.`, `/` and `\`.
+ * Decodes `%XX` repeatedly in a single pass. A decoded character may complete another `%XX`, so each character is
+ * checked together with the preceding ones. Repeated passes would take quadratic time for `%252525…`. Bytes above 0x7F
+ * become Latin-1 characters, which suffices to find `.`, `/`, and `\`.
  */
 function percentDecodeFully(given: string): string {
   const decoded: string[] = [];

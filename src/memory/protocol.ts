@@ -1,5 +1,6 @@
 /**
- * The instruction that the Claude API adds to the system prompt with the memory tool. MCP hosts and other APIs do not.
+ * Instruction that the Claude API adds to the system prompt together with the memory tool. MCP hosts and other APIs do
+ * not add it.
  */
 export const MEMORY_PROTOCOL = `IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.
 MEMORY PROTOCOL:
@@ -8,6 +9,6 @@ MEMORY PROTOCOL:
      - As you make progress, record status / progress / thoughts etc in your memory.
 ASSUME INTERRUPTION: Your context window might be reset at any moment, so you risk losing any progress that is not recorded in your memory directory.`;
 
-/** What the documentation recommends against cluttered memories. */
+/** The documentation's recommended instruction against cluttered memories. */
 export const TIDINESS =
   'Note: when editing your memory folder, always try to keep its content up-to-date, coherent and organized. You can rename or delete files that are no longer relevant. Do not create new files unless necessary.';

@@ -1,8 +1,11 @@
-/** The result of a memory command: the text that the model reads, and whether it reports a failure. */
+/** Result of a memory command: the text for the model, and whether the command failed. */
 export interface MemoryResult {
   content: string;
   isError: boolean;
-  /** Refused because the memory is full or may not be written: the usage of the tenant counts it. */
+  /**
+   * Whether the command was rejected because the memory is full or not writable. The usage of the tenant counts such
+   * commands.
+   */
   isRefusal?: true;
 }
 

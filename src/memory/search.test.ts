@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CodeUnits, linesOfOffsets, occurrencesOf, searchLinearly } from './text.ts';
 
-/** A text that counts its reads. */
+/** Returns a text that counts its reads. */
 function counting(text: string): CodeUnits & { reads: number } {
   return {
     reads: 0,
@@ -68,7 +68,7 @@ describe('the text search', () => {
   });
 });
 
-/** The worst case of many search algorithms: the word is full of its own prefixes. */
+/** Fibonacci words, the worst case of many search algorithms, because they contain many of their prefixes. */
 function fibonacci(length: number): string {
   let [a, b] = ['a', 'ab'];
   while (b.length < length) [a, b] = [b, b + a];

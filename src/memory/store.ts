@@ -2,36 +2,36 @@ import type { MemoryPath } from './path.ts';
 import type { MemoryResult } from './result.ts';
 import type { Change } from './text.ts';
 
-/** One entry of a directory listing. `bytes` is the UTF-8 size of a file's content; 0 for a directory. */
+/** An entry of a directory listing. `bytes` is the size of a file's content in UTF-8; 0 for a directory. */
 export interface ListedEntry {
   path: MemoryPath;
   kind: 'file' | 'dir';
   bytes: number;
 }
 
-/** At most as many entries as were asked for; `total` counts all of them. */
+/** At most the requested number of entries. `total` counts all entries. */
 export interface Listing {
   entries: ListedEntry[];
   total: number;
 }
 
-/** The entry at a path. A listing holds at most the requested number of `entries`; `total` counts all of them. */
+/** The entry at a path, with a listing for a directory. */
 export type LookupResult =
   | { kind: 'file'; content: string }
-  /** `notes`: lines that a view adds. */
+  /** `notes` are lines that a view adds. */
   | ({ kind: 'dir'; notes?: readonly string[] } & Listing)
   | { kind: 'missing' };
 
-/** What one tenant may use unless it has limits of its own; 0 means no limit. */
+/** Quotas of a tenant without its own limits; 0 means no limit. */
 export type Quotas = { maxFiles: number; maxBytes: number };
 
 /**
- * What holds for a tenant that has no setting of its own; 0 means no limit, but `historyDays` 0 keeps no superseded
+ * Defaults for tenants without their own settings. 0 means no limit, except that `historyDays` 0 keeps no superseded
  * versions.
  */
 export type TenantDefaults = Quotas & { historyDays: number; maxHistoryBytes: number };
 
-/** A quota would be exceeded: `used` of `limit` are taken, and the write needs `needed` more. */
+/** Exceeded quota: `used` of `limit` are in use, and the write needs `needed` more. */
 export interface OverQuota {
   kind: 'over_quota';
   of: 'files' | 'directories' | 'bytes';
@@ -46,23 +46,25 @@ export type Created =
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
-/** Why the policy on sizes and secrets refuses a write. */
+/** Reason why a write is rejected for its size or its secrets. */
 export type PolicyRefusal =
   | { kind: 'file_too_large'; path: MemoryPath; maxBytes: number }
   | { kind: 'secrets_in_content' | 'secret_in_path'; kinds: readonly string[] };
 
-/** Why a write is refused. `messages.ts` words it for the model, the error catalog for people. */
+/**
+ * Reason why a write is rejected. `messages.ts` has the messages for the model, and the error catalog those for people.
+ */
 export type Refusal =
   | PolicyRefusal
   | { kind: 'exists'; path: MemoryPath }
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
-/** The outcome of a change function: the content to write with the result of that, or what refuses the edit. */
+/** Outcome of a change function: the new content with the result for its success, or the reason of a rejection. */
 export type Edit<R> = (Change & { result: MemoryResult }) | { refusal: R };
 
 export type Edited<R> =
-  /** `before` and `content`: those of the file before and after the edit. */
+  /** `before` and `content` are the contents before and after the edit. */
   | { kind: 'edited'; result: MemoryResult; before: string; content: string }
   | { kind: 'refused'; refusal: R }
   | { kind: 'missing' }
@@ -80,36 +82,36 @@ export type Renamed =
   | OverQuota;
 
 /**
- * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.
+ * The memory of one tenant, for one call of the tool: a tree of files under `/memories`, which always exists.
  *
- * Each method is atomic and linearizable. A method that does not succeed changes nothing. Expected outcomes are
- * values. A write takes the `result` of its success, which is stored with the change when the request has an
- * idempotency key; a repeated write throws `IdempotentReplay`. Faults (database unavailable, overloaded) are thrown
- * as `ServiceError`.
+ * Each method is atomic and linearizable, and changes the memory only if it succeeds. Expected outcomes are return
+ * values. A write takes the `result` of its success, which is stored with the change if the request has an idempotency
+ * key. A repeated write throws `IdempotentReplay`. An unavailable or overloaded database throws a `ServiceError`.
  */
 export interface MemoryStore {
   /**
-   * A file with its content, or a directory with what lies up to two levels below it, hidden names and
-   * `node_modules` left out, depth first, names in code point order; at most `maxEntries` of them.
+   * Returns a file with its content, or a directory with its entries up to two levels deep. Hidden names and
+   * `node_modules` are omitted. Entries are in depth-first order, with names in code point order; at most `maxEntries`
+   * are returned.
    */
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
-  /** What is directly in the root, in the order and without the names of `lookup`: at most `maxEntries`. */
+  /** Returns at most `maxEntries` direct entries of the root, with the order and the omissions of `lookup`. */
   rootEntries(maxEntries: number): Promise<Listing>;
 
   /** Creates a file and the missing directories above it. */
   create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created>;
 
   /**
-   * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
-   * with newer content when another edit came first. A directory counts as missing.
+   * Applies `change` to a file's content without losing a concurrent edit. `change` must be pure, because it is called
+   * again with the newer content if another edit came first. A directory counts as missing.
    */
   edit<R>(path: MemoryPath, change: (content: string) => Edit<R> | Promise<Edit<R>>): Promise<Edited<R>>;
 
-  /** Deletes a file, or a directory and everything below it. Not for the root. */
+  /** Deletes a file, or a directory and everything below it. The path must not be the root. */
   delete(path: MemoryPath, result: MemoryResult): Promise<Deleted>;
 
-  /** Deletes a file unless its content is another than expected. A directory counts as missing. */
+  /** Deletes a file if its content is as expected. A directory counts as missing. */
   deleteIf(
     path: MemoryPath,
     isExpected: (content: string) => boolean,
@@ -120,24 +122,24 @@ export interface MemoryStore {
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed>;
 
   /**
-   * Takes the idempotency key for a write that goes to another memory, with the result for the case that it is never
-   * known what came of it.
+   * Reserves the idempotency key for a write to another memory. `result` is returned to a retry if the outcome of the
+   * write remains unknown.
    *
-   * @throws IdempotentReplay when the key has an result already, which may be this one
+   * @throws IdempotentReplay when the key already has a result, which may be the reserved one
    */
   reserveKey(result: MemoryResult): Promise<void>;
 
   /**
-   * Stores the result of a write that failed, where the store works under an idempotency key.
+   * Stores the result of a failed write, if the request has an idempotency key.
    *
-   * @throws IdempotentReplay when the key has a stored result already
+   * @throws IdempotentReplay when the key already has a stored result
    */
   recordFailure(result: MemoryResult): Promise<void>;
 }
 
 /**
- * Thrown by a write whose idempotency key already has a stored result, `result`. It is not an outcome like the others
- * because no command handles it.
+ * Thrown by a write whose idempotency key already has a stored result, `result`. It is an exception instead of an
+ * outcome because no command handles it.
  */
 export class IdempotentReplay extends Error {
   readonly result: MemoryResult;
@@ -149,7 +151,7 @@ export class IdempotentReplay extends Error {
   }
 }
 
-/** A write's idempotency key and its input, both as hashes. */
+/** Hashes of a write's idempotency key and of its input. */
 export interface RequestKey {
   keyHash: string;
   requestHash: string;

@@ -1,6 +1,6 @@
 /**
- * The line model: a file's lines are `content.split("\n")`, so a file that ends in a newline has an empty last
- * line, and CR is an ordinary character (contract, section 1). Everything here is pure.
+ * The line model: the lines of a file are `content.split("\n")`. A file that ends with a newline has an empty last
+ * line, and CR is an ordinary character (contract, section 1). All functions are pure.
  */
 function splitLines(content: string): string[] {
   return content.split('\n');
@@ -12,8 +12,8 @@ export function countLines(content: string): number {
 }
 
 /**
- * Lines of `content` from line `first` on (1-based, within the file), at most `maxLines` of them: whole lines, and
- * not many more than hold `maxChars` UTF-16 units. What the result cannot show is not split.
+ * Returns at most `maxLines` lines of `content`, from line `first` (1-based, within the file). Stops soon after
+ * `maxChars` UTF-16 units, so that text beyond the result is not split.
  */
 export function linesFrom(content: string, first: number, maxLines: number, maxChars: number): string[] {
   const from = lineOffset(content, first);
@@ -31,7 +31,7 @@ export function linesOfOffsets(content: string, offsets: readonly number[]): num
   });
 }
 
-/** A file's content after a change, and the range that is new (UTF-16 offsets, `end` exclusive). */
+/** Content of a file after a change, and the changed range (UTF-16 offsets, `end` exclusive). */
 export interface Change {
   content: string;
   start: number;
@@ -47,7 +47,7 @@ export function splice(content: string, offset: number, length: number, text: st
   };
 }
 
-/** Inserts `text` as lines after line `after` (0: at the start), which must exist. */
+/** Inserts `text` as lines after line `after`, which must exist; 0 inserts at the start. */
 export function insertLines(content: string, after: number, text: string): Change {
   const lineCount = countLines(content);
   if (after === lineCount) return splice(content, content.length, 0, `\n${text}`);
@@ -57,7 +57,7 @@ export function insertLines(content: string, after: number, text: string): Chang
 /** Lines of context that a snippet shows above and below a change. */
 const LINES_AROUND = 2;
 
-/** Returns the changed lines with their context, and the number of the first. */
+/** Returns the changed lines with their context, and the number of the first line. */
 export function snippetOf({ content, start, end }: Change): { lines: string[]; first: number } {
   let from = lineStart(content, start);
   let first = countNewlines(content, 0, from) + 1;
@@ -67,19 +67,19 @@ export function snippetOf({ content, start, end }: Change): { lines: string[]; f
   return { lines: splitLines(content.slice(from, to)), first };
 }
 
-/** Where line `number` begins; it must be within the file. */
+/** Returns the offset of line `number`, which must be within the file. */
 function lineOffset(content: string, number: number): number {
   let offset = 0;
   for (let line = 1; line < number; line++) offset = content.indexOf('\n', offset) + 1;
   return offset;
 }
 
-/** Start of the line that contains `offset`. */
+/** Returns the start of the line that contains `offset`. */
 function lineStart(content: string, offset: number): number {
   return offset === 0 ? 0 : content.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** End of the line that contains `offset`. */
+/** Returns the end of the line that contains `offset`. */
 function lineEnd(content: string, offset: number): number {
   const at = content.indexOf('\n', offset);
   return at === -1 ? content.length : at;
@@ -92,22 +92,22 @@ function countNewlines(content: string, from: number, to: number): number {
   return count;
 }
 
-/** A string, or in tests a stand-in that counts how often it is read. */
+/** A string, or in tests an object that counts its reads. */
 export interface CodeUnits {
   readonly length: number;
   charCodeAt(index: number): number;
 }
 
 /**
- * `indexOf` makes at most needle × content comparisons, usually far fewer. Beyond this bound, the linear search is
- * used.
+ * Maximum number of comparisons for `indexOf`. `indexOf` may compare needle × content characters, so the linear search
+ * handles larger products.
  */
 const MAX_COMPARISONS = 2 ** 22;
 
 /**
- * The offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, left to right.
+ * Returns the offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, from left to right.
  *
- * @param limit the search stops after this many
+ * @param limit number of occurrences after which the search stops
  */
 export function occurrencesOf(
   needle: string,
@@ -126,8 +126,9 @@ export function occurrencesOf(
 }
 
 /**
- * Like `occurrencesOf`, by Knuth, Morris and Pratt: reads fewer than three characters for each one in needle and
- * content, whatever they are. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of `a`.
+ * Like `occurrencesOf`, by the algorithm of Knuth, Morris, and Pratt. It reads fewer than three characters per
+ * character of needle and content. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of
+ * `a`.
  */
 export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: number): number[] {
   const offsets: number[] = [];
@@ -145,7 +146,7 @@ export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: num
   return offsets;
 }
 
-/** For each prefix of `needle`, the length of its longest proper prefix that is also its suffix. */
+/** Returns, for each prefix of `needle`, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(needle: CodeUnits): Int32Array {
   const borders = new Int32Array(needle.length);
   let length = 0;

@@ -1,9 +1,9 @@
 import { packTar } from 'modern-tar';
 
-/** What file managers leave in folders, and nobody means to upload. */
+/** Files that file managers create by themselves; an upload skips them. */
 const LEFT_OUT = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
 
-/** A tar archive that puts files into a directory, those of a folder below the folder's name. */
+/** Packs files into a tar archive below `directory`. The files of an uploaded directory keep their relative paths. */
 export async function archiveOf(directory: string, files: readonly File[]): Promise<Blob> {
   const entries = files
     .filter(({ name }) => !LEFT_OUT.has(name))

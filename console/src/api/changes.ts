@@ -1,16 +1,15 @@
 import { signal } from '@preact/signals';
 
-/** Counts the changes that this page made, so that what shows the state of a tenant loads it again. */
+/**
+ * Number of changes made by this page. A view of tenant data depends on the number, so each change reloads the view.
+ */
 export const changesMade = signal(0);
 
 export function changed(): void {
   changesMade.value++;
 }
 
-/**
- * Counts how often a part of a history was asked for that is not kept any more, so that its beginning is looked up
- * again.
- */
+/** Number of requests for a part of the history that was pruned. Each such request reloads the start of the history. */
 export const historyLosses = signal(0);
 
 export function historyPruned(): void {

@@ -3,7 +3,7 @@ import { historyPruned } from './changes.ts';
 import { withRetries } from './retry.ts';
 import { endSession, session, storedKey } from './session.ts';
 
-/** An error of the API, in its words. */
+/** An error response of the API. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -30,13 +30,13 @@ export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Query;
   headers?: Record<string, string>;
-  /** Sent as JSON. */
+  /** Request body, sent as JSON. */
   json?: unknown;
   body?: string;
   signal?: AbortSignal;
 }
 
-/** Relative to the page, so that it may be below the prefix of a proxy. */
+/** Returns a URL relative to the page, because a proxy may serve the console below a prefix. */
 export function urlOf(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -51,9 +51,9 @@ export function authorization(): Record<string, string> {
 }
 
 /**
- * Sends a request with the key of the session. One that only reads is sent again while the service is busy.
+ * Sends a request with the admin key of the session. A `GET` is retried while the service is busy.
  *
- * @throws ApiError when the response is an error; a key that is no longer accepted also ends the session
+ * @throws ApiError when the response is an error. An error for an invalid key also ends the session.
  * @throws TypeError when there is no response
  */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
@@ -81,7 +81,7 @@ export async function sendJson<T>(path: string, options: RequestOptions = {}): P
   return (await send(path, options)).json();
 }
 
-/** Ends the session when its key is no longer accepted, and notices that the history begins later by now. */
+/** Ends the session if its key became invalid. Reloads the start of the history if the requested part was pruned. */
 export function failed(error: ApiError): ApiError {
   if (error.code === 'history_incomplete') historyPruned();
   const refused = error.status === 401 || error.code === 'not_an_admin_key';
@@ -95,7 +95,7 @@ async function problemOf(response: Response): Promise<Problem> {
   try {
     return await response.json();
   } catch {
-    // Not from the service: a proxy in front of it responds with HTML.
+    // The body is not JSON: it comes from a proxy in front of the service.
     return {};
   }
 }
@@ -104,9 +104,9 @@ export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
-/** What to tell a person. */
+/** Returns the message to show for an error. */
 export function messageOf(error: unknown): string {
-  // What is said of a wrong parameter has examples of how to write a time.
+  // Errors about parameters contain examples of valid times, which must stay in UTC.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';

@@ -9,7 +9,7 @@ export type Resolution = DraftResolutionInput;
 
 export interface DraftsPage {
   drafts: Draft[];
-  /** Drafts in this state, on all pages. */
+  /** Number of drafts in the requested state, on all pages. */
   total: number;
   next: string | null;
 }
@@ -20,7 +20,7 @@ export interface DraftsQuery {
   after?: string | null;
 }
 
-/** Drafts, the newest first: of a tenant, or of all tenants that the session may see. */
+/** Lists drafts, newest first: of one tenant, or of all tenants in the scope of the session. */
 export const listDrafts = (tenant: string | undefined, query: DraftsQuery, signal: AbortSignal) =>
   sendJson<DraftsPage>(tenant === undefined ? 'drafts' : tenantPath(tenant, '/drafts'), {
     query: { ...query },
@@ -33,18 +33,18 @@ const draftPath = (tenant: string, id: string, rest = '') =>
 export const getDraft = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<Draft>(draftPath(tenant, id), { signal });
 
-/** A draft beside the memory that it came from. */
+/** A draft compared with its original memory. */
 export interface Comparison {
   draft: Draft;
-  /** Stands for what the comparison shows. */
+  /** Fingerprint of the comparison, required to merge what was reviewed. */
   review: string;
   counts: { draft: number; original: number; both: number; conflicts: number };
   changes: DraftChange[];
 }
 
 /**
- * Compares a draft, with all pages. `review` is that of the first page: when something changed before the last one
- * was read, a merge is refused.
+ * Compares a draft and loads all pages. `review` is from the first page. A merge is rejected if the draft or the
+ * original changed while later pages were read.
  */
 export async function compareDraft(tenant: string, id: string, signal: AbortSignal): Promise<Comparison> {
   const page = (after: string | null) =>
@@ -66,10 +66,10 @@ export type Region =
   | { kind: 'merged'; text: string }
   | { kind: 'conflict'; base: string; draft: string; original: string };
 
-/** What both sides changed in a file, and how that goes together. */
+/** Changes of both sides to one file, and their merge. */
 export interface DraftDiff {
   change: DraftChange;
-  /** From the base to each side. */
+  /** Differences from the base to the draft, and from the base to the original. */
   draft: FileDiff;
   original: FileDiff;
   texts: { base: string | null; draft: string | null; original: string | null };
@@ -80,11 +80,11 @@ export interface DraftDiff {
 export const diffDraft = (tenant: string, id: string, memory_id: string, signal: AbortSignal) =>
   sendJson<DraftDiff>(draftPath(tenant, id, '/diff'), { query: { memory_id }, signal });
 
-/** @throws ApiError with status 412 when what was reviewed has changed */
+/** @throws ApiError with status 412 when a reviewed change differs by now */
 export const mergeDraft = (tenant: string, id: string, review: string, resolutions: Resolution[]) =>
   sendJson<MergedDraft>(draftPath(tenant, id, '/merge'), { method: 'POST', json: { review, resolutions } });
 
-/** @throws ApiError with status 412 when anything at all has changed since the review */
+/** @throws ApiError with status 412 when the draft or the original changed after the review */
 export const replaceByDraft = (tenant: string, id: string, review: string) =>
   sendJson<MergedDraft>(draftPath(tenant, id, '/replace'), { method: 'POST', json: { review } });
 

@@ -15,7 +15,7 @@ export interface VersionQuery {
   limit?: number;
 }
 
-/** Versions, the newest first. */
+/** Lists versions, newest first. */
 export const listVersions = (tenant: string, query: VersionQuery, signal?: AbortSignal) =>
   sendJson<{ versions: Version[]; next: string | null }>(tenantPath(tenant, '/versions'), {
     query: { ...query },
@@ -28,7 +28,7 @@ const versionPath = (tenant: string, id: string, rest = '') =>
 export const getVersion = (tenant: string, id: string, signal: AbortSignal) =>
   sendJson<VersionWithContent>(versionPath(tenant, id), { signal });
 
-/** What a version changed, or how it differs from another one. */
+/** Compares a version with its predecessor, or with the version `against`. */
 export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
   sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
@@ -42,9 +42,9 @@ export const redactVersion = (tenant: string, id: string) =>
 
 export interface Moments {
   path?: string | undefined;
-  /** By default the beginning of the history. */
+  /** The beginning of the history by default. */
   at?: string | undefined;
-  /** By default now. */
+  /** Now by default. */
   to?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export const readActivity = (
   signal: AbortSignal,
 ) => sendJson<Activity>(tenantPath(tenant, '/activity'), { query, signal });
 
-/** The moments one change before and after another one; null is now. */
+/** Returns the times of the changes before and after `at`. Null means now. */
 export const adjacentChanges = (tenant: string, at: string | null) =>
   sendJson<AdjacentChanges>(tenantPath(tenant, '/adjacent-changes'), {
     query: { at },
@@ -77,20 +77,20 @@ export interface RevertTarget {
   until?: string;
 }
 
-/** What a change would do. */
+/** Previews a change without applying it. */
 export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
   post(tenantPath(tenant, '/restore'), { ...target, dry_run: true }, signal);
 
 export const previewRevert = (tenant: string, target: RevertTarget, signal: AbortSignal) =>
   post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
 
-/** @throws ApiError with status 412 when it would not change what the preview showed */
+/** @throws ApiError with status 412 when the restore would differ from the preview */
 export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
   post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
 
 /**
- * @param plan that of the preview, if there was one
- * @throws ApiError with status 412 when it would not change what the preview showed
+ * @param plan fingerprint of the preview, if there was one
+ * @throws ApiError with status 412 when the revert would differ from the preview
  */
 export const revert = (tenant: string, target: RevertTarget, plan?: string) =>
   post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });

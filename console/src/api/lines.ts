@@ -1,4 +1,7 @@
-/** Returns a function that takes a text as it grows, and calls `onLine` for each further line of JSON in it. */
+/**
+ * Returns a parser for a growing text of JSON lines. Each call passes the whole text so far; `onLine` gets each new
+ * line.
+ */
 export function lineReader<Line>(onLine: (line: Line) => void): (text: string) => void {
   let start = 0;
   return (text) => {

@@ -2,10 +2,10 @@ import { send, sendJson } from './client.ts';
 import { tenantPath } from './tenants.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './types.ts';
 
-/** Where a page begins: after the page before, at a file, or at a directory. By default at the start. */
+/** Start of a page: after a cursor, at a file, or at a directory. By default, the first entry. */
 export type PageStart = { after?: string; from?: string; from_directory?: string };
 
-/** A page of what is in a directory, its directories first; `at` is a time, or null for now. */
+/** Lists one page of a directory, directories first. `at` is a time, or null for now. */
 export const listDirectory = (
   tenant: string,
   path: string,
@@ -14,7 +14,7 @@ export const listDirectory = (
   signal: AbortSignal,
 ) => sendJson<DirectoryPage>(tenantPath(tenant, '/directory'), { query: { path, at, ...start }, signal });
 
-/** Counts a part of the files below a directory. */
+/** Counts one batch of the files below a directory. */
 export const readSizes = (
   tenant: string,
   path: string,
@@ -23,10 +23,10 @@ export const readSizes = (
   signal: AbortSignal,
 ) => sendJson<SizesPart>(tenantPath(tenant, '/directory/sizes'), { query: { path, at, after }, signal });
 
-/** The most matches that the service shows at once. */
+/** The service's maximum of matches per search. */
 const MAX_MATCHES = 100;
 
-/** Finds files by words in their paths and contents, the best first; `at` is a time, or null for now. */
+/** Searches paths and contents for words, best match first. `at` is a time, or null for now. */
 export const search = (tenant: string, query: string, at: string | null, signal: AbortSignal) =>
   sendJson<{ matches: SearchMatch[]; more: number }>(tenantPath(tenant, '/search'), {
     query: { query, at, limit: MAX_MATCHES },
@@ -35,11 +35,11 @@ export const search = (tenant: string, query: string, at: string | null, signal:
 
 export interface LoadedFile {
   content: string;
-  /** What a change has to name, so that it replaces this content and no other. */
+  /** ETag of the content. Sent as `If-Match`, it prevents overwriting a newer content. */
   etag: string;
 }
 
-/** A file byte for byte, with a byte order mark when it has one. */
+/** Reads a file byte for byte, including a byte order mark. */
 export async function readFile(
   tenant: string,
   path: string,
@@ -53,10 +53,10 @@ export async function readFile(
 }
 
 /**
- * Replaces the content that `etag` names, or creates the file when it is null.
+ * Replaces the content with the ETag `etag`, or creates the file if `etag` is null.
  *
- * @returns the etag of what was stored
- * @throws ApiError with status 412 when the file is not as expected
+ * @returns the ETag of the new content
+ * @throws ApiError with status 412 when the file has another ETag, or already exists
  */
 export async function writeFile(
   tenant: string,
@@ -76,7 +76,6 @@ export async function writeFile(
   return response.headers.get('etag') ?? '';
 }
 
-/** Deletes a directory and everything below it. */
 export const deleteDirectory = (tenant: string, path: string) =>
   send(tenantPath(tenant, '/file'), {
     method: 'DELETE',
@@ -87,6 +86,6 @@ export const deleteDirectory = (tenant: string, path: string) =>
 export const move = (tenant: string, from: string, to: string) =>
   send(tenantPath(tenant, '/move'), { method: 'POST', json: { from, to } });
 
-/** @throws ApiError with status 412 when the file changed since */
+/** @throws ApiError with status 412 when the file has another ETag */
 export const deleteFile = (tenant: string, path: string, etag: string) =>
   send(tenantPath(tenant, '/file'), { method: 'DELETE', query: { path }, headers: { 'if-match': etag } });

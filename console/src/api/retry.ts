@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals';
 
-/** So often a request that only reads is sent again. */
+/** Maximum retries of a `GET`. */
 const RETRIES = 2;
 const MAX_WAIT_SECONDS = 10;
 
-/** How many requests wait to be sent again, because the service was busy. */
+/** Number of requests that wait for a retry because the service was busy. */
 export const waiting = signal(0);
 
 /**
- * Sends a request, and again after a while when the service is busy and says for how long.
+ * Sends a request, and retries it after the `Retry-After` of a 429 or 503 response.
  *
- * @throws what `send` throws, or the reason of `abort`
+ * @throws the error of `send`, or the reason of `abort`
  */
 export async function withRetries(
   send: () => Promise<Response>,
@@ -20,7 +20,7 @@ export async function withRetries(
     const response = await send();
     const seconds = secondsToWait(response);
     if (seconds === null || retries === RETRIES) return response;
-    // The connection is not free before its response is read.
+    // The browser reuses the connection only after the response was read or canceled.
     await response.body?.cancel();
     waiting.value++;
     try {
@@ -31,7 +31,7 @@ export async function withRetries(
   }
 }
 
-/** Null when there is nothing to wait for. */
+/** Returns the seconds until a retry, or null if the request should not be retried. */
 function secondsToWait({ status, headers }: Response): number | null {
   if (status !== 503 && status !== 429) return null;
   const given = headers.get('retry-after');

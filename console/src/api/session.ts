@@ -3,26 +3,26 @@ import type { SessionInfo } from './types.ts';
 
 const STORAGE_KEY = 'admin-key';
 
-/** The session of this tab. It ends with the tab, because the key is kept in its session storage only. */
+/** The session of this tab. Closing the tab ends the session, because session storage alone holds the key. */
 export const session = signal<SessionInfo | null>(null);
-/** Why the last session ended, to say on the sign-in page. */
+/** Reason why the last session ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);
 
 export const canWrite = computed(() => session.value !== null && !session.value.read_only);
-/** Keys, and tenants as a whole. */
+/** Whether the session may create, change, and delete keys and tenants. */
 export const canManage = computed(() => session.value?.access === 'read_write');
-/** The only tenants that the session is for; null: all of them. */
+/** Tenants that the session is limited to; null means all. */
 export const onlyTenants = computed(() => session.value?.tenants ?? null);
-/** Which tenants there are, for all of them. */
+/** Whether the session may create, rename, copy, and delete any tenant. */
 export const canManageFleet = computed(() => canManage.value && onlyTenants.value === null);
 
-/** Whether the session is that of a key. */
+/** Whether the session uses the key `keyId`. */
 export function isOfSession(keyId: string): boolean {
   const actor = session.value?.actor;
   return actor?.type === 'admin_key' && actor.id === keyId;
 }
 
-/** The page names its own key as it is called by now. */
+/** Updates the label of the session's key after the key was renamed. */
 export function relabelSession(label: string): void {
   const info = session.value;
   if (info?.actor.type === 'admin_key') session.value = { ...info, actor: { ...info.actor, label } };

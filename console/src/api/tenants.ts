@@ -20,7 +20,7 @@ export interface TenantQuery {
   search?: string;
   status?: Tenant['status'] | undefined;
   sort?: string;
-  /** The least percentage of a limit that is used. */
+  /** Minimum used percentage of a limit. */
   near_limit?: number | undefined;
   limit?: number;
   after?: string | null;
@@ -31,7 +31,7 @@ export const listTenants = (query: TenantQuery, signal: AbortSignal) =>
 
 export const createTenant = (id: string) => sendJson<Tenant>('tenants', { method: 'POST', json: { id } });
 
-/** The address of a tenant, below `v1/`. */
+/** Returns the path of a tenant's resource, relative to `v1/`. */
 export const tenantPath = (tenant: string, rest = '') => `tenants/${encodeURIComponent(tenant)}${rest}`;
 
 export const getTenant = (tenant: string, signal?: AbortSignal) =>
@@ -43,7 +43,7 @@ export const getUsage = (tenant: string, signal: AbortSignal) =>
 export const listUsageDays = (tenant: string, signal: AbortSignal) =>
   sendJson<{ days: UsageDay[] }>(tenantPath(tenant, '/usage/days'), { signal });
 
-/** All tenants together, now and by day. */
+/** Returns the usage of all tenants together, now and by day. */
 export const getFleetUsage = (since: string, signal: AbortSignal) =>
   sendJson<FleetUsage>('usage', { query: { since }, signal });
 
@@ -53,11 +53,11 @@ export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
 export const setSuspended = (tenant: string, suspended: boolean) =>
   sendJson<Tenant>(tenantPath(tenant, suspended ? '/suspend' : '/resume'), { method: 'POST' });
 
-/** The same with another id. Its keys and history go along. */
+/** Renames a tenant. The tenant keeps its keys and history. */
 export const renameTenant = (tenant: string, to: string) =>
   sendJson<Tenant>(tenantPath(tenant, '/rename'), { method: 'POST', json: { to } });
 
-/** Creates a tenant with the files and settings of another one. */
+/** Creates a tenant with the files and settings of `tenant`. */
 export const copyTenant = (tenant: string, to: string) =>
   sendJson<Tenant>(tenantPath(tenant, '/copy'), { method: 'POST', json: { to } });
 
@@ -68,7 +68,7 @@ export const listMounts = (tenant: string, signal: AbortSignal) =>
 
 const mountPath = (tenant: string, name: string) => tenantPath(tenant, `/mounts/${encodeURIComponent(name)}`);
 
-/** Adds a mount, or changes the one of its name. */
+/** Adds a mount, or replaces the mount with the same name. */
 export const setMount = (tenant: string, { name, ...mount }: Mount) =>
   sendJson<Mount>(mountPath(tenant, name), { method: 'PUT', json: mount });
 
@@ -93,7 +93,7 @@ export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at'>>;
 
 export type KeyWithSecret = Key & { key: string };
 
-/** @param creation names the request, so that sending it again creates no second key */
+/** @param creation idempotency key of the request, so that a retry creates no second key */
 export const createKey = (key: NewKey, creation: string) =>
   sendJson<KeyWithSecret>('keys', { method: 'POST', json: key, headers: { 'idempotency-key': creation } });
 

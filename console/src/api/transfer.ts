@@ -4,10 +4,10 @@ import { tenantPath } from './tenants.ts';
 import type { ImportResult } from './types.ts';
 
 /**
- * Downloads a whole memory, or a directory of it, as a tar archive.
+ * Downloads a memory, or one directory, as a tar archive.
  *
- * @param what `history` goes with a whole memory only
- * @param onProgress called with bytes of the archive
+ * @param what a `path` for one directory, or `history` for the whole memory with its history
+ * @param onProgress receives the downloaded and the total bytes
  */
 export async function exportArchive(
   tenant: string,
@@ -28,7 +28,7 @@ export async function exportArchive(
   return new Response(response.body?.pipeThrough(counter) ?? null).blob();
 }
 
-/** How an import goes: bytes of the archive that are sent, then files that are written. */
+/** Progress of an import: bytes sent in step `send`, files written in step `write`. */
 export type ImportProgress = { step: 'send' | 'write'; done: number; of: number };
 
 type ImportLine =
@@ -39,7 +39,7 @@ type ImportLine =
 
 const LINES = 'application/x-ndjson';
 
-/** Uploads a tar archive. By `XMLHttpRequest`, because `fetch` does not tell how much of a body it has sent. */
+/** Uploads a tar archive. `XMLHttpRequest` reports upload progress, which `fetch` does not. */
 export function importArchive(
   tenant: string,
   archive: Blob,
@@ -67,7 +67,7 @@ export function importArchive(
     request.onprogress = readLines;
     request.onload = () => {
       if (!readLines()) fail(request.status, parsed(request.responseText));
-      // Without effect after a result or an error.
+      // A promise ignores this call if a line already resolved or rejected it.
       reject(new TypeError('The response ended early.'));
     };
     request.onerror = () => reject(new TypeError('The connection was lost.'));
@@ -81,7 +81,7 @@ function parsed(text: string): object {
   try {
     return JSON.parse(text);
   } catch {
-    // Not from the service: a proxy in front of it responds with HTML.
+    // The body is not JSON: it comes from a proxy in front of the service.
     return {};
   }
 }

@@ -1,5 +1,4 @@
-// The responses of the admin API, by the names that the console gives them. Those of admin-openapi.yaml are in
-// schema.ts.
+// The console's names for the responses of the admin API. The schemas of `admin-openapi.yaml` are in `schema.ts`.
 
 import type {
   ActiveTenant,
@@ -32,7 +31,7 @@ export type {
   UsageDay,
   Version,
 } from './schema.ts';
-/** All tenants together. */
+/** Usage of all tenants together. */
 export interface FleetUsage {
   total: FleetTotals;
   days: FleetDay[];
@@ -43,8 +42,8 @@ export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];
 export type Access = Key['access'];
 export type FileDiff = Difference;
-/** Add the parts up. */
+/** One batch of file counts. The sum of all batches is the size of the directory. */
 export type SizesPart = DirectorySizes;
 export type ImportResult = Imported;
-/** What a restore or a revert changes; only a revert has conflicts. */
+/** Changes of a restore or a revert. Only a revert can have conflicts. */
 export type Changes = Restored & Partial<Pick<Reverted, 'conflicts'>>;

@@ -25,7 +25,7 @@ const CHANNELS = {
 };
 const FIELDS = { tenant: 'Tenant', actor: 'Key or name of who did it', action: 'Action' };
 
-/** What administrators changed, newest first. */
+/** Lists the audit trail of the admins' changes, newest first. */
 export function AuditPage() {
   const { query } = route.value;
   const of = (name: string) => query.get(name) ?? '';
@@ -128,7 +128,7 @@ function Outcome({ outcome }: { outcome: string | null }) {
   return <Badge kind={outcome === 'ok' ? 'good' : 'bad'}>{outcome === 'ok' ? 'done' : outcome}</Badge>;
 }
 
-/** What changed: what each value was, and what it is now. */
+/** Lists the details of an audit event. A changed value shows the old and the new value. */
 function Details({ details }: { details: AuditEvent['details'] }) {
   const rows = Object.entries(details);
   if (rows.length === 0) return null;

@@ -58,7 +58,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
   );
 }
 
-/** Mounts beside the sizes of a tenant. Its settings have all. */
+/** Maximum number of mounts in the header. The settings list all mounts. */
 const SHOWN_MOUNTS = 3;
 
 function TenantSummary({ tenant }: { tenant: Tenant }) {

@@ -26,7 +26,7 @@ const SORTS = {
 };
 
 const STATES = { '': 'All tenants', active: 'Active', suspended: 'Suspended', 'near-limit': 'Near a limit' };
-/** In percent, as on the overview. */
+/** Percentage of a limit, as on the overview page. */
 const NEAR_LIMIT = 90;
 
 function filterOf(state: string) {
@@ -190,7 +190,7 @@ function TenantTable({ tenants, isFiltered, selection }: TableProps) {
   );
 }
 
-/** A link by name, with the id and the description below it where the tenant has a name of its own. */
+/** Link with the name of a tenant. The ID appears below it if the name differs. */
 function TenantName({ tenant: { id, name, description } }: { tenant: Tenant }) {
   return (
     <div class="tenant-name">
@@ -202,7 +202,7 @@ function TenantName({ tenant: { id, name, description } }: { tenant: Tenant }) {
   );
 }
 
-/** What people say of a tenant, on one line, if they say anything. */
+/** User-supplied name and description of a tenant on one line; hidden if empty. */
 export function About({ parts }: { parts: string[] }) {
   const text = parts.filter(Boolean).join(' · ');
   if (text === '') return null;

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../src/memory/origin.ts';
 
-/** What names the actor in filters and to `revert`. Null when nothing names it alone. */
+/** Returns the ID of an actor for filters and for `revert`. Returns null if the actor has no unique ID. */
 export function actorFilter(actor: Actor): string | null {
   switch (actor.type) {
     case 'api_key':

@@ -3,12 +3,12 @@ export { formatBytes } from '../../../src/lib/units.ts';
 const numbers = new Intl.NumberFormat('en-US');
 export const formatNumber = (value: number) => numbers.format(value);
 
-/** As `1 file` or `2,000 files`. */
+/** Formats a count as `1 file` or `2,000 files`. */
 export function count(value: number, noun: string): string {
   return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** As `5 s` or `2 min 5 s`. */
+/** Formats a duration as `5 s` or `2 min 5 s`. */
 export function formatDuration(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds} s` : `${formatNumber(minutes)} min ${seconds % 60} s`;
@@ -17,22 +17,22 @@ export function formatDuration(seconds: number): string {
 const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const;
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
 const ZONE = { timeZoneName: 'short' } as const;
-// All in the time zone of the person.
+// All times are in the user's time zone.
 const times = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE });
 const exactTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 });
 const clockTimes = new Intl.DateTimeFormat('en-GB', CLOCK);
 const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE });
 
-/** As `23 Nov 2026, 14:51:30 UTC`. */
+/** Formats a time as `23 Nov 2026, 14:51:30 UTC`. */
 export const formatTime = (time: string | number) => times.format(new Date(time));
-/** The same to the millisecond, for what may follow closely. */
+/** Formats a time with milliseconds, to distinguish changes made in the same second. */
 export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
-/** As `14:51:30`, where the day and the zone are said above. */
+/** Formats a time as `14:51:30`, for use below a heading with the date. */
 export const formatClock = (time: string) => clockTimes.format(new Date(time));
-/** As `Monday, 23 Nov 2026, UTC`. */
+/** Formats a date as `Monday, 23 Nov 2026, UTC`. */
 export const formatDay = (time: string) => days.format(new Date(time));
 
-/** The times in a message of the service, which are in UTC, as the page writes them. */
+/** Replaces the UTC times in a message of the service by local times. */
 export const withLocalTimes = (message: string) =>
   message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatExactTime(time));
 
@@ -46,7 +46,7 @@ const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
-/** As `3 minutes ago`. */
+/** Formats an age as `3 minutes ago`. */
 export function formatAge(time: string, now: number = Date.now()): string {
   let value = (Date.parse(time) - now) / 1000;
   for (const [size, unit] of STEPS) {

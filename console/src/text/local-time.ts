@@ -1,6 +1,6 @@
 /**
- * A time as an `<input type="datetime-local">` wants it: in the person's time zone, to the second. Empty for what is
- * no time.
+ * Formats a time for `<input type="datetime-local">`: local time, in seconds. Returns an empty string for an invalid
+ * time.
  */
 export function toLocal(time: string): string {
   const date = new Date(time);
@@ -8,7 +8,7 @@ export function toLocal(time: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Null while the field is not filled in. */
+/** Returns null while the field is empty or incomplete. */
 export function fromLocal(value: string): string | null {
   const date = new Date(value);
   return value === '' || Number.isNaN(date.getTime()) ? null : date.toISOString();

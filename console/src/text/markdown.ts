@@ -1,7 +1,7 @@
 import DOMPurify, { type Config } from 'dompurify';
 import { Marked } from 'marked';
 
-/** What text needs, and nothing that loads, submits or styles. */
+/** Elements and attributes that can neither load a resource, nor submit a form, nor apply a style. */
 const OPTIONS = {
   ALLOWED_TAGS: [
     'h1',
@@ -37,24 +37,27 @@ const OPTIONS = {
   RETURN_DOM_FRAGMENT: true,
 } satisfies Config & { RETURN_DOM_FRAGMENT: true };
 
-/** HTML and images are shown as they are written: nothing that a model reads is hidden, and nothing is loaded. */
+/**
+ * HTML and images are shown as source text. The user sees all text that a model reads, and the browser loads no
+ * resource.
+ */
 const markdown = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escaped(text),
     image: ({ raw }) => escaped(raw),
-    // Of a task list. A real one would be a form's.
+    // A check box of a task list. A real `<input>` would be a form control.
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
 });
 
-/** Renders Markdown. The content is hostile: only harmless elements are left of it. */
+/** Renders Markdown. The content is untrusted, so only harmless elements are kept. */
 export function renderMarkdown(content: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(markdown.parse(content, { async: false }), OPTIONS);
   for (const link of fragment.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
-    // A link says where it leads, whatever its text claims.
+    // The tooltip shows the target, because the text of a link may be misleading.
     link.title = link.href;
   }
   return fragment;

@@ -1,18 +1,18 @@
 import type { ComponentChildren } from 'preact';
 
 /**
- * Characters that hide what a text says: control and format characters (among them those that turn the direction of
- * the text, and the tags that only a model reads), but tab and newline.
+ * Invisible characters: control and format characters, except tab and newline. They include direction overrides, and
+ * the tag characters that only a model reads.
  */
-// A joiner inside an emoji hides nothing.
+// A joiner inside an emoji is harmless.
 const HIDDEN = /(?![\t\n])(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
-/** Whether a text has characters that a reader would not see. */
+/** Whether a text contains invisible characters. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) !== -1;
 }
 
-/** A text with its hidden characters shown as `U+202E`. */
+/** Renders a text with invisible characters shown as `U+202E`. */
 export function visible(text: string): ComponentChildren {
   if (!hasHidden(text)) return text;
   const parts: ComponentChildren[] = [];
@@ -26,7 +26,7 @@ export function visible(text: string): ComponentChildren {
   return parts;
 }
 
-/** The same as plain text, for a tooltip. */
+/** Returns the same text as a plain string, for a tooltip. */
 export function visibleText(text: string): string {
   return text.replace(HIDDEN, nameOf);
 }

@@ -5,9 +5,9 @@ import { Modal } from './modal.tsx';
 export interface Question {
   title: string;
   text: ComponentChildren;
-  /** What the button says that goes ahead. */
+  /** Label of the confirm button. */
   verb: string;
-  /** What the other one says. */
+  /** Label of the cancel button. */
   otherwise?: string;
   isDangerous?: boolean;
 }
@@ -16,7 +16,7 @@ const asked = signal<{ question: Question; answer: Promise<boolean>; settle: (ye
   null,
 );
 
-/** Asks a question in a dialog. While one is open, another one is not asked: its answer counts for both. */
+/** Asks a question in a dialog. While a dialog is open, another call returns the result of the open dialog. */
 export function confirm(question: Question): Promise<boolean> {
   if (asked.value !== null) return asked.value.answer;
   let settle = (_yes: boolean) => {};
@@ -30,7 +30,7 @@ export function confirm(question: Question): Promise<boolean> {
   return answer;
 }
 
-/** Before something that was typed is lost. */
+/** Question before unsaved input is discarded. */
 export const DISCARD: Question = {
   title: 'Discard your changes?',
   text: 'They are not saved.',
@@ -39,7 +39,7 @@ export const DISCARD: Question = {
   isDangerous: true,
 };
 
-/** Where `confirm` shows its question. */
+/** Renders the open question of `confirm`. */
 export function Questions() {
   if (asked.value === null) return null;
   const { question, settle } = asked.value;

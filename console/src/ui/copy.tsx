@@ -3,14 +3,14 @@ import { Icon } from './icon.tsx';
 
 interface Props {
   text: string;
-  /** What is copied, in words. */
+  /** Name of the copied text, such as "the path". */
   what: string;
-  /** With a word beside the icon. */
+  /** Whether the button shows a label beside the icon. */
   isLarge?: boolean;
   onCopied?: () => void;
 }
 
-/** Copies a text that may be cut on the page. */
+/** Copies a text that the page may show truncated. */
 export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
   const [state, setState] = useState<'copied' | 'failed' | null>(null);
   const copy = async () => {
@@ -34,7 +34,10 @@ export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
   );
 }
 
-/** Whether it is in the clipboard. Browsers offer the clipboard only to pages that came by TLS or from this machine. */
+/**
+ * Copies a text, and returns whether it is in the clipboard. Browsers provide `navigator.clipboard` only over TLS or on
+ * localhost.
+ */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -47,7 +50,7 @@ async function copyText(text: string): Promise<boolean> {
 function copySelection(text: string): boolean {
   const field = document.createElement('textarea');
   field.value = text;
-  // Inside a modal dialog nothing else can have the focus.
+  // In a modal dialog, only elements of the dialog can have the focus.
   (document.querySelector('dialog[open]') ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

@@ -6,19 +6,19 @@ import type { Action } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';
 
 interface Props extends ModalProps {
-  /** What the button says that does it. */
+  /** Label of the submit button. */
   verb: string;
   isDangerous?: boolean;
   isReady?: boolean;
-  /** Whether something was typed that closing the dialog loses. */
+  /** Whether closing the dialog would discard input. */
   hasInput?: boolean;
-  /** Says what goes on meanwhile, where it may take long. */
+  /** Progress message of a slow action. */
   doing?: string;
   action: Action;
   onSubmit: () => void;
 }
 
-/** A dialog that does something: its form, the error when that fails, and the buttons. */
+/** Dialog with a form, the error of its action, and the buttons. */
 export function FormDialog({
   verb,
   isDangerous,

@@ -1,4 +1,4 @@
-/** Drawn on a grid of 16 by 16, in strokes. */
+/** Paths on a grid of 16 by 16 pixels, drawn as strokes. */
 const SHAPES = {
   back: 'M10 3 5 8l5 5',
   chevron: 'm6 4 4 4-4 4',
@@ -28,7 +28,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** Decoration only: what it stands for is also said in words. */
+/** A decorative icon. The text beside it must give the same information. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

@@ -2,7 +2,7 @@ import type { ImportProgress } from '../api/transfer.ts';
 import type { ImportResult } from '../api/types.ts';
 import { count, formatBytes, formatNumber } from '../text/format.ts';
 
-/** What a progress bar shows. */
+/** State of a progress bar. */
 export interface Progress {
   what: string;
   fraction: number | null;
@@ -17,7 +17,7 @@ export function progressOf({ step, done, of }: ImportProgress): Progress {
 }
 
 export function amountOf(doing: string, done: number, of: number): Progress {
-  // A proxy that compresses the archive does not tell its size.
+  // A proxy that compresses the archive removes its length.
   if (of === 0) return { what: `${doing} ${formatBytes(done)}`, fraction: null };
   return { what: `${doing} ${formatBytes(done)} of ${formatBytes(of)}`, fraction: done / of };
 }

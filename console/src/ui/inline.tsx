@@ -6,11 +6,11 @@ import { Name } from './name.tsx';
 interface TimeProps {
   value: string;
   isAge?: boolean;
-  /** Only the time of the day, below a heading that names the day. */
+  /** Whether to show only the time of day, below a heading with the date. */
   isClock?: boolean;
 }
 
-/** A time, in the person's time zone; the exact one, here and in UTC, is its tooltip. */
+/** A time in the user's time zone. The tooltip shows the exact time, locally and in UTC. */
 export function Time({ value, isAge = false, isClock = false }: TimeProps) {
   return (
     <time dateTime={value} title={`${formatExactTime(value)} · ${value}`}>
@@ -19,7 +19,7 @@ export function Time({ value, isAge = false, isClock = false }: TimeProps) {
   );
 }
 
-/** Who made a change, and through which other memory. */
+/** The actor of a change, with the tenant of the mount if the change was made through one. */
 export function ActorName({ actor, via = null }: { actor: Actor; via?: string | null }) {
   return <Name text={actorTextVia(actor, via)} />;
 }

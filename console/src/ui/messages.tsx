@@ -13,7 +13,7 @@ export function ErrorText({ message }: { message: string | null }) {
   );
 }
 
-/** What could not be loaded, and why. */
+/** The error of a failed load, with a retry button. */
 export function LoadError({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   return (
     <div class="notice error" role="alert">
@@ -50,7 +50,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 const SHOWN_MS = 8000;
-/** Long enough to read what was done, and to think again. */
+/** Long enough to read the message and to reconsider the change. */
 const UNDO_SHOWN_MS = 60_000;
 
 interface Toast {
@@ -62,9 +62,9 @@ const toasts = signal<Toast[]>([]);
 let lastToast = 0;
 
 /**
- * Says what was done, for a while.
+ * Shows a message for some seconds.
  *
- * @param undo offered as a button; throws what the person should read
+ * @param undo action of the undo button; throws an error whose message is shown to the user
  */
 export function toast(text: string, undo?: () => Promise<void>): void {
   const id = ++lastToast;

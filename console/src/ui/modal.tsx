@@ -4,20 +4,20 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 export interface ModalProps {
   title: string;
   children: ComponentChildren;
-  /** Called when the person wants to close it. */
+  /** Called when the user closes the dialog. */
   onClose: () => void;
   isWide?: boolean;
 }
 
-/** A modal dialog: the browser keeps the focus inside, and Escape asks to close it. */
+/** Modal dialog. The browser keeps the focus inside, and Escape calls `onClose`. */
 export function Modal({ title, children, onClose, isWide = false }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Before anything else happens, so that the next key does not go to the page below.
+  // A layout effect opens the dialog before the next key press can reach the page below.
   useLayoutEffect(() => {
     const opened = dialog.current;
     opened?.showModal();
-    // Closing it gives the focus back to what opened it; without, that cannot have the focus while the dialog is there.
+    // Closing the dialog returns the focus to the element that opened it.
     return () => opened?.close();
   }, []);
   return (
@@ -30,7 +30,7 @@ export function Modal({ title, children, onClose, isWide = false }: ModalProps) 
         onClose();
       }}
       onKeyDown={(event) => {
-        // The browser would close it the second time, whatever `cancel` says.
+        // Without this, the browser closes the dialog on a second Escape, even if `cancel` was prevented.
         if (event.key !== 'Escape') return;
         event.preventDefault();
         event.stopPropagation();

@@ -2,16 +2,16 @@ import { fromLocal, toLocal } from '../text/local-time.ts';
 
 interface Props {
   label: string;
-  /** Said beside the label while there is no value. */
+  /** Text beside the label while the field is empty. */
   fallback?: string;
   value: string | null;
   onChange: (moment: string | null) => void;
   isRequired?: boolean;
-  /** Whether it is enough to choose a minute. */
+  /** Whether the field selects minutes instead of seconds. */
   isCoarse?: boolean;
 }
 
-/** A moment to the second, in the person's time zone. A more exact one stays until it is edited. */
+/** Field for a time in seconds, in the user's time zone. A more exact value is kept until the user edits it. */
 export function MomentField({
   label,
   fallback,
@@ -33,7 +33,7 @@ export function MomentField({
         value={value === null ? '' : toLocal(value).slice(0, isCoarse ? 16 : undefined)}
         onInput={(event) => {
           const moment = fromLocal(event.currentTarget.value);
-          // While it is typed, a date is incomplete, which is no wish for none.
+          // A date that is being typed is incomplete, which does not mean that the user cleared it.
           if (moment !== null || event.currentTarget.validity.valid) onChange(moment);
         }}
       />

@@ -3,15 +3,15 @@ import { CopyButton } from './copy.tsx';
 
 interface Props {
   text: string;
-  /** What is shown of it, if not all. */
+  /** The displayed text, if it differs from `text`. */
   shown?: string;
-  /** Whether its end says more than its start, as with a path. */
+  /** Whether truncation keeps the end of the text, as for a path. */
   keepsEnd?: boolean;
-  /** What it names, in words: with it, there is a button that copies it. */
+  /** Description for a button that copies the text, such as "the path". Without a description, there is no button. */
   copies?: string;
 }
 
-/** A name on one line, however long it is: what does not fit is cut, and the whole of it is the tooltip. */
+/** A name on one line. A long name is truncated, and the tooltip shows the full name. */
 export function Name({ text, shown = text, keepsEnd = false, copies }: Props) {
   return (
     <span class="name">

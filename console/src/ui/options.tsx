@@ -1,4 +1,4 @@
-/** The options of a `<select>`: what is shown, by value. */
+/** Options of a `<select>`, from a map of values to labels. */
 export function Options({ texts }: { texts: Record<string, string> }) {
   return (
     <>

@@ -1,12 +1,9 @@
 import { visible, visibleText } from '../text/visible.tsx';
 
-/** So many characters of the directories remain. */
+/** Minimum number of visible characters of the directories. */
 const STAYS = 4;
 
-/**
- * A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it
- * is the tooltip.
- */
+/** A path on one line, without the root. Directories are truncated before the name. The tooltip shows the full path. */
 export function PathName({ path, isShorter = false }: { path: string; isShorter?: boolean }) {
   const shown = path.replace('/memories/', '');
   const name = shown.lastIndexOf('/') + 1;
@@ -19,7 +16,7 @@ export function PathName({ path, isShorter = false }: { path: string; isShorter?
   );
 }
 
-/** A path, or both of a file that moves. */
+/** A path, or the old and the new path of a moved file. */
 export function MovedPath({ from, path }: { from: string | null; path: string }) {
   const other = from === path ? null : from;
   return (

@@ -1,4 +1,4 @@
-/** Saves a file through the browser, under a suggested name. */
+/** Downloads a blob as a file with a suggested name. */
 export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');

@@ -1,12 +1,12 @@
 interface Props<T extends string> {
   label: string;
   options: readonly (readonly [T, string])[];
-  /** Null: nothing is chosen yet. */
+  /** The selected option, or null before a selection. */
   value: T | null;
   onChange: (value: T) => void;
 }
 
-/** A choice of a few, all in view. */
+/** Buttons that select one of a few options. */
 export function Segmented<T extends string>({ label, options, value, onChange }: Props<T>) {
   return (
     <fieldset class="segmented">

@@ -3,13 +3,13 @@ import { useLayoutEffect } from 'preact/hooks';
 import { guardLeaving, type Route } from '../router.ts';
 import { confirm, DISCARD, type Question } from './confirm.tsx';
 
-/** Something that was typed and not saved, or is shown only once. */
+/** Input that is not saved, or a secret that is shown only once. */
 export interface Unsaved {
-  /** By default, whether to discard changes. */
+  /** Question before the input is discarded. By default, `DISCARD`. */
   question?: Question;
-  /** Whether a place keeps it. By default, none but this one does. */
+  /** Whether the input survives navigation to a route. By default, no route keeps it. */
   isKeptAt?: (place: Route) => boolean;
-  /** Called when the person gives it up. */
+  /** Called when the user discards the input. */
   discard: () => void;
 }
 
@@ -24,9 +24,9 @@ export function removeUnsaved(item: Unsaved): void {
 }
 
 /**
- * Asks about what is not saved, if there is anything; says whether it may be lost.
+ * Asks before unsaved input is discarded. Returns whether it may be discarded.
  *
- * @param to where the page goes; without, all is lost
+ * @param to target of the navigation; without a target, all unsaved input counts
  */
 export async function mayDiscard(to?: Route): Promise<boolean> {
   const lost = lostAt(to);
@@ -50,9 +50,9 @@ effect(() => {
   else addEventListener('beforeunload', warn);
 });
 
-/** Leaving the page asks, as long as something would be lost. */
+/** Asks before the user leaves the page, while there is unsaved input. */
 export function useUnsaved(isUnsaved: boolean, question: Question = DISCARD): void {
-  // Before anything else happens, such as a click right after the last key.
+  // A layout effect runs before the next event, such as a click right after the last key press.
   useLayoutEffect(() => {
     if (!isUnsaved) return;
     const item = { question, discard: () => {} };

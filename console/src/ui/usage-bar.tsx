@@ -3,14 +3,14 @@ import { useId } from 'preact/hooks';
 interface Props {
   label: string;
   used: number;
-  /** Null or 0 is no limit. */
+  /** Null or 0 means no limit. */
   limit: number | null;
   format: (value: number) => string;
 }
 
 const NEARLY_FULL = 0.9;
 
-/** How much of a quota is used. */
+/** The used share of a quota. */
 export function UsageBar({ label, used, limit, format }: Props) {
   const id = useId();
   const share = limit ? used / limit : 0;

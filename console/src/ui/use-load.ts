@@ -2,7 +2,7 @@ import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { isAborted, messageOf } from '../api/client.ts';
 
 export interface Loaded<T> {
-  /** Of the last load that succeeded; kept while the next one runs. */
+  /** Result of the last successful load, kept while the next load runs. */
   data: T | undefined;
   error: unknown;
   isLoading: boolean;
@@ -10,9 +10,9 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads something now, and again when `dependencies` change. A load that is no longer wanted is aborted.
+ * Loads data now, and again when `dependencies` change. A superseded load is aborted.
  *
- * @param load throws what the page should say
+ * @param load throws an error whose message is shown to the user
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -40,7 +40,7 @@ export function useLoad<T>(
 }
 
 interface State<T> extends Pick<Loaded<T>, 'data' | 'error'> {
-  /** The load that it is of. While another one is wanted, that one is under way. */
+  /** The load that produced the result. If it is not the wanted load, the wanted load is running. */
   of: object | null;
 }
 
@@ -51,7 +51,7 @@ export interface Action {
   clear: () => void;
 }
 
-/** Something that a person starts. It is aborted when its component goes away. */
+/** Runs an action that the user starts. Unmounting the component aborts the action. */
 export function useAction(): Action {
   const [state, setState] = useState<{ isRunning: boolean; error: string | null }>(IDLE);
   const [controller] = useState(() => new AbortController());

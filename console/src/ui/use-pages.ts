@@ -10,7 +10,7 @@ export interface Pages<T> {
   items: T[] | undefined;
   error: unknown;
   isLoading: boolean;
-  /** Loads the next page; undefined when there is none. */
+  /** Loads the next page; undefined on the last page. */
   more: (() => void) | undefined;
   reload: () => void;
 }
@@ -24,7 +24,7 @@ interface State<T> {
 
 const START = { items: undefined, next: null, error: undefined, isLoading: true };
 
-/** A listing that is loaded page by page, and from its start when `dependencies` change. */
+/** Loads a list page by page, and from the start when `dependencies` change. */
 export function usePages<T>(
   load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
   dependencies: readonly unknown[],

@@ -12,9 +12,9 @@ export interface VirtualListHandle {
   scrollTo: (index: number) => void;
 }
 
-/** The rows of a tree have roles of their own. */
+/** Elements by kind of list. The rows of a tree set their ARIA roles themselves. */
 const ELEMENTS = {
-  // Not a region: a page has enough landmarks, and this one is often all of one.
+  // A `group` instead of a `region`, because the list is often most of an existing landmark.
   list: { role: 'group', List: 'ul', Item: 'li' },
   tree: { role: 'tree', List: 'div', Item: 'div' },
 } as const;
@@ -23,15 +23,15 @@ interface Props extends Omit<HTMLAttributes<HTMLDivElement>, 'children' | 'ref'>
   kind: keyof typeof ELEMENTS;
   label: string;
   count: number;
-  /** In pixels. The real height is measured once a row is shown. */
+  /** Estimated height in pixels. A visible row is measured. */
   rowHeight: number;
   children: (index: number) => ComponentChildren;
-  /** Called when the last row comes into view. */
+  /** Called when the last row becomes visible. */
   onEnd?: (() => void) | undefined;
   handle?: Ref<VirtualListHandle>;
 }
 
-/** A scrolling list that has only the rows in view in the document, however many there are. */
+/** Scrolling list that only renders the visible rows. */
 export function VirtualList({
   kind,
   label,

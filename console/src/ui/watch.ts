@@ -1,12 +1,12 @@
 /**
- * Looks again and again while the page is visible, and when it becomes visible. What fails is left out: it is not
- * what the person asked for.
+ * Calls `look` periodically while the page is visible, and when the page becomes visible. Errors are ignored, because
+ * the user did not start the request.
  *
- * @returns ends it, as an effect does
+ * @returns a function that stops the calls, for use as an effect's cleanup
  */
 export function watch(
   look: (signal: AbortSignal) => Promise<void>,
-  { intervalMs, now }: { intervalMs: number /** Whether to look at once. */; now: boolean },
+  { intervalMs, now }: { intervalMs: number /** Whether to call `look` immediately. */; now: boolean },
 ): () => void {
   const controller = new AbortController();
   const lookIfVisible = async () => {
@@ -14,7 +14,7 @@ export function watch(
     try {
       await look(controller.signal);
     } catch {
-      // The page says what is wrong when it reads for the person.
+      // The next request of the user reports the error.
     }
   };
   if (now) void lookIfVisible();

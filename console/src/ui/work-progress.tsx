@@ -2,9 +2,9 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { formatDuration } from '../text/format.ts';
 
 /**
- * Shows how long work goes on, and for how long already.
+ * Shows a progress bar with the elapsed time.
  *
- * @param fraction how much is done, from 0 to 1; null while that is not known
+ * @param fraction completed part from 0 to 1, or null if unknown
  */
 export function WorkProgress({ what, fraction }: { what: string; fraction: number | null }) {
   const seconds = useSeconds();
@@ -19,10 +19,10 @@ export function WorkProgress({ what, fraction }: { what: string; fraction: numbe
   );
 }
 
-/** Whole seconds since the component appeared. */
+/** Returns the whole seconds since the component was mounted. */
 function useSeconds(): number {
   const [seconds, setSeconds] = useState(0);
-  // A layout effect starts the clock with the first paint; an effect may run a frame or more later.
+  // A layout effect starts the clock with the first paint. An effect may run a frame or more later.
   useLayoutEffect(() => {
     const start = Date.now();
     const timer = setInterval(() => setSeconds(Math.floor((Date.now() - start) / 1000)), 1000);

@@ -1,4 +1,4 @@
-/** What the site reads of an OpenAPI document. */
+/** The parts of an OpenAPI document that the site shows. */
 export interface Document {
   info: { title: string; version: string; description: string };
   tags: { name: string; description?: string }[];
@@ -56,7 +56,7 @@ export interface Schema {
   oneOf?: Schema[];
 }
 
-/** The component that a reference names, or the value itself. */
+/** Returns the component that a reference names, or the value itself if it is no reference. */
 export function resolve<T>(document: Document, value: T | Ref): T {
   if (!(value instanceof Object && '$ref' in value && typeof value.$ref === 'string')) return value as T;
   const [, , kind = '', name = ''] = value.$ref.split('/');

@@ -1,4 +1,7 @@
-/** The API reference: the OpenAPI documents as Markdown, which the search finds and every browser shows. */
+/**
+ * The API reference as Markdown, generated from an OpenAPI document. The site search covers it, and no script is needed
+ * to read it.
+ */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parse } from 'yaml';
@@ -8,12 +11,12 @@ import { fields } from './schema.ts';
 
 interface Reference {
   title: string;
-  /** The page with the list of operations. */
+  /** Path of the page that lists the operations. */
   link: string;
   pages: { title: string; link: string; markdown: string }[];
 }
 
-/** @param folder where the pages of the document are, on the site */
+/** @param folder path of the reference on the site */
 export function apiReference(file: string, folder: string): Reference {
   const document: Document = parse(readFileSync(file, 'utf8'));
   const { title, description } = document.info;
@@ -34,7 +37,7 @@ export function apiReference(file: string, folder: string): Reference {
       own,
       title: heading,
       link: `${folder}/${tag.name.replaceAll(' ', '-')}`,
-      // Without the parts of each operation, of which there are too many.
+      // The outline lists only operations, because their subsections would be too many.
       markdown: ['---\noutline: 2\n---', `# ${heading}`, tag.description ?? '', ...texts].join('\n\n'),
     };
   });

@@ -1,7 +1,6 @@
-/** Schemas as Markdown: the type of a value in a few words, and the fields of an object as a table. */
 import type { Schema } from './document.ts';
 
-/** The page that has the shared schemas; types link to it. */
+/** Path of the page with the shared schemas, which types link to. */
 export type SchemasPage = string;
 
 const variantsOf = (schema: Schema) => schema.anyOf ?? schema.oneOf ?? [];
@@ -20,7 +19,10 @@ export function typeOf(schema: Schema, page: SchemasPage): string {
   return [schema.type ?? 'any'].flat().join(' or ');
 }
 
-/** The bounds that a caller may meet: those of a number's format are none. */
+/**
+ * Describes the bounds and the default of a schema. Bounds beyond the safe integers come from a number format and are
+ * omitted.
+ */
 function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): string {
   const isMeant = (bound: number | undefined) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
@@ -33,7 +35,7 @@ function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): st
   return bounds.length === 0 ? '' : ` (${bounds.join(', ')})`;
 }
 
-/** One line, in a cell: items of a list are below each other. */
+/** Converts Markdown to a single line for a table cell. List items are separated by `<br>`. */
 export const inCell = (markdown: string) =>
   markdown
     .replace(/^- /, '')
@@ -46,7 +48,10 @@ export function describe(schema: Schema, page: SchemasPage, description = schema
   return `${inCell(typeOf(schema, page))}${bounds} | ${inCell(description ?? '')}`;
 }
 
-/** The object whose fields a reader looks for: the schema's own, that of its items, or that beside null. */
+/**
+ * Returns the object schema whose fields the reader needs: the schema itself, the schema of its items, or its variant
+ * besides null.
+ */
 function objectIn(schema: Schema): [suffix: string, Schema] | undefined {
   if (schema.properties !== undefined) return ['', schema];
   const [suffix, inner] =
@@ -66,7 +71,7 @@ function* rows(schema: Schema, page: SchemasPage, prefix = ''): Generator<string
   }
 }
 
-/** The fields of a schema; where it has none, its type. */
+/** Renders a schema as a table of fields, or as a type if the schema has no fields. */
 export function fields(schema: Schema, page: SchemasPage): string {
   const variants = variantsOf(schema).filter(({ properties }) => properties);
   if (variants.length > 1) return variants.map((variant) => fields(variant, page)).join('\n\nor\n\n');

@@ -10,7 +10,7 @@ const READ_ONLY_PROTOCOL =
 
 const MOUNTS_HEADER = 'These directories of your memory are memories of their own, which others may use too:';
 
-/** What a caller should put into the system prompt. */
+/** Text for the system prompt of an agent, with its mounts. */
 export interface Instructions {
   content: string;
   mounts: { path: string; access: Mount['access']; instructions: string }[];
@@ -19,14 +19,14 @@ export interface Instructions {
 /**
  * Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions.
  *
- * @param withProtocol false where something else adds the protocol, as the Claude API does
+ * @param withProtocol false if the Claude API already adds the protocol
  */
 export async function instructionsFor(
   { principal, policy: { mounts }, ip }: Pick<Call, 'principal' | 'policy' | 'ip'>,
   { policies }: Pick<Services, 'policies'>,
   withProtocol: boolean,
 ): Promise<Instructions> {
-  // Whoever proposes has no draft yet, and makes one by writing.
+  // A propose-only key without a draft counts as a writer, because its first write creates the draft.
   const isReader = principal.access === 'read_only' && principal.proposesAs === undefined;
   const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
   const seen = await Promise.all(

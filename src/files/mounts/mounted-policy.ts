@@ -4,10 +4,10 @@ import type { Mount } from '../../memory/mount.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../../tenants/policy-cache.ts';
 
 /**
- * The policy of the tenant that is mounted, or why its memory is not available.
+ * Returns the settings of a mounted tenant, or the reason why its memory is unavailable.
  *
- * @param ip the address of the caller
- * @throws ServiceError 503 when too many lookups wait
+ * @param ip IP address of the caller
+ * @throws ServiceError 503 when too many lookups are queued
  */
 export async function mountedPolicy(
   { tenant, createdAt }: Mount,
@@ -18,9 +18,9 @@ export async function mountedPolicy(
   try {
     const cached = await policies.policyFor(tenant, { autoCreate: false, ip });
     if (isShown(cached)) return cached;
-    // Times of one format sort as text.
+    // Times of the same format sort as text.
     if (cached.createdAt !== null && cached.createdAt > (createdAt ?? '')) return 'missing';
-    // The mount is newer than the policy.
+    // The tenant was recreated after its settings were cached, and the mount is for the new tenant.
     policies.forget(tenant);
     const policy = await policies.policyFor(tenant, { autoCreate: false, ip });
     return isShown(policy) ? policy : 'missing';
@@ -31,10 +31,7 @@ export async function mountedPolicy(
   }
 }
 
-/**
- * Reads something of a mount that is shown among others. They are shown also where the database cannot reach this
- * one.
- */
+/** Reads from one of several mounts. An unreachable mount must not prevent the others from being shown. */
 export async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | 'unreachable'> {
   try {
     return await read();

@@ -25,8 +25,8 @@ import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
 /**
- * The memory on which a call runs. `root` is a view of the root, which shows own entries and mounts together;
- * `refused` is what touches a mount itself, or two memories, or one that is read-only.
+ * The memory on which a call runs. `root` is a view of the root, which shows the caller's entries and the mounts.
+ * `refused` is a call that would change a mount itself, involves two memories, or writes to a read-only mount.
  */
 export type Route =
   | { kind: 'own' | 'root' }
@@ -35,9 +35,7 @@ export type Route =
 
 export const OWN: Route = { kind: 'own' };
 
-/**
- * Chooses the memory for a call. A call with invalid input runs on the caller's own memory, which says what is wrong.
- */
+/** Chooses the memory for a call. A call with invalid input runs on the caller's memory, which reports the error. */
 export function routeOf(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -55,7 +53,7 @@ export function routeOf(
   return mount.access === 'read_only' ? refuseReadOnly(mount, mounts) : { kind: 'mount', mount };
 }
 
-/** In the order of the contract: the source as a root, then the destination as one. */
+/** Checks in the order of the contract: first whether the source is a mount, then whether the destination is one. */
 function routeOfRename(input: Record<string, unknown>, mounts: readonly Mount[]): Route {
   const from = pathOf(input.old_path);
   const to = pathOf(input.new_path);
@@ -71,7 +69,7 @@ function routeOfRename(input: Record<string, unknown>, mounts: readonly Mount[])
   );
 }
 
-/** What the model reads instead of a write to a mount that is read-only. */
+/** Returns the error that the model reads after a write to a read-only mount. */
 export function readOnlyMount(mount: Mount, mounts: readonly Mount[]): string {
   const writable = mounts.filter((each) => each !== mount && each.access === 'read_write');
   return mountReadOnly(mountPath(mount), writable.map(mountPath));
@@ -94,7 +92,7 @@ function pathOf(given: unknown): MemoryPath | undefined {
 export interface OpenedMemory {
   context: MemoryContext;
   /**
-   * Returns what the model reads after a fault of a mounted memory; undefined for the caller's own memory.
+   * Returns the result for an error of a mounted memory; undefined for the caller's memory.
    *
    * @throws `error` when no result describes it
    */
@@ -102,11 +100,12 @@ export interface OpenedMemory {
 }
 
 /**
- * Opens the memory that the path of an input is in: the caller's own, or one that it mounts. A call runs on one
- * memory, with that memory's policy. A call that touches a mount itself or two memories runs on none and has a result.
+ * Opens the memory that contains the path of an input: the caller's memory or a mounted one. A call runs on one memory,
+ * with the settings of that memory. A call that would change a mount itself, or involves two memories, returns a result
+ * without opening a memory.
  *
- * @param command undefined when the input names none
- * @param input of the memory tool, valid or not
+ * @param command undefined when the input names no command
+ * @param input input of the memory tool, valid or not
  */
 export async function openMemory(
   command: MemoryCommand | undefined,
@@ -131,7 +130,7 @@ export async function openMemory(
   }
 }
 
-/** What a call on the caller's own memory runs with. */
+/** Returns the context of a call on the caller's memory. */
 function ownContext(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
@@ -182,9 +181,9 @@ async function openMounted(
   });
   const describeFault = (error: unknown) => {
     if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
-    // The next attempt looks the mounted tenant up again.
+    // The next attempt looks up the mounted tenant again.
     if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
-    // It was deleted while its policy was cached.
+    // The tenant was deleted while its settings were cached.
     if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
     throw error;
   };
@@ -192,7 +191,7 @@ async function openMounted(
 }
 
 /**
- * Takes a call's idempotency key in the caller's own memory, where all writes of the caller meet.
+ * Reserves a call's idempotency key in the caller's memory, where the keys of all its writes are stored.
  *
  * @throws ServiceError when the key was used for another memory
  */
@@ -208,7 +207,7 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
   try {
     await memory.reserveKey(failure(mountedWriteUnknown));
   } catch (error) {
-    // An earlier attempt of this call took it. The mounted memory knows what came of that.
+    // An earlier attempt of this call reserved the key. The mounted memory stores the result of that attempt.
     if (error instanceof IdempotentReplay && error.result.content === mountedWriteUnknown) return;
     throw error;
   }
@@ -238,8 +237,8 @@ function directoryOf(mount: Mount, call: Call, services: Services): MountedDirec
 }
 
 /**
- * The context of a call on one memory: the policy is that of the memory; the access and the length of results are
- * those of the caller.
+ * Returns the context of a call on one memory. The settings are from that memory. The access and the maximum length of
+ * results are from the caller.
  */
 function contextOf(
   store: Memory,

@@ -1,4 +1,3 @@
-/** Merging the listing of the root with those of mounts. */
 import { expect, it } from 'vitest';
 import type { MemoryPath } from '../../memory/path.ts';
 import type { Listing, MemoryStore } from '../../memory/store.ts';
@@ -13,14 +12,14 @@ const filesIn = (directory: string, count: number): Listing => ({
   total: count,
 });
 
-it('lists all mounts regardless of their number of entries', () => {
+it('merges any number of entries of a mount into the root listing', () => {
   const count = 200_000;
   const team = { path: '/memories/team' as MemoryPath, listing: filesIn('/memories/team', count) };
   const { entries, total } = mergeRoots(filesIn('/memories', 1), [team], Number.MAX_SAFE_INTEGER);
   expect([entries.length, total]).toStrictEqual([count + 2, count + 2]);
 });
 
-it('limits the entries read from all mounts to twice the size of a result', async () => {
+it('reads at most twice as many entries from all mounts as one root listing shows', async () => {
   const maxEntries = 1000;
   const counts = [9900, 3, 300, 0, 9900, 9900];
   const directories = counts.map((_, i) => `/memories/m${i}` as MemoryPath);

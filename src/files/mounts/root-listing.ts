@@ -1,24 +1,24 @@
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../../memory/store.ts';
 
-/** The root of a mounted memory, as the caller sees it. */
+/** Root of a mounted memory, as the caller sees it. */
 export interface MountedRoot {
   path: MemoryPath;
-  /** What is directly in it. Undefined when it is not available, as the note says. */
+  /** Direct entries of the root, or a note that explains why they are unavailable. */
   listing: Listing | { note: string };
 }
 
 /** A mount whose root can be read. */
 export interface MountedDirectory {
   path: MemoryPath;
-  /** @param maxEntries the listing has no more entries, and counts all of them */
+  /** @param maxEntries maximum number of entries; `total` counts all entries */
   read(maxEntries: number): Promise<MountedRoot['listing']>;
 }
 
 /**
- * Looks up the root of the caller's memory, which also shows each mount as a directory with its direct entries.
+ * Looks up the root of the caller's memory, with each mount as a directory with its direct entries.
  *
- * @param mounts in the order of their paths
+ * @param mounts sorted by path
  */
 export async function lookupWithMounts(
   own: Pick<MemoryStore, 'lookup'>,
@@ -35,9 +35,8 @@ export async function lookupWithMounts(
 }
 
 /**
- * Reads from all mounts together about twice the entries of a result at most. The first read takes an equal part of
- * each mount and counts its entries; the second one takes the rest of the mounts that begin before the end of the
- * result.
+ * Reads at most about twice the entries of a result from all mounts together. The first read gets an equal share of
+ * each mount and counts its entries. The second read completes the mounts that begin before the end of the result.
  */
 async function readMountedRoots(
   mounts: readonly MountedDirectory[],
@@ -50,7 +49,7 @@ async function readMountedRoots(
     mounts.map(async ({ path, read }, i) => {
       const part = parts[i] ?? EMPTY;
       const { entries, total } = 'note' in part ? EMPTY : part;
-      // Own entries may leave less room.
+      // The caller's entries may leave less room.
       const room = maxEntries - before - 1;
       before += 1 + total;
       return { path, listing: entries.length < Math.min(total, room) ? await read(room) : part };
@@ -59,10 +58,10 @@ async function readMountedRoots(
 }
 
 /**
- * Merges listings, all in the same depth-first order, into the first `maxEntries` entries of the whole. An own entry
- * with the name of a mount is hidden.
+ * Merges listings, all in the same depth-first order, and returns the first `maxEntries` entries. A mount hides an
+ * entry of the caller with the same name.
  *
- * @param roots in the order of their paths
+ * @param roots sorted by path
  */
 export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntries: number): Listing {
   const entries: ListedEntry[] = [];
@@ -77,14 +76,14 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
     ) {
       const listing = 'note' in root.listing ? EMPTY : root.listing;
       entries.push({ path: root.path, kind: 'dir', bytes: 0 });
-      // A listing may have more entries than a call takes arguments.
+      // Pushed one by one, because a listing may have more entries than the maximum number of function arguments.
       for (const entry of listing.entries) entries.push(entry);
       next++;
     }
   };
   let top = '';
   for (const entry of own.entries) {
-    // The first entry of each top-level name is that of the name itself.
+    // The first entry of each top-level name is the entry of that name.
     if (!entry.path.startsWith(`${top}/`) || top === '') {
       top = entry.path;
       addRootsBefore(top);
@@ -92,7 +91,7 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
     if (paths.has(top)) total--;
     else entries.push(entry);
   }
-  // Otherwise further own entries may come first, and they alone are as many as are asked for.
+  // A truncated listing already has `maxEntries` entries, and later entries may sort before the remaining mounts.
   if (own.entries.length === own.total) addRootsBefore(undefined);
   for (const { listing } of roots) total += 1 + ('note' in listing ? 0 : listing.total);
   return { entries: entries.slice(0, maxEntries), total };
@@ -100,7 +99,7 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
 
 const EMPTY: Listing = { entries: [], total: 0 };
 
-/** By code point, as the database sorts. */
+/** Compares by code point, as the database sorts. */
 function isBefore(path: string, other: string): boolean {
   return Buffer.compare(Buffer.from(path), Buffer.from(other)) < 0;
 }

@@ -13,7 +13,7 @@ import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
 import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
-/** The files of a mounted memory, as the caller sees them. */
+/** Returns the files of a mounted memory with the paths that the caller sees. */
 export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {
   return {
     page: async (path, after) => {
@@ -32,11 +32,11 @@ export interface MountedFiles {
 }
 
 /**
- * All files that the caller sees, in the order of their paths: its own, except those that mounts hide, and those of
+ * Returns all files that the caller sees, sorted by path: the caller's files that no mount hides, and the files of the
  * mounts.
  *
- * @param mounts all of them
- * @param available those that can be read
+ * @param mounts all mounts
+ * @param available the mounts that can be read
  */
 export function filesWithMounts(
   own: FileSource,
@@ -52,7 +52,7 @@ export function filesWithMounts(
     }))
     .sort((one, other) => compare(one.start, other.start));
 
-  /** The own files after a path and before another one. */
+  /** Returns the caller's files between two paths. */
   const ownPage = async (after: string, until: string | undefined): Promise<SearchedFile[]> => {
     for (let last = after; ; ) {
       const page = await own.page(ROOT, last);
@@ -80,20 +80,20 @@ export function filesWithMounts(
   return { page, has: async (path) => path === ROOT || own.has(path) };
 }
 
-/** By code point, as the database sorts. */
+/** Compares by code point, as the database sorts. */
 function compare(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-/** What a search needs of the process. */
+/** Services that a search needs. */
 type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
 
 interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
-  /** Is aborted when nobody waits for the result any more. */
+  /** Aborted when the client disconnects. */
   gone?: AbortSignal | undefined;
 }
 
-/** Runs one call of `memory_search`, whatever its input is, on the caller's memory with its mounts. */
+/** Runs one call of `memory_search`, with valid or invalid input, on the caller's memory and its mounts. */
 export async function searchCall(
   input: unknown,
   call: SearchCall,
@@ -136,7 +136,7 @@ async function searchMount(
   return result;
 }
 
-/** @throws ServiceError when the mounted tenant does not exist any more, whose policy was cached */
+/** @throws ServiceError when the mounted tenant was deleted while its settings were cached */
 async function requireSameMount(
   { tenant }: Mount,
   { createdAt }: TenantPolicy,
@@ -150,7 +150,7 @@ async function requireSameMount(
   }
 }
 
-/** Searches everything. Mounts that are not available are left out, and the result says so. */
+/** Searches the caller's memory and all mounts. The result names unavailable mounts, which are skipped. */
 async function searchAll(own: Search, call: SearchCall, services: SearchServices): Promise<SearchResult> {
   const unreachable = new Set<Mount>();
   for (;;) {
@@ -158,13 +158,13 @@ async function searchAll(own: Search, call: SearchCall, services: SearchServices
     try {
       return await searchWithout(unreachable, own, call, services);
     } catch (error) {
-      // Otherwise it searches again, without what cannot be reached.
+      // If a mount turned out to be unreachable, search again without it.
       if (unreachable.size === known) throw error;
     }
   }
 }
 
-/** @param unreachable what is left out. Gets those that the database cannot reach, before the error is thrown. */
+/** @param unreachable mounts to skip; mounts that the database cannot reach are added before the error is thrown */
 async function searchWithout(
   unreachable: Set<Mount>,
   own: Search,
@@ -203,7 +203,7 @@ async function searchWithout(
   return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
 }
 
-/** The same files; calls `onUnreachable` before it throws that the database cannot reach them. */
+/** Returns the same files, but calls `onUnreachable` before throwing the error of an unreachable database. */
 function watched(files: FileSource, onUnreachable: () => void): FileSource {
   return {
     page: async (path, after) => {
@@ -218,7 +218,7 @@ function watched(files: FileSource, onUnreachable: () => void): FileSource {
   };
 }
 
-/** Where an input searches; undefined for one that is not valid. */
+/** Returns the path that an input searches; undefined for invalid input. */
 function pathOf(input: unknown): MemoryPath | undefined {
   const { path } = (typeof input === 'object' && input !== null ? input : {}) as { path?: unknown };
   if (path === undefined || path === null) return ROOT;

@@ -1,13 +1,13 @@
-/** A line up to this length is shown whole. */
+/** Maximum length of a line that is shown completely. */
 const MAX_LENGTH = 300;
-/** What is shown of a longer line before the match. */
+/** Number of characters shown before the match in a longer line. */
 const BEFORE = 60;
 const ELLIPSIS = '…';
 
 /**
- * Returns a line of a file (from 1) as a result shows it: whole, or the part around a match.
+ * Returns line `line` (1-based) of a file for a result: the whole line, or the part around a match.
  *
- * @param columnOf where the match is in the line
+ * @param columnOf returns the position of the match in the line
  */
 export function excerptOf(content: string, line: number, columnOf: (line: string) => number): string {
   let start = 0;

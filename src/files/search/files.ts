@@ -7,12 +7,12 @@ import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import { findPathsQuery } from '../read-queries.ts';
 import type { SearchedFile } from './query.ts';
 
-/** A page is read by one statement and searched in one go. */
+/** Size of a page, which is read by one statement and searched as a whole. */
 const PAGE = { files: 100, bytes: 2 ** 19 };
 
 /**
- * A page of the files at a path and below it, in the order of their paths: at most `limit`, stopping once they exceed
- * `bytes`, but at least one if there is one. The first page follows ''.
+ * Reads a page of the files at a path and below it, sorted by path. It has at most `limit` files, and ends before the
+ * file that would exceed `bytes`, but has at least one file. The first page is after ''.
  */
 const searchPageQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number; bytes: number },
@@ -30,11 +30,14 @@ WHERE before < $bytes::bigint ORDER BY path
 `,
 );
 
-/** The files of a tenant that a search reads: those of now, or of a time. Throws `DatabaseError`. */
+/** The files of a tenant that a search reads, now or at a time. Throws `DatabaseError`. */
 export interface FileSource {
-  /** The page of the files at a path and below it that follows a path; '' for the first. An empty one is the last. */
+  /**
+   * Returns the page after the path `after` of the files at a path and below it. The first page is after ''. An empty
+   * page is the last one.
+   */
   page(path: MemoryPath, after: string): Promise<SearchedFile[]>;
-  /** Whether there is a file or a directory. */
+  /** Whether a file or directory exists at a path. */
   has(path: MemoryPath): Promise<boolean>;
 }
 
@@ -50,9 +53,9 @@ export function filesNow(database: Database, tenant: string): FileSource {
 }
 
 /**
- * The files as they were at a time, in ISO 8601.
+ * Returns the files at a past time, in ISO 8601.
  *
- * @throws HistoryIncomplete (its methods) for a time before the history is complete
+ * @throws HistoryIncomplete (its methods) for a time before the complete history
  */
 export function filesAt(database: Database, tenant: string, at: string): FileSource {
   const history = new History(database);
@@ -63,7 +66,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
         const taken = upTo(PAGE.bytes, rows);
         last = taken.at(-1)?.path ?? last;
         const files = await withContents(history, tenant, taken);
-        // A page of directories has none.
+        // A page may consist of directories only.
         if (files.length > 0 || taken.length === 0) return files;
       }
     },
@@ -71,7 +74,7 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
   };
 }
 
-/** The first entries, up to so many bytes but at least one. */
+/** Returns the first entries of at most `bytes` bytes, but at least one entry. */
 function upTo(bytes: number, rows: readonly TreeRow[]): TreeRow[] {
   let sum = 0;
   return rows.filter(({ sizeBytes }, i) => {
@@ -80,7 +83,7 @@ function upTo(bytes: number, rows: readonly TreeRow[]): TreeRow[] {
   });
 }
 
-/** The files among the entries, but for those whose versions have gone meanwhile. */
+/** Returns the files among the entries with their contents. Versions that were deleted in the meantime are omitted. */
 async function withContents(
   history: History,
   tenant: string,

@@ -12,7 +12,7 @@ import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
 import { wordsOf } from './words.ts';
 
-/* The result strings of `memory_search`. docs/contract.md fixes them. */
+/* Result strings of `memory_search`, defined in docs/contract.md. */
 
 export const foundFiles = (files: number, path: string) =>
   `Found ${amount(files, 'file')} in ${path}, the best first:`;
@@ -41,7 +41,7 @@ export const noLiteral = (files: number, path: string) =>
 export const noRegex = (files: number, path: string) =>
   `${nothing(files, path)} The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.`;
 
-// Wrong input: for people as well. The model reads them after `Error: `.
+// Errors for invalid input, for models and for people. A model reads them after `Error: `.
 
 const invalidQuery = (why: string) => `Invalid \`query\` parameter: ${why}`;
 export const emptyQuery = invalidQuery('it must not be empty');
@@ -59,10 +59,10 @@ export const unknownMode = 'must be words, literal or regex';
 export const tooMuchWork =
   'The search takes too much time. Search a directory with `path`, or use a simpler query.';
 
-/** The name of the tool, whose calls come as `tool_use` blocks. */
+/** Name of the tool, whose calls arrive as `tool_use` blocks. */
 export const SEARCH_TOOL = 'memory_search';
 
-/** A match as data. */
+/** A match as structured data. */
 export const foundSchema = z
   .object({
     path: z.string(),
@@ -75,7 +75,7 @@ export const foundSchema = z
   })
   .meta({ id: 'SearchMatch' });
 
-/** The input of `memory_search`. OpenAPI shows it too. */
+/** Input of `memory_search`. OpenAPI includes this schema. */
 export const searchSchema = z.object({
   query: textField('The text or pattern to search for.', 'staging database password'),
   mode: z
@@ -95,7 +95,7 @@ export const searchSchema = z.object({
   ).nullish(),
 });
 
-/** A search, once its input is checked. */
+/** Validated input of a search. */
 export interface SearchRequest {
   query: Query;
   path: MemoryPath;
@@ -105,8 +105,8 @@ export interface SearchRequest {
 export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
 
 /**
- * Checks an input as a model wrote it, but not its expression. A refusal is in words for the model, without `Error:
- * `.
+ * Validates an input as a model wrote it. A regular expression is not compiled. An error text does not start with
+ * `Error: `.
  */
 export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
   const parsed = searchSchema.safeParse(input);

@@ -5,20 +5,20 @@ import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
 
 /** A file with lines that match a text or an expression. */
 export interface LinesFile extends FoundFile {
-  /** How many lines match. `lines` has the first ones. */
+  /** Number of matching lines. `lines` contains only the first ones. */
   count: number;
 }
 
-/** What is to be found. */
+/** A compiled text or expression. */
 interface Pattern {
   isIn(path: string): boolean;
-  /** The lines that match, from 1. */
+  /** Returns the matching line numbers, from 1. */
   linesIn(content: string): number[];
-  /** Where the match begins in a line. */
+  /** Returns the position of the match in a line. */
   columnIn(line: string): number;
 }
 
-/** Finds a text, or what an expression matches, in the lines of files. */
+/** Finds the lines of files that match a text or an expression. */
 export class LineMatcher {
   readonly #pattern: Pattern;
   readonly #where: Where;
@@ -28,7 +28,7 @@ export class LineMatcher {
     this.#where = where;
   }
 
-  /** @param maxLines how many lines the result needs to have */
+  /** @param maxLines maximum number of lines in the result */
   match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
@@ -48,13 +48,13 @@ function literal(text: string): Pattern {
   };
 }
 
-/** What these mean at the edges of a line differs from what they mean at those of a file. */
+/** Syntax whose meaning differs between the edges of a line and the edges of a file. */
 const DEPENDS_ON_EDGES = /\\[Az]|\(\?[a-zA-Z]*-/;
 
-/** Lines are matched one by one, as grep does. */
+/** Matches line by line, as grep does. */
 function regex(expression: string): Pattern {
   const line = RE2JS.compile(expression);
-  // An expression that matches a line also matches the whole file, and that check is faster.
+  // An expression that matches a line also matches the whole file, and checking the file first is faster.
   const file = DEPENDS_ON_EDGES.test(expression) ? undefined : RE2JS.compile(expression, RE2JS.MULTILINE);
   return {
     isIn: (path) => line.test(path),

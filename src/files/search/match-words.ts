@@ -4,17 +4,18 @@ import { excerptOf } from './excerpt.ts';
 import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
 import { fold, similarity, type Word } from './words.ts';
 
-/** The statistics of a file that contains words of a query. The arrays have an element for each word. */
+/** Statistics of a file that contains words of a query. Each array has one element per word. */
 export interface WordsFile extends FoundFile {
   /**
-   * How often each word is in the content, weighted: in a heading it counts more, and another form of the word less.
+   * Weighted frequency of each word in the content. An occurrence in a heading counts more, and another form of the
+   * word counts less.
    */
   inContent: number[];
-  /** The same of the path. */
+  /** Weighted frequency of each word in the path. */
   inPath: number[];
-  /** How similar the best match of each word is. */
+  /** Similarity of the best match of each word. */
   best: number[];
-  /** The words of the best line, as bits. */
+  /** Bit set of the words in the best line. */
   together: number;
 }
 
@@ -22,20 +23,20 @@ const MAX_LINES = 3;
 const IN_HEADING = 2;
 const IN_NAME = 3;
 const IN_DIRECTORY = 1.5;
-/** Enough for the words of a memory that begin like those of a query. */
+/** Maximum number of cached tokens. A memory has fewer tokens that begin like the words of a query. */
 const MAX_REMEMBERED = 20_000;
-/** In UTF-16 units. A longer part of a text keeps all of the text in memory. */
+/** Maximum length of a cached token, in UTF-16 units. A longer substring would keep the whole text in memory. */
 const MAX_REMEMBERED_LENGTH = 12;
 
-/** A word of the query (its index), and how similar what was found is. */
+/** Index of a word of the query, and the similarity of the token. */
 type Hit = readonly [word: number, similarity: number];
 
 interface Line {
   start: number;
   end: number;
-  /** Where its first match is. */
+  /** Offset of the first match. */
   offset: number;
-  /** Its words, as bits. */
+  /** Bit set of the matched words. */
   words: number;
   weight: number;
 }
@@ -52,7 +53,7 @@ export class WordMatcher {
     this.#words = words;
     this.#where = where;
     for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
-    // Letters, digits and marks: nothing needs escaping.
+    // A pattern consists of letters, digits, and marks, so it needs no escaping.
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 
@@ -102,7 +103,7 @@ export class WordMatcher {
     return lines;
   }
 
-  /** Calls back with what is similar to words of the query, from left to right. */
+  /** Calls `each` for every token that is similar to words of the query, from left to right. */
   #find(text: string, each: (offset: number, hits: readonly Hit[]) => void): void {
     let seen = 0;
     this.#scan.lastIndex = 0;
@@ -140,7 +141,7 @@ export class WordMatcher {
   }
 }
 
-/** Folding keeps the lines of a content, but not the offsets in them. */
+/** Folding preserves line numbers, but not the offsets in a line. */
 function excerptsOf(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
   const offsets = lines.map(({ offset }) => offset).sort((one, other) => one - other);
   const numbers = linesOfOffsets(folded, offsets);
@@ -155,7 +156,7 @@ function count(counts: number[], best: number[], word: number, similar: number, 
   best[word] = Math.max(best[word] ?? 0, similar);
 }
 
-/** The lines with the most words, the best first. */
+/** Returns the lines with the most words, best first. */
 function bestOf(lines: readonly Line[]): Line[] {
   return lines
     .toSorted((one, other) => bitsOf(other.words) - bitsOf(one.words) || other.weight - one.weight)
@@ -169,7 +170,7 @@ function bitsOf(words: number): number {
 }
 
 const WORD = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
-/** For each UTF-16 unit whether it is part of a word: 1 or 2 for yes or no, 0 when it is not known yet. */
+/** Cache of whether a UTF-16 unit is part of a word: 1 for yes, 2 for no, 0 for not checked yet. */
 const wordUnits = new Uint8Array(2 ** 16);
 
 function isWordAt(text: string, offset: number): boolean {

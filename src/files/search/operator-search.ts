@@ -8,10 +8,11 @@ import type { MemorySearch } from './search.ts';
 import { runSearch, type SearchResult } from './tool.ts';
 
 /**
- * Searches for an operator: the files of now, or of a time (ISO 8601).
+ * Searches for an operator, now or at a time (ISO 8601).
  *
- * @param options.gone ends the search
- * @throws ServiceError for what is an error result of the tool, DatabaseError
+ * @param options.gone signal that ends the search
+ * @throws ServiceError for every error result of the tool
+ * @throws DatabaseError
  */
 export async function searchForOperator(
   search: MemorySearch,

@@ -5,34 +5,34 @@ export type Mode = (typeof modes)[number];
 
 /** In UTF-16 units. */
 export const MAX_QUERY_LENGTH = 1000;
-/** The most lines that a result may be asked to show. */
+/** Maximum value of `max_results`. */
 export const MAX_RESULTS = 100;
 export const DEFAULT_RESULTS = 20;
 
-/** Where a match may be. */
+/** Parts of a file in which a match is searched. */
 export type Where = 'path' | 'content' | 'both';
 
-/** A checked query, as the threads receive it. */
+/** A validated query, as sent to the search threads. */
 export type Query = { where: Where } & (
   | { mode: 'words'; words: readonly Word[] }
   | { mode: 'literal' | 'regex'; text: string }
 );
 
-/** A file that is searched. */
+/** A file to search. */
 export interface SearchedFile {
   path: string;
   content: string;
-  /** Of the content, as UTF-8. */
+  /** Size of the content in UTF-8 bytes. */
   bytes: number;
   /** In seconds since 1970. */
   modified: number;
 }
 
-/** A line that matches. */
+/** A matching line. */
 export interface FoundLine {
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
-  /** The line, or a part of a long one. */
+  /** The line, or a part of a long line. */
   text: string;
 }
 
@@ -40,6 +40,8 @@ export interface FoundFile {
   path: string;
   modified: number;
   bytes: number;
-  /** Empty when only the path matches. For words the best first, otherwise in the order of the file. */
+  /**
+   * Empty if only the path matches. For words, the best line is first; otherwise lines are in the order of the file.
+   */
   lines: FoundLine[];
 }

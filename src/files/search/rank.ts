@@ -1,22 +1,24 @@
 import type { WordsFile } from './match-words.ts';
 
-/* BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the content, in which a word
-counts the less the longer the content is, and the path. */
+/*
+ * BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the
+ * path, and the content. In the content, a word counts less the longer the content is.
+ */
 const SATURATION = 1.2;
 const LENGTH = 0.6;
-/** The part of the score that a file has without the words that it lacks. */
+/** Share of the score that does not depend on how many words of the query a file contains. */
 const PARTIAL = 0.4;
-/** What a line with all of the words adds. */
+/** Bonus of a line that contains all words. */
 const TOGETHER = 0.3;
-/** What the latest change adds; it halves in this time. */
+/** Bonus of a change that was just made. It halves every `RECENT_SECONDS`. */
 const RECENT = 0.1;
 const RECENT_SECONDS = 30 * 86_400;
 
-/** The statistics of all files that were searched. */
+/** Statistics of all searched files. */
 export interface Corpus {
   files: number;
   bytes: number;
-  /** For each word in how many files it is. Another form of the word counts less. */
+  /** Number of files that contain each word. Another form of the word counts less. */
   frequencies: readonly number[];
 }
 
@@ -25,7 +27,7 @@ export interface RankedFile extends WordsFile {
 }
 
 /**
- * Returns the files with their scores, the best first.
+ * Returns the files with their scores, best first.
  *
  * @param now in seconds since 1970
  */
@@ -47,7 +49,7 @@ function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[],
   for (const [word, weight] of importance.entries()) {
     const [inContent = 0, inPath = 0, best = 0] = [file.inContent[word], file.inPath[word], file.best[word]];
     const count = inContent / length + inPath;
-    // Many merely similar words do not make up for the word itself.
+    // The similarity limits the score, so that many similar words do not outweigh the exact word.
     score += (weight * best * count * (1 + SATURATION)) / (count + SATURATION);
     all += weight;
     here += weight * best;

@@ -4,33 +4,33 @@ import { LineMatcher, type LinesFile } from './match-lines.ts';
 import { WordMatcher, type WordsFile } from './match-words.ts';
 import type { Query, SearchedFile } from './query.ts';
 
-/** A page of the files of a tenant, and what is to be found in it. */
+/** A query, and the page of files to search. */
 export interface Task {
   query: Query;
   page: SearchedFile[];
-  /** How many more lines to show. Further ones are only counted. */
+  /** Remaining number of lines to return. Further lines are only counted. */
   maxLines: number;
 }
 
 export interface Scanned {
-  /** The bytes of all files of the page. */
+  /** Total size of the files of the page. */
   bytes: number;
-  /** Files with words of the query. */
+  /** Files that contain words of the query. */
   words: WordsFile[];
-  /** Files with lines to be shown. */
+  /** Files with lines to show. */
   lines: LinesFile[];
-  /** The lines, and files whose path matches, that are not shown. */
+  /** Number of matching lines, and of files whose path matches, that are not shown. */
   furtherLines: number;
-  /** The files with these that are not in `lines`. */
+  /** Number of files with such matches that are not in `lines`. */
   furtherFiles: number;
 }
 
-/** Why an expression is invalid, in the words of RE2. */
+/** RE2's error message for an invalid expression. */
 export interface InvalidExpression {
   problem: string;
 }
 
-/** As many as concurrent searches: the pages of a search share its matcher, and so its cache of the memory's words. */
+/** One matcher per concurrent search. The pages of a search share a matcher, and therefore its cache of tokens. */
 const MATCHERS = 4;
 const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
 
@@ -45,12 +45,12 @@ function matcherOf(query: Query): WordMatcher | LineMatcher {
   return matcher;
 }
 
-/** Searches the files of a page, which may be none. This is what the threads run. */
+/** Searches the files of a page, which may be empty. Runs in a search thread. */
 export default function scan(task: Task): Scanned | InvalidExpression {
   try {
     return scanWith(matcherOf(task.query), task);
   } catch (error) {
-    // Compiling an expression can take a second, so it is checked here and not in the main thread.
+    // Compiling an expression can take a second, so it happens in this thread instead of the main thread.
     if (!(error instanceof RE2JSException)) throw error;
     return { problem: error.message.replace('error parsing regexp: ', '') };
   }

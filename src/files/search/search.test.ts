@@ -14,7 +14,7 @@ function request(input: object): SearchRequest {
   return read.request;
 }
 
-/** Files in pages, each of which is read once `gate` is open. */
+/** Returns a source of pages that are read after `gate` is open. */
 function source(pages: SearchedFile[][], gate: Promise<void> = Promise.resolve()): FileSource {
   const all = pages.filter((page) => page.length > 0);
   return {
@@ -34,7 +34,7 @@ const file = (path: string, content: string): SearchedFile => ({
 });
 const numbered = (i: number) => String(i).padStart(5, '0');
 
-it('counts all files with the words and returns the best ones', async () => {
+it('counts all files that contain the words and keeps the best ones', async () => {
   const pages = Array.from({ length: 12 }, (_, p) =>
     Array.from({ length: 250 }, (_, i) => file(numbered(p * 250 + i), `${'filler '.repeat(i % 7)}needle`)),
   );
@@ -48,7 +48,7 @@ it('counts all files with the words and returns the best ones', async () => {
   expect(found.files[0]?.best).toStrictEqual([1, 1]);
 });
 
-it('returns the first lines across several pages and counts the others', async () => {
+it('returns the first lines of several pages and counts the other lines', async () => {
   const pages = [
     [file('a', 'x\ny\nx'), file('b', 'x')],
     [file('c', 'x\nx\nx'), file('d', 'none'), file('e', 'x')],
@@ -67,7 +67,7 @@ it('returns the first lines across several pages and counts the others', async (
   ]);
 });
 
-it('runs one search of a tenant at a time, in parallel with other tenants', async () => {
+it("runs one search per tenant at a time and other tenants' searches concurrently", async () => {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -86,11 +86,11 @@ it('runs one search of a tenant at a time, in parallel with other tenants', asyn
   expect(order).toStrictEqual(['other', 'first', 'second']);
 });
 
-/** More than a minute of work: RE2 simulates hundreds of states for each character of random text. */
+/** Takes more than a minute: RE2 simulates hundreds of states for each character of random text. */
 const endless = { query: '[ab].{900}[x-z]', mode: 'regex' };
 const letters = Array.from({ length: 20 }, (_, i) => file(numbered(i), randomLetters(2_000_000)));
 
-/** The letters a to d, by a linear congruential generator. */
+/** Returns the letters a to d, from a linear congruential generator. */
 function randomLetters(length: number): string {
   const text = Buffer.alloc(length);
   let state = 1;
@@ -101,7 +101,7 @@ function randomLetters(length: number): string {
   return text.toString('latin1');
 }
 
-it('aborts a search at its deadline and serves other tenants meanwhile', async () => {
+it('ends a search at its deadline and serves other tenants in the meantime', async () => {
   let deadline = new AbortController();
   const hurried = new MemorySearch(() => deadline.signal);
   const quick = (tenant: string) => hurried.find(tenant, source([[file('a', 'x')]]), request({ query: 'x' }));
@@ -110,7 +110,7 @@ it('aborts a search at its deadline and serves other tenants meanwhile', async (
   const found = runSearch(hurried, { countedAs: 't', files, input: endless, maxChars: 0 }).finally(() => {
     isDone = true;
   });
-  // In this thread, no other search would end before this one.
+  // The other search could not end first if both ran in this thread.
   expect(await quick('other')).toMatchObject({ withAll: 1 });
   expect(isDone).toBe(false);
   deadline.abort();
@@ -124,8 +124,8 @@ it('aborts a search at its deadline and serves other tenants meanwhile', async (
   await hurried.close();
 });
 
-it('compiles an expression only in the thread, even if there are no files', async () => {
-  // Repetitions are expanded: this one takes more than a second.
+it('compiles an expression only in the search thread, even for an empty memory', async () => {
+  // Repetitions are expanded, so compiling this expression takes more than a second.
   expect(readSearchInput({ query: 'x{0,1000}'.repeat(100), mode: 'regex' })).toMatchObject({ ok: true });
   const invalid = request({ query: '(a', mode: 'regex' });
   expect(await search.find('t', source([]), invalid)).toStrictEqual({
@@ -134,7 +134,7 @@ it('compiles an expression only in the thread, even if there are no files', asyn
   });
 });
 
-it('matches expressions that would never finish with backtracking', async () => {
+it('matches expressions that would take a backtracking engine exponential time', async () => {
   const pages = [[file('a', `${'a'.repeat(100_000)}b\nlast`)]];
   for (const query of ['^(a|aa)+$', '^(a+)+$', '(a*)*c']) {
     const found = await search.find('t', source(pages), request({ query, mode: 'regex' }));
@@ -142,7 +142,7 @@ it('matches expressions that would never finish with backtracking', async () => 
   }
 });
 
-it("aborts a search whose client left and starts the tenant's next search", async () => {
+it("ends a search after its client disconnects and starts the tenant's next search", async () => {
   const leaving = new AbortController();
   const read: string[] = [];
   const files: FileSource = {
@@ -161,7 +161,7 @@ it("aborts a search whose client left and starts the tenant's next search", asyn
   });
 });
 
-it('fails a search with the error of a page that cannot be read', async () => {
+it('rejects with the error of a page that cannot be read', async () => {
   const broken: FileSource = { page: () => Promise.reject(new Error('no page')), has: async () => true };
   await expect(search.find('t', broken, request({ query: 'x' }))).rejects.toThrow('no page');
 });

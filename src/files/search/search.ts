@@ -8,16 +8,19 @@ import type { WordsFile } from './match-words.ts';
 import { type Corpus, type RankedFile, rank } from './rank.ts';
 import type { InvalidExpression, Scanned, Task } from './scan.ts';
 
-/** How many searches run at once, each with a page or two in memory; at most one per tenant. */
+/** Maximum number of concurrent searches, at most one per tenant. Each search holds one or two pages in memory. */
 const AT_ONCE = 4;
 const MAX_WAITING = 1000;
 const DEADLINE_MS = 10_000;
-/** Of each thread: far more than pages take. Only files of many megabytes, or huge expressions, come near it. */
+/**
+ * Heap limit of a search thread. Pages need far less; only files of many megabytes or huge expressions approach the
+ * limit.
+ */
 const MAX_HEAP_MIB = 128;
-/** How many of the best files are kept in a search for words. */
+/** Number of best files that a word search keeps. */
 const MAX_KEPT = 1000;
 
-/** What a search found. */
+/** Outcome of a search. */
 export type Found =
   | { kind: 'words'; files: RankedFile[]; withAll: number; withSome: number; searched: number }
   | { kind: 'lines'; files: LinesFile[]; furtherLines: number; furtherFiles: number; searched: number }
@@ -25,9 +28,9 @@ export type Found =
   | { kind: 'invalid_expression'; problem: string }
   | { kind: 'too_much_work' };
 
-/** Searches the files of a tenant: the one engine of the tool, the admin API and the command line. */
+/** Searches the files of a tenant. The search engine of the tool, the admin API, and the CLI. */
 export class MemorySearch {
-  /** One for each search, so that none waits for the pages of another one. */
+  /** One thread per concurrent search, so that a search does not wait for the pages of another search. */
   readonly #threads = new WorkerThreads<Task, Scanned | InvalidExpression>({
     module: new URL('./scan', import.meta.url),
     threads: AT_ONCE,
@@ -43,16 +46,16 @@ export class MemorySearch {
 
   readonly #startDeadline: () => AbortSignal;
 
-  /** @param startDeadline is called when a search begins; its signal ends the search */
+  /** @param startDeadline called at the start of a search; its signal ends the search */
   constructor(startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
     this.#startDeadline = startDeadline;
   }
 
   /**
-   * @param countedAs the tenant of which one search runs at a time
-   * @param gone is aborted when nobody waits for the result any more
-   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`;
-   *   DatabaseError
+   * @param countedAs tenant for which one search runs at a time
+   * @param gone signal that is aborted when the client disconnects
+   * @throws ServiceError 429 or 503 when the tenant or the service already runs too many searches, 499 after `gone`
+   * @throws DatabaseError
    */
   async find(
     countedAs: string,
@@ -67,10 +70,10 @@ export class MemorySearch {
         query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
       let searched = 0;
       try {
-        // A memory without files has one empty page, so that an expression is always checked.
+        // A memory without files has one empty page, so that an expression is always validated.
         for (let page = await files.page(path, ''); page.length > 0 || searched === 0; ) {
           const last = page.at(-1);
-          // Read while this page is searched, and awaited only when the search goes on.
+          // Prefetched while this page is searched. The page is awaited only if the search continues.
           const next = last && files.page(path, last.path);
           next?.catch(() => {});
           deadline.throwIfAborted();
@@ -98,7 +101,7 @@ export class MemorySearch {
   }
 }
 
-/** Keeps the best files, and counts all of them. */
+/** Keeps the best files, and counts all files. */
 class WordResults {
   readonly maxLines = 0;
   readonly #frequencies: number[];
@@ -136,7 +139,7 @@ class WordResults {
   }
 }
 
-/** Keeps the first lines, and counts the others. */
+/** Keeps the first lines, and counts the other lines. */
 class LineResults {
   maxLines: number;
   readonly #files: LinesFile[] = [];

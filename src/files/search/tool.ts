@@ -22,45 +22,45 @@ import {
 import type { FoundFile, Where } from './query.ts';
 import type { Found, MemorySearch } from './search.ts';
 
-/** A line, or a path, that matches. */
+/** A matching line or path. */
 export interface Match {
   path: string;
-  /** Null when only the path matches. */
+  /** Null if only the path matches. */
   line: number | null;
   text: string | null;
-  /** Of the file: null in the modes whose order is that of the paths. */
+  /** Score of the file; null in the modes that sort by path. */
   score: number | null;
 }
 
-/** What the model reads, and the same for programs. */
+/** Result text for the model, with the same matches as structured data. */
 export interface SearchResult extends MemoryResult {
   matches: Match[];
-  /** How many more files, or matches in the modes that go by path, there are. */
+  /** Number of further files, or of further matches in the modes that sort by path. */
   more: number;
-  /** What a failure is about, and what is wrong, for people as well. */
+  /** Kind of a failure, and its description for models and people. */
   failed?: { about: Failed; refusal: string };
 }
 
 type Failed = 'input' | 'path' | 'work';
 
 export interface Search {
-  /** The tenant that the search counts for (`countedAs`). */
+  /** Tenant for which the search counts (`countedAs`). */
   countedAs: string;
   files: FileSource;
   input: unknown;
-  /** By default both. */
+  /** `both` by default. */
   where?: Where;
-  /** The longest result, in UTF-16 units; 0: no limit. */
+  /** Maximum length of the result in UTF-16 units; 0 means no limit. */
   maxChars: number;
-  /** Is aborted when nobody waits for the result any more. */
+  /** Aborted when the client disconnects. */
   gone?: AbortSignal | undefined;
 }
 
-/** How many lines the best files are shown with; the others have one. */
+/** Number of best files that are shown with `DETAILED_LINES` lines. Other files are shown with one line. */
 const DETAILED_FILES = 3;
 const DETAILED_LINES = 3;
 
-/** Runs one call of `memory_search`, whatever its input is. @throws ServiceError, DatabaseError */
+/** Runs one call of `memory_search`, with valid or invalid input. @throws ServiceError, DatabaseError */
 export async function runSearch(
   search: MemorySearch,
   { countedAs, files, input, where, maxChars, gone }: Search,
@@ -99,7 +99,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
 
 type Matching = Extract<Found, { searched: number }>;
 
-/** All known matches, in display order. */
+/** Returns all known matches, in display order. */
 function matchesOf(found: Matching): Match[] {
   if (found.kind === 'lines') return found.files.flatMap((file) => matchesIn(file, file.lines.length, null));
   return found.files.flatMap((file, i) =>
@@ -125,13 +125,13 @@ function headerOf(found: Matching, path: string): string {
   return withSome === 0 ? foundFiles(withAll, path) : foundAlsoSome(withAll, withSome, path);
 }
 
-/** How many files, or matches, are not among those shown. */
+/** Returns the number of files, or matches, that are not shown. */
 function moreThan(found: Matching, shown: readonly Match[]): number {
   if (found.kind === 'lines') return matchesOf(found).length + found.furtherLines - shown.length;
   return found.withAll + found.withSome - new Set(shown.map(({ path }) => path)).size;
 }
 
-/** Lists matches, at least one, and leaves out the last ones when the text would be too long. */
+/** Lists at least one match, and omits the last matches if the text would be too long. */
 function listed(header: string, matches: Match[], found: Matching, maxChars: number): SearchResult {
   const hint = found.kind === 'words' ? moreFiles : moreMatches;
   const lines = matches.map(({ path, line, text }) =>

@@ -18,11 +18,11 @@ describe('the folded text of', () => {
     ['ＡＢＣ　１２', 'abc 12'],
     ['Ёлка, ЙОД', 'елка, иод'],
     ['ガス 한국', 'ガス 한국'],
-  ])('%s: %s', (text, folded) => {
+  ])('folds %s to %s', (text, folded) => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('has the same lines as the text', { tags: 'random' }, () => {
+  it('preserves the number of lines of every text', { tags: 'random' }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
@@ -44,11 +44,11 @@ it.each([
   ['status', 'status'],
   ['bus', 'bus'],
   ['string', 'string'],
-])('stems %s to %s', (word, expected) => {
+])('reduces %s to its stem %s', (word, expected) => {
   expect(stem(word)).toBe(expected);
 });
 
-describe('the words of a query', () => {
+describe('wordsOf', () => {
   it.each([
     ['What is the staging password?', ['staging', 'password']],
     ['the', ['the']],
@@ -58,11 +58,11 @@ describe('the words of a query', () => {
     ['いつ', ['いつ']],
     ['AWSの設定', ['aws', 'の設', '設定']],
     ['?!', []],
-  ])('are extracted from %s', (query, words) => {
+  ])('splits the query %s into words', (query, words) => {
     expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
   });
 
-  it('are limited to 32', () => {
+  it('returns at most 32 words', () => {
     const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
     expect(wordsOf(query)).toHaveLength(32);
   });
@@ -78,11 +78,11 @@ it.each([
   ['contract', 'control', 0],
   ['v2', 'v21', 0],
   ['it', 'item', 0],
-])('a query of %s matches %s with the score %d', (query, token, expected) => {
+])('rates a query of %s against %s as %d', (query, token, expected) => {
   expect(similarity(token, one(query))).toBe(expected);
 });
 
-it('finds all similar words of a text and scans no others', () => {
+it('finds exactly the words of a text that are similar to a query', () => {
   const words = fc.constantFrom(
     'deploy',
     'deploys',

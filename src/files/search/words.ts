@@ -1,6 +1,6 @@
 /**
- * Characters that folding may change, besides ASCII: Latin, Greek and Cyrillic, punctuation, and forms for
- * compatibility.
+ * Characters that folding may change, besides ASCII: Latin, Greek, and Cyrillic letters, punctuation, and compatibility
+ * forms.
  */
 const FOLDABLE = /[\u00a0-\u052f\u1e00-\u206f\u3000\uf900-\ufaff\uff00-\uffef]{1,64}/g;
 const MARKS = /[\u0300-\u036f]+/g;
@@ -19,12 +19,12 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const UNDECOMPOSED = /[ßæœøłđðþı]/g;
 
-/** Returns the text without upper case, accents, and forms for compatibility. Its lines stay. */
+/** Returns a text without upper case, accents, and compatibility forms. The number of lines is preserved. */
 export function fold(text: string): string {
   return text.toLowerCase().replace(FOLDABLE, foldPart);
 }
 
-/** Parts are short, because normalizing takes quadratic time. */
+/** Folds a short part of a text, because normalization takes quadratic time. */
 function foldPart(part: string): string {
   return part
     .normalize('NFKD')
@@ -34,8 +34,8 @@ function foldPart(part: string): string {
 }
 
 /**
- * Words of questions and sentences, folded, that say nothing about a file: of English, German, French, Spanish,
- * Italian and Portuguese. Words that mean something in one of the others are left out.
+ * Folded words of questions and sentences that do not identify a file: English, German, French, Spanish, Italian, and
+ * Portuguese. A word that is meaningful in another of these languages is omitted.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after all also am an and any are as at be been before but by can could did do does doing for from had has have having he her
@@ -56,36 +56,42 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
     .filter((word) => word !== ''),
 );
 
-/** Words of a query beyond these are ignored. */
+/** Maximum number of words in a query. Further words are ignored. */
 const MAX_WORDS = 32;
-/** Longer words are cut, since the rest hardly distinguishes them. */
+/** Maximum length of a word. A longer word is truncated, since the rest hardly distinguishes it. */
 const MAX_WORD_LENGTH = 32;
 
 const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
-/** Scripts without spaces, or with particles attached to words. There, two characters count as a word. */
+/**
+ * Scripts without spaces, or with particles attached to words. In these scripts, each pair of characters counts as a
+ * word.
+ */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
 
 /** A word of a query. */
 export interface Word {
-  /** Folded. */
+  /** Folded text of the word. */
   text: string;
   stem: string;
-  /** What each word that matches contains, most at its start. */
+  /** Text that every matching word contains, usually at its start. */
   scan: string;
-  /** Whether the word is found anywhere, and not only by words of the text. */
+  /** Whether the word matches anywhere in a text, instead of only at word boundaries. */
   isUnspaced: boolean;
 }
 
-/** The distinct words of a query. Stop words are left out, unless there are no others. */
+/** Returns the distinct words of a query. Stop words are omitted, unless the query has no other words. */
 export function wordsOf(query: string): Word[] {
   const parts = [...new Set(fold(query).split(NO_WORD).flatMap(partsOf))].filter((part) => part !== '');
   const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
   return (telling.length > 0 ? telling : parts).slice(0, MAX_WORDS).map(wordOf);
 }
 
-/** Splits a word where a script without spaces begins or ends, and such a part into pairs of characters. */
+/**
+ * Splits a word at the boundaries of scripts without spaces, and splits parts in such a script into pairs of
+ * characters.
+ */
 function partsOf(word: string): string[] {
   const unspaced = word.match(UNSPACED) ?? [];
   const pairs = unspaced.flatMap(pairsOf);
@@ -112,12 +118,12 @@ function wordOf(part: string): Word {
   return { text, stem: shortest, scan: isFixed ? text : text.slice(0, length), isUnspaced };
 }
 
-/** How many characters two words have to begin with, so that they may be forms of one word. */
+/** Returns the length of the common prefix that two forms of a word must have. */
 function commonLength(word: string): number {
   return Math.max(4, Math.ceil(word.length * 0.7));
 }
 
-/** How well a folded word of a text matches: 1 is the word itself, 0 not at all. */
+/** Returns the similarity of a folded token: 1 for the word itself, 0 for no similarity. */
 export function similarity(token: string, { text, stem: stemmed }: Word): number {
   if (token === text) return 1;
   if (text.length < 3) return 0;
@@ -129,7 +135,9 @@ export function similarity(token: string, { text, stem: stemmed }: Word): number
   return token.includes(text) ? 0.4 : 0;
 }
 
-/** Whether two words differ in their endings only, in any language: up to three letters after a long common start. */
+/**
+ * Whether two words differ only in their endings, in any language: at most three letters after a long common prefix.
+ */
 function areForms(one: string, other: string): boolean {
   const longest = Math.max(one.length, other.length);
   let common = 0;
@@ -140,7 +148,7 @@ function areForms(one: string, other: string): boolean {
 /** Returns the stem of a folded word, by simple rules for English endings. */
 export function stem(word: string): string {
   const base = withoutEnding(word);
-  // The vowel that endings replace: `migrate`, `migrating`; `policy`, `policies`.
+  // The last vowel may be replaced by an ending: `migrate`, `migrating`; `policy`, `policies`.
   return base.length > 4 && /[ey]$/.test(base) ? base.slice(0, -1) : base;
 }
 

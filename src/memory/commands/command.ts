@@ -7,9 +7,9 @@ import type { MemoryStore, PolicyRefusal } from '../store.ts';
 
 /** Limits that a command enforces; 0 means no limit. */
 export interface MemoryLimits {
-  /** Largest content of a file, in UTF-8 bytes. */
+  /** Maximum size of a file in UTF-8 bytes. */
   maxFileBytes: number;
-  /** Longest result of `view`, in UTF-16 units. */
+  /** Maximum length of a `view` result in UTF-16 units. */
   maxViewChars: number;
 }
 
@@ -17,27 +17,27 @@ export interface MemoryContext {
   store: MemoryStore;
   limits: MemoryLimits;
   access: 'read_write' | 'read_only';
-  /** How secrets in written text are handled; undefined: not at all. */
+  /** Handling of secrets in written text; undefined disables the scan. */
   redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
-  /** What `create` does with a file that exists. */
+  /** Behavior of `create` for a file that exists. */
   createExisting: 'error' | 'overwrite';
   /** Language of the headers of `view`. */
   language: Language;
 }
 
-/** One memory command. To add one, create a file in this folder and an entry in `index.ts`. */
+/** A memory command. To add one, create a file in this directory and an entry in `index.ts`. */
 export interface MemoryCommand {
   name: string;
   description: string;
-  /** Whether the command can change anything. */
+  /** Whether the command can change the memory. */
   access: 'read' | 'write';
-  /** Schema of the input, including `command`. OpenAPI shows it too. */
+  /** Schema of the input, including `command`. OpenAPI includes this schema. */
   schema: z.ZodObject;
-  /** Runs on an input that the schema has parsed. */
+  /** Executes the command on an input parsed by the schema. */
   run(input: z.output<z.ZodObject>, context: MemoryContext): Promise<MemoryResult>;
 }
 
-/** Declares a command: the type of its input follows from its schema. */
+/** Declares a command and infers the type of its input from the schema. */
 export function defineCommand<Schema extends z.ZodObject>(
   command: Omit<MemoryCommand, 'schema' | 'run'> & {
     schema: Schema;
@@ -47,13 +47,13 @@ export function defineCommand<Schema extends z.ZodObject>(
   return command as MemoryCommand;
 }
 
-/** Returns the first problem in field order. Missing or mistyped fields come before texts that cannot be stored. */
+/** Returns the first problem in field order. Missing or mistyped fields precede texts that cannot be stored. */
 export function firstProblem(issues: z.core.$ZodIssue[]): [field: string, problem: string] {
   const issue = issues.find(({ code }) => code !== 'custom') ?? issues[0];
   return [String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid'];
 }
 
-/** A path as the model wrote it, to be parsed by `parsePath`. */
+/** A path as the model wrote it, before `parsePath`. */
 export const pathField = (description: string, example: string) =>
   z.string({ error: wrongType('must be a string') }).meta({ description, examples: [example] });
 
@@ -70,14 +70,14 @@ export const textField = (description: string, example: string) =>
 export const integerField = (description: string, example: number) =>
   z.int({ error: wrongType('must be an integer') }).meta({ description, examples: [example] });
 
-/** A zod error map for a field: missing or of the wrong type. */
+/** A zod error map for a field that is missing or has the wrong type. */
 export function wrongType(message: string) {
   return (issue: { input?: unknown }) => (issue.input === undefined ? isMissing : message);
 }
 
 const LONE_SURROGATE = /\p{Cs}/u;
 
-/** Says why a text cannot be stored. */
+/** Explains why a text cannot be stored. */
 export function textProblem(text: string): string | undefined {
   if (text.includes('\0')) return containsNul;
   if (text.isWellFormed()) return undefined;
@@ -85,8 +85,8 @@ export function textProblem(text: string): string | undefined {
 }
 
 /**
- * Masks the secrets in the result of a write when redaction is on. Results are stored under idempotency keys, and
- * they can quote the input or show lines that were stored before redaction was switched on.
+ * Masks secrets in the result of a write if masking is on. Results are stored under idempotency keys. They may quote
+ * the input, or lines stored before masking was switched on.
  */
 export async function maskResult(
   result: MemoryResult,
@@ -97,8 +97,8 @@ export async function maskResult(
 }
 
 /**
- * Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns
- * undefined.
+ * Rejects a new path that contains a secret, in both modes, because a masked path would be another path. Returns
+ * undefined for any other path.
  */
 export async function refuseSecretPath(
   path: MemoryPath,
@@ -108,7 +108,6 @@ export async function refuseSecretPath(
   return secrets.length === 0 ? undefined : { kind: 'secret_in_path', kinds: kindsOf(secrets) };
 }
 
-/** Returns each kind once. */
 export function kindsOf(secrets: readonly Secret[]): string[] {
   return [...new Set(secrets.map(({ kind }) => kind))];
 }

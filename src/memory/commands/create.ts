@@ -27,12 +27,12 @@ export const create = defineCommand({
   },
 });
 
-/** What came of a new file: its content as it was written and what the model reads, or why there is none. */
+/** Outcome of `create`: the stored content and the result for the model, or the reason of the rejection. */
 export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Refusal;
 
 /**
- * Creates a file, or replaces the content of an existing one where the memory's policy allows this. `exists` remains
- * the outcome for a directory.
+ * Creates a file, or replaces the content of an existing file if the setting allows it. For a directory, the outcome
+ * remains `exists`.
  */
 export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
   const refusal = await refuseSecretPath(path, context);
@@ -54,6 +54,6 @@ export async function createFile(path: MemoryPath, text: string, context: Memory
     if (edited.kind === 'over_quota') return edited;
     if (edited.kind !== 'missing') return newFile;
     if ((await store.lookup(path, 0)).kind === 'dir') return { kind: 'exists', path };
-    // Another request deleted or replaced the file in between, so the next round starts from what is there now.
+    // Another request deleted or replaced the file in the meantime, so the next round starts from the current state.
   }
 }

@@ -28,7 +28,7 @@ export const deleteCommand = defineCommand({
   },
 });
 
-/** Deletes a file, or a directory with everything in it; never the root. */
+/** Deletes a file, or a directory with everything in it. Never deletes the root. */
 export async function deletePath(
   path: MemoryPath,
   context: MemoryContext,

@@ -7,11 +7,11 @@ import type { Change } from '../text.ts';
 import { kindsOf, type MemoryContext, maskResult } from './command.ts';
 
 /**
- * Edits a file, and words the outcome for the model.
+ * Edits a file, and returns the result for the model.
  *
- * @param edit.change returns the changed content, or the error that the model reads
- * @param edit.describe returns the success message for the change as written
- * @param edit.missing what the model reads when there is no file
+ * @param edit.change returns the changed content, or an error message
+ * @param edit.describe returns the success message for the stored change
+ * @param edit.missing error message for a missing file
  */
 export async function editFile(
   path: MemoryPath,
@@ -39,18 +39,18 @@ export async function editFile(
   }
 }
 
-/** What the model reads when a write is refused. */
+/** Returns the result for a rejected write. */
 export function refusedResult(outcome: Refusal): MemoryResult {
   const make = outcome.kind === 'over_quota' ? refusal : failure;
   return make(refused(outcome));
 }
 
 /**
- * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size.
- * A file that is over a limit that was lowered later may still shrink.
+ * Decides whether a change is stored unchanged, stored with masked secrets, or rejected for its secrets or its size. A
+ * file above a limit that was lowered later can still shrink.
  *
  * @param before content of the file before the change; undefined for a new file
- * @param describe returns the success message for the change as written
+ * @param describe returns the success message for the stored change
  */
 export async function applyWritePolicy(
   path: MemoryPath,
@@ -77,7 +77,7 @@ export async function applyWritePolicy(
   return { ...written, result: successWith(result.content, secrets) };
 }
 
-/** Returns the secrets that the change adds or completes, not those elsewhere in the file. */
+/** Returns the secrets that the change adds or completes, without secrets elsewhere in the file. */
 function touching({ start, end }: Change, secrets: Secret[]): Secret[] {
   return secrets.filter((secret) => secret.start < end && secret.end > start);
 }

@@ -9,23 +9,22 @@ import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 
-/** The commands, in the order of the documentation and of the error for an unknown command. */
+/** All commands, in the order of the documentation and of the error for an unknown command. */
 export const commands: readonly MemoryCommand[] = [view, create, strReplace, insert, deleteCommand, rename];
 
 const commandsByName = new Map(commands.map((command) => [command.name, command]));
 
-/** Returns the command with this name, or undefined. */
 export function findCommand(name: unknown): MemoryCommand | undefined {
   return typeof name === 'string' ? commandsByName.get(name) : undefined;
 }
 
-/** The result of a command; `replayed` when it was stored under the idempotency key and not executed again. */
+/** Result of a command. `replayed` marks a stored result, for which the command was not executed again. */
 export type Executed = MemoryResult & { replayed?: true };
 
 /**
- * Executes one memory tool input (`{"command": …}`), valid or not, and returns what the model reads.
+ * Executes one memory tool input (`{"command": …}`), valid or not, and returns the result for the model.
  *
- * @param command that of the input; undefined when it names none
+ * @param command the command of the input; undefined if the input names none
  */
 export async function executeCommand(
   command: MemoryCommand | undefined,
@@ -41,7 +40,7 @@ export async function executeCommand(
   try {
     const result = await command.run(parsed.data, context);
     if (!result.isError) return result;
-    // Success messages are masked where they are created, since they are stored with the change.
+    // Success messages are masked earlier, because they are stored with the change.
     const masked = await maskResult(result, context);
     await context.store.recordFailure(masked);
     return masked;

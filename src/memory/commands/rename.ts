@@ -55,10 +55,10 @@ export const rename = defineCommand({
   },
 });
 
-/** Why something is not renamed. */
+/** Reason why a path is not renamed. */
 type NotRenamed = Exclude<Renamed, { kind: 'renamed' }> | PolicyRefusal | { kind: 'root' };
 
-/** Renames a file, or a directory with everything in it; never the root. */
+/** Renames a file, or a directory with everything in it. Never renames the root. */
 export async function renamePath(
   from: MemoryPath,
   to: MemoryPath,

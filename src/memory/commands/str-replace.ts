@@ -48,7 +48,7 @@ export const strReplace = defineCommand({
   },
 });
 
-/** Formats the snippet of a change, cut to `maxChars` UTF-16 units (0: no limit). */
+/** Formats the snippet of a change, with at most `maxChars` UTF-16 units (0 means no limit). */
 function showChange(change: Change, maxChars: number): string {
   const { lines, first } = snippetOf(change);
   const end = first + lines.length - 1;
@@ -64,15 +64,15 @@ function showChange(change: Change, maxChars: number): string {
   return showLines(show, maxChars);
 }
 
-/** Also without a limit on characters, so that no list takes long to make. */
+/** Upper bound without a limit on characters, so that a list never takes long to build. */
 const MAX_OCCURRENCES = 100_000;
 
-/** Upper bound of the occurrences that can be listed: each takes at least a digit, a comma, and a space. */
+/** Returns an upper bound of the occurrences that fit: each takes at least a digit, a comma, and a space. */
 function maxOccurrencesShown(maxChars: number): number {
   return maxChars > 0 ? Math.min(Math.max(2, Math.floor(maxChars / 3)), MAX_OCCURRENCES) : MAX_OCCURRENCES;
 }
 
-/** @param lines line numbers of the occurrences: all of them, or more than can be listed */
+/** @param lines line numbers of all occurrences, or of more occurrences than fit */
 function listOccurrences(oldStr: string, lines: readonly number[], maxChars: number): string {
   const whole = severalOccurrences(oldStr, lines);
   const room = maxChars > 0 ? maxChars : Number.POSITIVE_INFINITY;

@@ -17,7 +17,7 @@ import type { ListedEntry, LookupResult } from '../store.ts';
 import { countLines, linesFrom } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
 
-/** The size that a listing shows for a directory: that of a POSIX directory entry. */
+/** Displayed size of a directory: the size of a POSIX directory entry. */
 const DIRECTORY_BYTES = 4096;
 
 const MAX_LINES = 999_999;
@@ -111,7 +111,7 @@ function showDirectory(
   return noted([...lines, entriesTruncated(lines.length - fixed, total)]);
 }
 
-/** Each with the newline before it. */
+/** Counts the characters of lines, each with a preceding newline. */
 function charactersOf(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + 1 + line.length, 0);
 }
@@ -123,7 +123,7 @@ function listingLine(entry: ListedEntry): string {
 }
 
 /**
- * Upper bound of the entries that can be shown: each takes at least `0B`, a tab, the path, `/`, a name, and a
+ * Returns an upper bound of the entries that fit: each takes at least `0B`, a tab, the path, `/`, a name, and a
  * newline.
  */
 function maxEntriesShown(path: MemoryPath, maxChars: number): number {
@@ -133,14 +133,14 @@ function maxEntriesShown(path: MemoryPath, maxChars: number): number {
 const UNITS = ['K', 'M', 'G'] as const;
 
 /**
- * Formats a size in bytes for a directory listing: `{n}B` under 1,024, above it one decimal, rounded half up,
- * in the unit that keeps the number below 1024.0 (`1.0M`, never `1024.0K`). Source: contract, section 2.
+ * Formats a size in bytes for a directory listing. Below 1,024, it is `{n}B`. Otherwise it has one decimal, rounded
+ * half up, and a unit that keeps the number below 1024.0 (`1.0M`, never `1024.0K`). Source: contract, section 2.
  */
 function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes}B`;
   let unitBytes = 1024;
   let unit = 0;
-  // In tenths, as integers: no floating-point value sits just below a half.
+  // Integer tenths avoid floating-point values just below a half.
   const tenths = () => Math.floor((bytes * 20 + unitBytes) / (unitBytes * 2));
   while (tenths() >= 10240 && unit < UNITS.length - 1) {
     unitBytes *= 1024;

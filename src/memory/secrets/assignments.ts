@@ -1,14 +1,14 @@
 import { type Finding, isExamplePassword, isPlaceholder, type SecretKind } from './finding.ts';
 
 /*
- * Secrets that only their surroundings give away: `API_KEY=…`, `password=…;` in a connection string, HTTP's
- * Authorization header. In each pattern group 1 is what comes before the secret, group 2 the secret.
+ * Secrets that are recognizable only by their context: `API_KEY=…`, `password=…;` in a connection string, or HTTP's
+ * Authorization header. In each pattern, group 1 is the text before the secret, and group 2 is the secret.
  */
 
 const NAMED =
   /((?:api[_-]?key|api[_-]?secret|api[_-]?token|(?:secret|private|signing|encryption|account|auth)[_-]?key|(?:client|app|consumer|webhook|signing|session|jwt)[_-]?secret|(?:access|auth|refresh|bearer)[_-]?token|passphrase|passwd|password|(?<![A-Za-z0-9_-])(?:secret|token))["'`\]]{0,2}\s{0,3}(?::=|=>|:|=)\s{0,3}["'`]?)([\w+/=.~-]{16,})/gi;
 
-// UPPER_CASE names of environment variables, whatever they start with.
+// UPPER_CASE names of environment variables with any prefix.
 const ENVIRONMENT =
   /(\b[A-Z][A-Z0-9_]{0,60}_(?:TOKEN|SECRET|PASSWORD|PASSWD|PWD|PAT)["']?\s{0,2}[:=]\s{0,2}["'`]?)([\w+/=.~-]{16,})/g;
 
@@ -20,19 +20,21 @@ const NPMRC = /(:_(?:authToken|auth|password)\s?=\s?"?)([\w+/=.-]{12,})/g;
 const BEARER = /(\b(?:Bearer|Token|token)\s{1,2})([\w.+/=~-]{20,})/g;
 const BASIC = /(\bBasic\s{1,2})([A-Za-z0-9+/]{8,}={0,2})/g;
 
-// ADO.NET, ODBC and libpq: `Server=…;Password=…;`, `host=… password=…`. Its end is certain, so that only it is masked.
+// ADO.NET, ODBC, and libpq: `Server=…;Password=…;`, `host=… password=…`. The end of the password is certain, so only
+// the password is masked.
 const KEYWORD_PASSWORD =
   /((?<![.A-Za-z0-9])(?:password|pwd)\s?=\s?)("[^"\n]{4,}"|'[^'\n]{4,}'|\{[^{}\n]{4,128}\}|[^\s;"'&]{4,})/gi;
 const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|dbname|database|dsn)\s?=/i;
 /**
- * A connection string of JDBC, ADO.NET or ODBC and no program, so that a password of letters alone is no expression.
+ * A connection string of JDBC, ADO.NET, or ODBC, as opposed to code. Only here does a password of letters count,
+ * because in code it may be an expression.
  */
 const CONNECTION_STRING = /\bjdbc:[a-z]|\b(?:server|data source|driver|dsn)\s?=[^;"'\n]{1,128};/i;
 const ORACLE_PASSWORD = /(\bjdbc:oracle:[a-z]{3,5}:[^\s/@"']{1,128}\/)([^\s/@"']{4,128})(?=@)/gi;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Detects secrets by the name they are assigned to or the header they are in. */
+/** Detects secrets by the name to which they are assigned, or by their header. */
 export function findAssignments(text: string): Finding[] {
   const findings: Finding[] = [];
   const collect = (kind: SecretKind, pattern: RegExp, accept: (secret: string, index: number) => boolean) => {
@@ -60,8 +62,8 @@ export function findAssignments(text: string): Finding[] {
 }
 
 /**
- * Returns a test for whether the line at an index matches `pattern`. Call it with ascending indices: each line is
- * searched once.
+ * Returns a test for whether the line at an index matches `pattern`. Indices must be ascending, because each line is
+ * searched only once.
  */
 function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   let lineEnd = -1;
@@ -77,17 +79,14 @@ function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   };
 }
 
-/**
- * Whether the value of `password=` is a password, and not an expression in a program:
- * `password=settings.DB_PASSWORD`.
- */
+/** Whether the value of `password=` is a password instead of an expression such as `password=settings.DB_PASSWORD`. */
 function isPassword(value: string): boolean {
   return isLiteral(value) && (/^["']/.test(value) || /^[^([]*[^\w.([,)]|\d/.test(value));
 }
 
 /**
- * Whether a value is a password where no program is: no example, and no placeholder. ODBC quotes with braces, and
- * templates have them too.
+ * Whether a value outside of code is a password instead of an example or a placeholder. ODBC quotes with braces, which
+ * templates also use.
  */
 function isLiteral(value: string): boolean {
   const password = /^["'{]/.test(value) ? value.slice(1, -1) : value;
@@ -101,9 +100,8 @@ function isGenerated(value: string): boolean {
 }
 
 /**
- * Whether a value was made by a generator rather than by a person: one piece of it is at least 12 characters long,
- * mixes letters with digits, and repeats itself no more than chance does. Names, versions, paths, dates and UUIDs
- * have no such piece.
+ * Whether a generator probably made the value. One piece must have at least 12 characters, mix letters with digits, and
+ * have a high entropy. Names, versions, paths, dates, and UUIDs have no such piece.
  */
 function looksRandom(value: string): boolean {
   return value
@@ -119,8 +117,9 @@ function looksRandom(value: string): boolean {
 }
 
 /**
- * Whether upper and lower case change too often for words: generated letters with few digits, or base64url, which its
- * own `-` and `_` cut into short pieces. Half of them change; the words of an identifier have three letters and more.
+ * Whether the case changes too often for words. This recognizes generated letters with few digits, and base64url, which
+ * `-` and `_` divide into short pieces. In generated text, half of the letters start a new word; in identifiers, words
+ * have at least three letters.
  */
 function looksScrambled(value: string): boolean {
   const words = value.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? [];
@@ -131,7 +130,7 @@ function looksScrambled(value: string): boolean {
   );
 }
 
-/** Shannon entropy in bits per character. */
+/** Returns the Shannon entropy in bits per character. */
 function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -140,7 +139,7 @@ function entropy(value: string): number {
   return bits;
 }
 
-/** RFC 7617: base64 of `user:password`. */
+/** Whether a value is `user:password` in base64 (RFC 7617). */
 function isBasicAuth(value: string): boolean {
   return /^[\x20-\x39\x3b-\x7e]*:[\x20-\x7e]{4,}$/.test(Buffer.from(value, 'base64').toString('latin1'));
 }

@@ -1,11 +1,11 @@
 import type { Secret } from './secrets.ts';
 
-/** A `Secret` of a known kind, as a detector reports it. Findings may overlap and come in any order. */
+/** A `Secret` of a known kind, reported by a detector. Findings may overlap and have any order. */
 export interface Finding extends Secret {
   kind: SecretKind;
 }
 
-/** Finds one sort of secret. Must take linear time for any `text`. */
+/** Finds one category of secrets. Must take linear time for any `text`. */
 export type Detector = (text: string) => Finding[] | Promise<Finding[]>;
 
 const PLACEHOLDERS = [
@@ -21,7 +21,7 @@ export function isPlaceholder(value: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** Passwords that are examples. */
+/** Passwords that are common in examples. */
 const EXAMPLE_PASSWORDS = new Set(
   'password passwd pass pwd secret mypassword yourpassword your_password your-password changeme example admin root user username test token'.split(
     ' ',
@@ -33,8 +33,8 @@ export function isExamplePassword(value: string): boolean {
 }
 
 /**
- * Sorts findings and merges overlapping ones into one that covers both, so that no part of either remains. The kind
- * of the longer one wins, and a specific kind wins over a generic one.
+ * Sorts findings and merges overlapping ones, so that no part of either remains visible. The kind of the longer finding
+ * wins, and a specific kind wins over a generic one.
  */
 export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretKind>): Finding[] {
   const rank = (finding: Finding) => (generic.has(finding.kind) ? 0 : finding.end - finding.start);
@@ -55,8 +55,8 @@ export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretK
 }
 
 /**
- * Every kind a finding can have. The set is closed so that only `[REDACTED:{one of these}]` counts as a placeholder:
- * were any name accepted, a secret between these brackets would pass unseen.
+ * All kinds of findings. The set is closed so that only `[REDACTED:{one of these}]` counts as a placeholder. If any
+ * name were accepted, a secret between these brackets would remain undetected.
  */
 export const SECRET_KINDS = [
   'age_secret_key',
@@ -139,7 +139,7 @@ export const SECRET_KINDS = [
 
 export type SecretKind = (typeof SECRET_KINDS)[number];
 
-/** Kinds that only say how a secret was written, not what it opens; see `merge`. */
+/** Kinds that describe only the notation of a secret, not the service it is for; see `merge`. */
 export const GENERIC_KINDS: ReadonlySet<SecretKind> = new Set([
   'api_token',
   'bearer_token',

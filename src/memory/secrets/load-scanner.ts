@@ -1,6 +1,6 @@
 import type { SecretScanner } from './secrets.ts';
 
-/** The scanner behind `SECRETS`. Loaded on demand, because loading it is slow. */
+/** Loads the scanner of `SECRETS` on demand, because loading it is slow. */
 export async function loadSecretScanner(): Promise<SecretScanner> {
   const { createSecretScanner } = await import('./scanner.ts');
   return createSecretScanner();

@@ -1,9 +1,9 @@
 import type { Finding } from './finding.ts';
 
 /**
- * Issuer prefixes and the lengths their numbers have, from the networks' published ranges (as collected in
- * https://en.wikipedia.org/wiki/Payment_card_number#Issuer_identification_number_(IIN)). A wide net is not free: one
- * number in ten passes the Luhn check by chance.
+ * Issuer prefixes with the lengths of their numbers, from the networks' published ranges (collected in
+ * https://en.wikipedia.org/wiki/Payment_card_number#Issuer_identification_number_(IIN)). Further ranges would cause
+ * false positives, because one number in ten passes the Luhn check by chance.
  */
 const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }[] = [
   { from: '4', to: '4', lengths: [13, 16, 19] }, // Visa
@@ -29,11 +29,11 @@ const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }
 
 const SHORTEST = 13;
 const LONGEST = 19;
-/** A longer run of four-digit groups than two card numbers is a table of numbers. */
+/** Maximum length of a run of four-digit groups: two card numbers. A longer run is a table of numbers. */
 const MOST_FOURS = 8;
 
-// One character class between two digits, so that there is nothing to backtrack into. Text from the web and from PDFs
-// has spaces and hyphens that do not break, figure spaces and thin ones.
+// A single character class between two digits prevents backtracking. Text from the web and from PDFs contains
+// non-breaking spaces and hyphens, figure spaces, and thin spaces.
 const DIGITS_AND_SEPARATORS = /\d[\d .\u00a0\u2007\u2009-\u2011\u202f-]{11,}\d/g;
 
 interface Group {
@@ -50,7 +50,7 @@ export function findPaymentCards(text: string): Finding[] {
   return findings;
 }
 
-/** Splits `run` into chains of digit groups wherever two groups have more than one separator between them. */
+/** Splits `run` into chains of digit groups, wherever more than one separator is between two groups. */
 function chainsOf(run: string, offset: number): Group[][] {
   const chains: Group[][] = [];
   let lastEnd = Number.NEGATIVE_INFINITY;
@@ -104,8 +104,8 @@ function lastGroupOfCard(text: string, chain: readonly Group[], first: number): 
 }
 
 /**
- * Whether the last group may belong to the card: cards are 4-4-4-4, 4-6-5 and the like, with one and the same
- * separator.
+ * Whether the last group may belong to the card. Cards are grouped 4-4-4-4, 4-6-5, or similar, with the same separator
+ * everywhere.
  */
 function isGrouped(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const start = chain[first] as Group;
@@ -113,22 +113,22 @@ function isGrouped(text: string, chain: readonly Group[], first: number, last: n
   return sizeOf(start) === 4 && sizeOf(group) <= 7 && text[group.start - 1] === text[start.end];
 }
 
-/** Whether the number is not part of something longer: a word, a decimal, an id of groups joined by `-`. */
+/** Whether the number is separate, and not part of a word, a decimal, or an ID of groups joined by `-`. */
 function standsAlone(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const { start } = chain[first] as Group;
   const { end } = chain[last] as Group;
   const before = text.slice(Math.max(0, start - 2), start);
   const after = text.slice(end, end + 2);
-  // Letters and digits of any script, `_`, a sign or a base64 character; `.` between digits; a dash that goes on.
+  // Rejects adjacent letters and digits of any script, `_`, `+`, `.` between digits, and a dash followed by a digit.
   if (/[\p{L}\p{N}_+]$|\d[.-]$|\.$/u.test(before) || /^[\p{L}\p{N}_+]|^[.-]\d/u.test(after)) return false;
   if (!before.endsWith('-') && !after.startsWith('-')) return true;
-  // Joined to something else: a word (`visa-4111…`) is fine, hexadecimal (a UUID) is not.
+  // A number joined to a word (`visa-4111…`) may be a card, but a number joined to other digits, as in a UUID, is not.
   const id = /[\w-]{0,40}$/.exec(text.slice(Math.max(0, start - 40), start))?.[0] ?? '';
   const rest = /^[\w-]{0,40}/.exec(text.slice(end, end + 40))?.[0] ?? '';
   return !/\d/.test(id + rest);
 }
 
-/** Whether 13 to 19 digits are a card number: a known issuer with that length, and the Luhn check. */
+/** Whether 13 to 19 digits are a card number: a known issuer with this length, and a valid Luhn checksum. */
 function isCardNumber(digits: string): boolean {
   if (digits.length < SHORTEST || digits.length > LONGEST) return false;
   const known = ISSUERS.some(
@@ -137,11 +137,11 @@ function isCardNumber(digits: string): boolean {
       digits.slice(0, from.length) >= from &&
       digits.slice(0, to.length) <= to,
   );
-  // 13 digits are an article number (EAN) far more often than one of the last Visa cards of that length.
+  // A number of 13 digits is far more often an article number (EAN) than one of the last Visa cards of that length.
   return known && passesLuhn(digits) && !(digits.length === 13 && isArticleNumber(digits));
 }
 
-/** ISO/IEC 7812-1, annex B. */
+/** Luhn checksum, ISO/IEC 7812-1, annex B. */
 function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) {
@@ -151,7 +151,7 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** EAN-13, GS1 General Specifications 7.9: weights 1 and 3. */
+/** EAN-13 checksum, GS1 General Specifications 7.9: weights 1 and 3. */
 function isArticleNumber(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) sum += Number(digits[i]) * (i % 2 === 0 ? 1 : 3);

@@ -1,29 +1,35 @@
 import type { Finding } from './finding.ts';
 
-// RFC 7468; OpenPGP (RFC 9580, 6.2) has BLOCK in its label.
+// RFC 7468; the label of OpenPGP (RFC 9580, 6.2) contains BLOCK.
 const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
 
-/** A line of a real key's body; the shortest (Ed25519) has 64 characters. Placeholders such as `...` have none. */
+/**
+ * A line of a real key's body; the shortest body (Ed25519) has 64 characters. Placeholders such as `...` have no such
+ * line.
+ */
 const BODY_LINE = /[A-Za-z0-9+/]{40}/;
 
-// The body after a BEGIN that has no END, piece by piece: base64, white space, and white space escaped in JSON. One
-// expression for all pieces would keep a place to go back to for each, and run out of memory for them.
+// One piece of the body after a BEGIN without an END: base64, white space, or white space escaped in JSON. A single
+// expression for all pieces would store a backtracking position for each, and exhaust memory.
 const BODY_PIECE = /[A-Za-z0-9+/=]{16,}|\s+|\\[nrt]/y;
 const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
 
 const SERVICE_ACCOUNT = /"private_key"\s{0,4}:\s{0,4}"$/;
 
-/** The file of a key for PuTTY, and the line before its private part. */
+/** The first line of a PuTTY key file, and the line before its private part. */
 const PUTTY_MARKER = /PuTTY-User-Key-File-\d|Private-Lines: (\d{1,4})/g;
 const PUTTY_LINE = /(?:\s|\\[nrt])*[A-Za-z0-9+/=]{1,128}/y;
 const PUTTY_MAC = /(?:\s|\\[nr])*Private-(?:MAC|Hash): [0-9a-f]{40,64}/y;
-/** From the first line of such a file to its private part. A comment and a public part have far less. */
+/**
+ * Maximum distance from the first line of a PuTTY key file to its private part. The comment and the public part are far
+ * shorter.
+ */
 const PUTTY_PUBLIC_CHARACTERS = 8192;
 
 /**
- * Private keys in PEM, OpenSSH and PGP armor, from the BEGIN line to the END line, whatever the label and the headers;
- * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a
- * key. Keys for PuTTY, from the first line of their file.
+ * Detects private keys in PEM, OpenSSH, and PGP armor, from the BEGIN line to the END line, with any label and headers.
+ * Keys in a JSON string, with `\n` for newlines, are included. For a truncated key, the finding covers all text
+ * after BEGIN that looks like a key. Keys for PuTTY are covered from the first line of their file.
  */
 export function findPrivateKeys(text: string): Finding[] {
   const findings: Finding[] = [];

@@ -10,8 +10,8 @@ const kindsIn = async (text: string) => (await scanner.scan(text)).map(({ kind }
 const redact = async (text: string) => mask(text, await scanner.scan(text));
 
 /*
- * Samples are generated at run time, so that no secret scanner reports this file: a prefix, and a body drawn from an
- * alphabet by a generator with a fixed seed.
+ * Samples are generated at run time, so that no secret scanner reports this file. Each has a prefix, and a body
+ * drawn from an alphabet by a generator with a fixed seed.
  */
 const DIGIT = '0123456789';
 const HEX = `${DIGIT}abcdef`;
@@ -24,11 +24,11 @@ const BASE64URL = `${ALNUM}-_`;
 let state = 20261120;
 function made(alphabet: string, length: number): string {
   const text = random(alphabet, length);
-  // Starts and ends with a letter or digit and contains a digit, as nearly all real tokens do.
+  // Starts and ends with a letter or digit, and contains a digit, as nearly all real tokens do.
   return `${text.slice(0, -2).replace(/^\W|^_/, 'a')}7${alphabet.includes('k') ? 'k' : '9'}`.slice(-length);
 }
 
-/** Without a digit for certain. */
+/** Returns random characters, which may lack a digit. */
 function random(alphabet: string, length: number): string {
   let text = '';
   while (text.length < length) {
@@ -56,7 +56,7 @@ const inMarkdown: Context = (secret) => `- token: \`${secret}\`\n- owner: Ana`;
 const inJson: Context = (secret) => `{"service":"billing","value":"${secret}","retries":3}`;
 const inEnv: Context = (secret) => `LOG_LEVEL=debug\nVALUE=${secret}\nPORT=8080\n`;
 
-/** 36 of the 40 samples are found, and masked completely without touching anything else. */
+/** 36 of the 40 samples are found, and masked completely without changing other text. */
 const FOUND: [kind: string, what: string, secret: string, context: Context][] = [
   ['aws_access_key', 'AWS access key id', `AKIA${made(UPPER_32, 16)}`, inProse],
   ['aws_access_key', 'AWS temporary access key id', `ASIA${made(UPPER_32, 16)}`, inJson],
@@ -167,7 +167,7 @@ const FOUND: [kind: string, what: string, secret: string, context: Context][] = 
   ['memory_service_key', "this service's key", `msk_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
 ];
 
-/** The other 4 of the 40 are known misses: only their meaning tells them apart from harmless text. */
+/** The other 4 of the 40 samples are known misses, because only their meaning distinguishes them from harmless text. */
 const MISSED: [what: string, text: string, why: string][] = [
   ['a password in prose', `log in as ana with correct-horse-${made(DIGIT, 2)}`, 'any word can be a password'],
   ['an Ethereum key', `wallet ${made(HEX, 64)}`, 'looks like a SHA-256'],
@@ -179,7 +179,7 @@ const MISSED: [what: string, text: string, why: string][] = [
   ['an AWS secret key without its name', `the secret is ${made(BASE64, 40)}`, 'looks like any other base64'],
 ];
 
-/** More known misses, beyond the 40. */
+/** More known misses, in addition to the 40 samples. */
 const ALSO_MISSED: [what: string, text: string][] = [
   ['a key from the AWS documentation', `AKIA${'IOSFODNN7EXAMPLE'}`],
   ['a token broken by a newline', `ghp_${made(ALNUM, 18)}\n${made(ALNUM, 18)}`],
@@ -193,7 +193,7 @@ const ALSO_MISSED: [what: string, text: string][] = [
   ['a private JWK', `{"kty":"OKP","crv":"Ed25519","d":"${made(BASE64URL, 43)}"}`],
 ];
 
-/** Beyond the 40: secrets that only the context reveals. */
+/** Further secrets, which are recognizable only by their context. */
 const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context][] = [
   ['generic_secret', 'named in YAML', made(HEX, 32), (s) => `twilio:\n  auth_token: "${s}"\n`],
   [
@@ -281,7 +281,7 @@ const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context]
   ['payment_card', 'after a word and a dash', '5500-0000-0000-0004', (s) => `mastercard-${s}.`],
 ];
 
-/** Beyond the 40: a sample of each remaining kind. */
+/** A sample of each remaining kind. */
 const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['age_secret_key', `AGE-SECRET-KEY-1${made(UPPER_32, 58)}`],
   ['airtable_token', `pat${made(ALNUM, 14)}.${made(HEX, 64)}`],
@@ -331,7 +331,7 @@ const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['xai_api_key', `xai-${made(ALNUM, 80)}`],
 ];
 
-/** 40 look-alikes in which nothing is found. */
+/** 40 look-alikes without a secret. */
 const HARMLESS: [what: string, text: string][] = [
   ['a UUID', 'order 550e8400-e29b-41d4-a716-446655440000'],
   ['a UUID of digits', '41111111-1111-4111-8111-111111111111'],
@@ -378,7 +378,7 @@ const HARMLESS: [what: string, text: string][] = [
   ['names', 'secret: prod/billing/database-credentials, npm_config_registry_authentication_type'],
 ];
 
-/** Known false positives: their form cannot be told apart from a secret. */
+/** Known false positives, whose form is the same as the form of a secret. */
 const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
   ['an order number with an issuer prefix that passes Luhn', 'order 4539578763621486', 'payment_card'],
   ["the networks' test cards", 'test with 4242 4242 4242 4242', 'payment_card'],
@@ -404,19 +404,19 @@ describe('the samples of secrets', () => {
     expect([...sampled].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
 
-  it.each(MISSED)('are missed: %s', async (_what, text) => {
+  it.each(MISSED)('are known misses: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(ALSO_MISSED)('beyond the 40 are missed: %s', async (_what, text) => {
+  it.each(ALSO_MISSED)('are known misses in addition to the 40: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(HARMLESS)('are unchanged if they are harmless: %s', async (_what, text) => {
+  it.each(HARMLESS)('are ignored when harmless: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(FALSE_POSITIVES)('are masked by mistake: %s', async (_what, text, kind) => {
+  it.each(FALSE_POSITIVES)('are known false positives: %s', async (_what, text, kind) => {
     expect(await kindsIn(text)).toStrictEqual([kind]);
   });
 });
@@ -441,7 +441,7 @@ describe('generated values', () => {
     `jdbc:postgresql://localhost/db?user=app&password=\${DB_PASSWORD}`,
     'Driver={ODBC Driver 18};Server=db;Uid=sa;Pwd={db_password};',
     'version 4111.1111.1111.1112, ratio 4.5395787636214860 and 1.4539578763621486',
-  ])('are not detected in words: %s', async (text) => {
+  ])('are not detected in ordinary words: %s', async (text) => {
     expect(await scanner.scan(text)).toStrictEqual([]);
   });
 });
@@ -609,7 +609,7 @@ function splitsCharacter(text: string, offset: number): boolean {
   return /[\ud800-\udbff]/.test(text[offset - 1] ?? '') && /[\udc00-\udfff]/.test(text[offset] ?? '');
 }
 
-/** A pattern that backtracks takes minutes on one of the texts, and the test times out. */
+/** A backtracking pattern would take minutes on one of the texts, and the test would time out. */
 const LINEAR = 'scans 1 MiB of %s in linear time';
 
 async function scanRepeated(_what: string, piece: string): Promise<void> {

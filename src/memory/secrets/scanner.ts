@@ -15,10 +15,10 @@ const DETECTORS: readonly Detector[] = [
   findPaymentCards,
 ];
 
-/** For longer texts (in UTF-16 units), the scanner yields to other requests between two detectors. */
+/** Length in UTF-16 units above which the scanner yields to other requests between two detectors. */
 const LONG_TEXT = 128 * 1024;
 
-/** A secret can hide another one, as two tokens without a space between them do. */
+/** Maximum number of passes. One secret can hide another, such as two tokens without a space in between. */
 const MAX_PASSES = 8;
 
 const PLACEHOLDER = new RegExp(
@@ -27,8 +27,8 @@ const PLACEHOLDER = new RegExp(
 );
 
 /**
- * The scanner behind `SECRETS`. It uses no network and keeps no state. What it finds and misses is listed in
- * src/memory/secrets/scanner.test.ts.
+ * Creates the scanner of `SECRETS`. It uses no network and keeps no state. src/memory/secrets/scanner.test.ts lists the
+ * secrets that it finds and misses.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };
@@ -36,8 +36,8 @@ export function createSecretScanner(): SecretScanner {
 
 async function scan(text: string): Promise<Secret[]> {
   let found: Finding[] = [];
-  // Findings are replaced by spaces, which keep the offsets, and the text is scanned again until nothing new appears:
-  // scanning masked text must find nothing.
+  // Findings are replaced by spaces of the same length, and the text is scanned again until no secret is found. This
+  // guarantees that a scan of masked text finds no secret.
   let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const fresh = await findAll(rest);
@@ -70,15 +70,15 @@ function blank(text: string, findings: readonly Finding[]): string {
 const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
 
 /**
- * Extends findings that only appear once their neighbors are blank over the whole word: text joined to a secret is
- * likely secret too, and a long chain takes one pass instead of one pass per link.
+ * Extends the findings of later passes to the whole word. Text joined to a secret is probably secret too, and a long
+ * chain takes one pass instead of one pass per link.
  *
- * @param findings as `merge` returns them
+ * @param findings sorted and disjoint, as `merge` returns them
  */
 function wholeWords(text: string, findings: readonly Finding[]): Finding[] {
   let word = { start: 0, end: 0 };
   return findings.map((finding) => {
-    // Many findings can be in one word, whose ends are searched once.
+    // Many findings can be in one word, so its boundaries are searched once.
     if (finding.end > word.end) {
       let { start, end } = finding;
       while (start > word.end && WORD.test(text[start - 1] as string)) start--;

@@ -1,28 +1,28 @@
-/** The position of a secret in a text (UTF-16 offsets, `end` exclusive) and its kind; never its value. */
+/** Position of a secret in a text (UTF-16 offsets, `end` exclusive) and its kind. The value is not included. */
 export interface Secret {
-  /** A stable lower_snake_case name that a model can read, such as `aws_access_key`. */
+  /** A stable name in lower_snake_case that a model can read, such as `aws_access_key`. */
   kind: string;
   start: number;
   end: number;
 }
 
-/** Finds secrets. The domain does not know which library implements it. */
+/** Finds secrets. Independent of the library that implements it. */
 export interface SecretScanner {
   /**
-   * The secrets in `text`, sorted by `start` and not overlapping. A placeholder that `mask` left is no secret, and
-   * `scan(mask(text, await scan(text)))` finds nothing.
+   * Returns the secrets in `text`, sorted by `start` and without overlaps. A placeholder of `mask` is not a secret, so
+   * `scan(mask(text, await scan(text)))` is empty.
    */
   scan(text: string): Promise<Secret[]>;
 }
 
-/** The placeholder that replaces a secret. */
+/** Returns the placeholder that replaces a secret. */
 export function placeholder(kind: string): string {
   return `[REDACTED:${kind}]`;
 }
 
 /**
- * Replaces each secret in `text` by its placeholder. `secrets` must be sorted and not overlap, as `scan` returns
- * them.
+ * Replaces each secret in `text` by its placeholder. `secrets` must be sorted and without overlaps, as returned by
+ * `scan`.
  */
 export function mask(text: string, secrets: readonly Secret[]): string {
   let masked = '';

@@ -3,29 +3,30 @@ import { type Finding, isPlaceholder, type SecretKind } from './finding.ts';
 interface Format {
   kind: SecretKind;
   pattern: RegExp;
-  /** Every match contains one of these strings. The pattern runs only on texts that contain one. */
+  /** Strings of which every match contains at least one. The pattern runs only on texts that contain one of them. */
   hints: readonly string[];
-  /** Drops a match that does not match this too. */
+  /** Additional pattern that a match must satisfy. */
   only?: RegExp;
 }
 
 /**
- * Tokens with a fixed prefix. The formats are those that their issuers document, as gitleaks' rules
- * (https://github.com/gitleaks/gitleaks) collect them. Why they are our own: docs/decisions/0017-own-secret-formats.md.
+ * Tokens with a fixed prefix. The formats are documented by their issuers and collected in gitleaks' rules
+ * (https://github.com/gitleaks/gitleaks). docs/decisions/0017-own-secret-formats.md explains why this list does not use
+ * a library.
  *
- * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in src/memory/secrets/scanner.test.ts. A
- * pattern must be linear: begin with the prefix, and require nothing after an unbounded repetition that it does not
- * stop at.
+ * To add a format: add a kind in finding.ts, an entry here, and a sample and a look-alike in
+ * src/memory/secrets/scanner.test.ts. A pattern must take linear time. It must begin with the prefix, and must not
+ * require text after an unbounded repetition that can also match this text.
  */
 const FORMATS: readonly Format[] = [
-  // This service's own keys: 32 random bytes in base64url and a checksum of 6 characters.
+  // Keys of this service: 32 random bytes in base64url and a checksum of 6 characters.
   {
     kind: 'memory_service_key',
     hints: ['msk_'],
     pattern: /(?<![A-Za-z0-9])msk_[\w-]{43}[A-Za-z0-9]{6}(?![A-Za-z0-9])/g,
   },
 
-  // AI
+  // AI services
   { kind: 'anthropic_api_key', hints: ['sk-ant-'], pattern: /sk-ant-[a-z]{2,10}\d{2}-[\w-]{60,}/g },
   { kind: 'openai_api_key', hints: ['sk-'], pattern: /sk-(?:proj|svcacct|admin)-[\w-]{40,}/g },
   { kind: 'openrouter_api_key', hints: ['sk-or-'], pattern: /sk-or-v1-[0-9a-f]{64}/g },
@@ -46,11 +47,11 @@ const FORMATS: readonly Format[] = [
     pattern: /(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{12,20}(?![A-Za-z0-9])/g,
   },
   {
-    // AIDA, AROA, AGPA and the like name users, roles and groups: they open nothing.
+    // AIDA, AROA, AGPA, and similar prefixes identify users, roles, and groups, and grant no access.
     kind: 'aws_access_key',
     hints: ['AKIA', 'ASIA', 'A3T'],
     pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])/g,
-    // That of the AWS documentation.
+    // Excludes the example in the AWS documentation.
     only: /^(?!.{13}EXAMPLE)/,
   },
   {
@@ -138,7 +139,8 @@ const FORMATS: readonly Format[] = [
     ],
     pattern: /gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w.-]{20,}/g,
   },
-  // Environment variables such as npm_config_… can have the length of a token; tokens have no `_` and do have digits.
+  // Environment variables such as npm_config_… can have the length of a token. Tokens contain no `_`, but do contain
+  // digits.
   {
     kind: 'npm_token',
     hints: ['npm_'],
@@ -181,7 +183,7 @@ const FORMATS: readonly Format[] = [
   },
   { kind: 'telegram_bot_token', hints: [':AA'], pattern: /(?<![A-Za-z0-9])\d{8,10}:AA[\w-]{33}(?![\w-])/g },
 
-  // Everything else
+  // Other services
   { kind: 'age_secret_key', hints: ['AGE-SECRET-KEY-1'], pattern: /AGE-SECRET-KEY-1[A-Z0-9]{58}/g },
   { kind: 'airtable_token', hints: ['pat'], pattern: /(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}/g },
   {
@@ -229,7 +231,7 @@ const FORMATS: readonly Format[] = [
   { kind: 'tailscale_key', hints: ['tskey-'], pattern: /tskey-[a-z]{2,12}-[\w-]{20,}/g },
 ];
 
-/** Searches for all hints at once, which is several times faster than `includes` for each. */
+/** Matches all hints at once, which is several times faster than `includes` for each hint. */
 const HINTS = new RegExp(
   [...new Set(FORMATS.flatMap(({ hints }) => hints))]
     .toSorted((a, b) => b.length - a.length)
@@ -238,11 +240,11 @@ const HINTS = new RegExp(
   'g',
 );
 
-// RFC 7519: header and payload are JSON objects (`eyJ` is `{"`), the third part is the signature; unsigned tokens open
-// nothing. The look-behind keeps a long run of `eyJ` from being tried at each one.
+// RFC 7519: header and payload are JSON objects (`eyJ` is `{"`), and the third part is the signature. Unsigned tokens
+// grant no access, so they are ignored. The look-behind prevents an attempt at each `eyJ` of a long run.
 const JWT = /(?<![\w-])eyJ[\w-]{8,2048}\.eyJ[\w-]{8,}\.[\w-]{16,}/g;
 
-// The bot's id, a timestamp and a signature, in base64url: no fixed prefix, but a shape of its own.
+// The bot's ID, a timestamp, and a signature, in base64url. There is no fixed prefix, but a distinctive shape.
 const DISCORD_TOKEN = /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])/g;
 
 /** Detects tokens by their prefix or shape. */
@@ -255,7 +257,7 @@ export function findTokens(text: string): Finding[] {
   };
   const seen = [...new Set(text.match(HINTS))];
   for (const { kind, hints, pattern, only } of FORMATS) {
-    // `includes`: of two hints in one place only the longer one was seen.
+    // `includes`, because of two overlapping hints only the longer one was matched.
     if (!hints.some((hint) => seen.some((longer) => longer.includes(hint)))) continue;
     collect(kind, pattern, (token) => !isPlaceholder(token) && only?.test(token) !== false);
   }

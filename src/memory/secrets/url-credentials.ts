@@ -1,24 +1,26 @@
 import { type Finding, isExamplePassword, isPlaceholder } from './finding.ts';
 
-/** What ends a URL in running text, Markdown, code and JSON. */
+/** Characters that end a URL in running text, Markdown, code, and JSON. */
 const URL_END = /[\s"'<>`\p{Cc}]/gu;
-/** What may stand after the host and is not part of it; a backslash starts an escaped character of a JSON string. */
+/**
+ * Characters that may follow the host without being part of it. A backslash starts an escape sequence in a JSON string.
+ */
 const AFTER_HOST = /[\\|]/;
-/** Punctuation of the sentence around a URL, no part of it where it ends. */
+/** Punctuation of the surrounding sentence, which is not part of the URL at its end. */
 const CLOSING = ')]},.;:!?*_';
 
-/** How far behind a `/`, `?` or `#` in an unescaped password the `@` may be. */
+/** Maximum distance of the `@` from a `/`, `?`, or `#` in an unescaped password. */
 const PASSWORD_REACH = 256;
 const LONGEST_SCHEME = 32;
 
 /**
- * URLs with a password, of any scheme (postgres, mysql, mongodb+srv, redis, amqp, https, …).
+ * Detects URLs with a password, of any scheme (postgres, mysql, mongodb+srv, redis, amqp, https, …).
  *
- * The whole URL is the secret, not the password alone: where an unescaped password ends cannot be told for certain (it
- * may hold `@`, `/` or `#`), and the query may hold a second one (`?password=`, `sslpassword=`, `sig=`).
+ * The whole URL counts as the secret. The end of an unescaped password is uncertain, because it may contain `@`, `/`,
+ * or `#`, and the query may contain another password (`?password=`, `sslpassword=`, `sig=`).
  *
- * No password: none at all, a placeholder (`${PASSWORD}`, `<password>`), under 4 characters, the user's name again, or
- * a word that examples use.
+ * The following do not count as a password: an empty one, a placeholder (`${PASSWORD}`, `<password>`), fewer than 4
+ * characters, the user's name, or a word common in examples.
  */
 export function findUrlCredentials(text: string): Finding[] {
   const findings: Finding[] = [];
@@ -29,7 +31,7 @@ export function findUrlCredentials(text: string): Finding[] {
     if (separator === -1) return findings;
     const authority = separator + 3;
     searchFrom = authority;
-    // Cached: many `://` can be in one run, and finding its end each time would take quadratic time.
+    // Cached, because a run can contain many `://`, and searching its end each time would take quadratic time.
     if (runEnd < authority) runEnd = endOfRun(text, authority);
 
     const at = endOfUserInfo(text, authority, runEnd);
@@ -53,7 +55,7 @@ function endOfRun(text: string, from: number): number {
   return URL_END.exec(text)?.index ?? text.length;
 }
 
-/** The offset of the `@` that ends user and password, else undefined. */
+/** Returns the offset of the `@` that ends user and password, or undefined. */
 function endOfUserInfo(text: string, start: number, runEnd: number): number | undefined {
   let end = start;
   while (end < runEnd && !'/?#'.includes(text[end] as string)) end++;
@@ -61,7 +63,8 @@ function endOfUserInfo(text: string, start: number, runEnd: number): number | un
   const at = authority.lastIndexOf('@');
   if (at !== -1) return start + at;
 
-  // `user:pa/ss@host`: no URL as it stands, but drivers take it. `host:8080/@scope` is none: that is a port.
+  // Drivers accept `user:pa/ss@host`, although it is not a valid URL. `host:8080/@scope` has a port instead of a
+  // password.
   const colon = authority.indexOf(':');
   if (end === runEnd || colon === -1 || /^\d*$/.test(authority.slice(colon + 1))) return undefined;
   const far = text.slice(end, Math.min(runEnd, end + PASSWORD_REACH)).lastIndexOf('@');
@@ -82,7 +85,7 @@ function endOfUrl(text: string, host: number, runEnd: number): number {
   const rest = text.slice(host, runEnd);
   const cut = rest.search(AFTER_HOST);
   let length = cut === -1 ? rest.length : cut;
-  // A loop, because `/[…]+$/` takes quadratic time on a long run that something else follows.
+  // A loop, because `/[…]+$/` takes quadratic time on a long run that other text follows.
   while (length > 0 && CLOSING.includes(rest.charAt(length - 1))) length--;
   return host + length;
 }

@@ -11,12 +11,12 @@ type Row = { title: string } | { change: DraftChange };
 interface Props {
   changes: readonly DraftChange[];
   settlements: Settlements;
-  /** The id of a file. */
+  /** Memory ID of the selected file. */
   selected: string | null;
   onSelect: (id: string) => void;
 }
 
-/** The files that changed, by kind: the conflicts first. */
+/** Lists the changed files by kind of change, conflicts first. */
 export function ChangeList({ changes, settlements, selected, onSelect }: Props) {
   const rows = useMemo(() => rowsOf(changes), [changes]);
   return (

@@ -19,15 +19,15 @@ import { conflictText, pathsOf, sidesText } from './words.ts';
 
 interface Props {
   tenant: string;
-  /** Its id. */
+  /** ID of the draft. */
   draft: string;
   change: DraftChange;
   settlement: Settlement | undefined;
-  /** Called when the file is not any more as the review has it. */
+  /** Called when the file differs from the reviewed comparison. */
   onOvertaken: () => void;
 }
 
-/** What changed in a file, and how it is settled. */
+/** Shows the changes to a file and its resolution. */
 export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: Props) {
   const state = stateOf(change);
   const { data, error, isLoading, reload } = useLoad(
@@ -75,11 +75,14 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
   );
 }
 
-/** Maximum of blocking files that are named, and how many without being asked for. */
+/** Limits for a list of blocking files: at most `NAMED` are listed, and a list of up to `SHOWN_AT_ONCE` is expanded. */
 const NAMED = 20;
 const SHOWN_AT_ONCE = 5;
 
-/** What is deleted, or becomes what it is in the draft, when the file is settled with the draft. */
+/**
+ * Lists the files that block the path of the file. Choosing the draft's version deletes them, or changes them as in the
+ * draft.
+ */
 function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked_by']>) {
   const named = files.slice(0, NAMED);
   return (

@@ -13,7 +13,7 @@ import { RevertDialog } from '../history/revert-dialog.tsx';
 import { Author, StateBadge } from './drafts-section.tsx';
 import { Review } from './review.tsx';
 
-/** A draft of a tenant: the review of an open one, and what is known of a closed one. */
+/** Shows a draft of a tenant: the review of an open draft, or the record of a closed one. */
 export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {
   const { data, error, reload } = useLoad(
     (signal) => getDraft(tenant.id, id, signal),
@@ -24,7 +24,7 @@ export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {
   return data.state === 'open' ? <Review draft={data} /> : <ClosedDraft draft={data} />;
 }
 
-/** The link back to all drafts, and the title of one. */
+/** Title of a draft, with a link back to all drafts of the tenant. */
 export function DraftTitle({ draft }: { draft: Draft }) {
   return (
     <h2 class="draft-title">

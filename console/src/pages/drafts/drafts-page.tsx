@@ -1,6 +1,5 @@
 import { DraftsSection } from './drafts-section.tsx';
 
-/** The drafts of all tenants. */
 export function DraftsPage() {
   return (
     <main>

@@ -19,7 +19,7 @@ const SHOWN = {
   expired: 'Expired',
 };
 
-/** The drafts of a tenant, or of all tenants, in the state that the address names. */
+/** Lists the drafts of one tenant, or of all tenants, in the state given by the URL. */
 export function DraftsSection({ tenant }: { tenant?: string }) {
   const given = route.value.query.get('state') ?? '';
   const state = (given in SHOWN ? given : 'open') as keyof typeof SHOWN & DraftsQuery['state'];
@@ -72,7 +72,7 @@ function NoDrafts({ isOpen }: { isOpen: boolean }) {
 
 interface TableProps {
   drafts: Draft[];
-  /** Whether the table names the tenants. */
+  /** Whether the table has a column for the tenant. */
   hasTenants: boolean;
   isOpen: boolean;
 }
@@ -132,7 +132,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   );
 }
 
-/** Who proposed it, and from where, as far as the key says. */
+/** The actor that proposed a draft, with the source of the actor's key if known. */
 export function Author({ author }: Pick<Draft, 'author'>) {
   const source = sourceOf(author);
   return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;

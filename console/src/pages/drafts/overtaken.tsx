@@ -8,7 +8,7 @@ import { sidesText } from './words.ts';
 
 const SHOWN = 5;
 
-/** Says what has changed since the review that was to be merged. */
+/** Lists the files that changed between a rejected merge and the current comparison. */
 export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison }) {
   const changed = changedBetween(refusal.seen.changes, now.changes);
   const { segments } = route.value;

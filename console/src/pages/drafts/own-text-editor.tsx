@@ -10,7 +10,7 @@ interface Props {
   diff: DraftDiff;
 }
 
-/** The text with which a file is settled. */
+/** Editor of the reviewer's text for a file. */
 export function OwnText({ tenant, draft, settlement, diff }: Props) {
   const text = settlement.text ?? '';
   const ending = endingOf(diff);
@@ -42,5 +42,7 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
   );
 }
 
-/** A text field has line feeds only: the text gets the line ends of the file again. */
+/**
+ * The line ending of the file. A `<textarea>` converts all line endings to line feeds, so a change must restore them.
+ */
 const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';

@@ -1,6 +1,6 @@
 import type { DraftDiff, Region } from '../../api/drafts.ts';
 
-/* The text with which a reviewer settles a file. What conflicts in it is marked as Git does. */
+/* The reviewer's own text for a file, with conflict markers like those of Git. */
 
 const DRAFT_MARK = '<<<<<<< draft';
 const MIDDLE_MARK = '=======';
@@ -8,10 +8,13 @@ const ORIGINAL_MARK = '>>>>>>> original';
 
 const MARKS = new RegExp(`^(${DRAFT_MARK}|${ORIGINAL_MARK})\\r?$`, 'm');
 
-/** Whether a text still has marks of conflicts. */
+/** Whether a text still contains conflict markers. */
 export const hasMarks = (text: string) => MARKS.test(text);
 
-/** Both sides in one text, with marks around what conflicts; of a side that is alone, its text. */
+/**
+ * Returns both sides as one text, with conflict markers around conflicting lines. If only one side has a text, returns
+ * that text.
+ */
 export function startingText({ regions, texts }: Pick<DraftDiff, 'regions' | 'texts'>): string {
   if (regions !== null) return regions.map(textOf).join('');
   const { draft, original } = texts;
@@ -35,7 +38,7 @@ function textOf(region: Region): string {
 
 const ended = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
-/** What the merge makes of a file when nothing conflicts; null when something does, or only one side changed it. */
+/** Returns the merged text of a file. Returns null if there is a conflict, or if only one side changed the content. */
 export function mergedText(regions: readonly Region[] | null): string | null {
   if (regions === null || regions.some(({ kind }) => kind === 'conflict')) return null;
   return regions.map((region) => (region.kind === 'merged' ? region.text : '')).join('');

@@ -17,14 +17,17 @@ import { forgetSettlements, resolutionsOf, type Settlements, unsettled } from '.
 interface Props {
   comparison: Comparison;
   settlements: Settlements;
-  /** Whether another comparison is under way. */
+  /** Whether a new comparison is loading. */
   isLoading: boolean;
   onStart: () => void;
-  /** Called with what the service says when the review was not true any more. */
+  /** Called with the service's message if a merge is rejected because the review is outdated. */
   onRefused: (message: string) => void;
 }
 
-/** Approves a draft as it was reviewed, or rejects it; a key that may only read can open it. */
+/**
+ * Buttons to merge a draft as reviewed, to replace the original, or to reject the draft. A read-only key can only open
+ * the draft.
+ */
 export function ReviewActions({ comparison, settlements, isLoading, onStart, onRefused }: Props) {
   const { draft, review, changes } = comparison;
   const { tenant, id } = draft;

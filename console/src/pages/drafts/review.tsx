@@ -14,14 +14,14 @@ import { Overtaken } from './overtaken.tsx';
 import { ReviewActions } from './review-actions.tsx';
 import { settlementsOf } from './settlements.ts';
 
-/** What a merge of an open draft was refused for: something was not as the reviewer saw it. */
+/** A merge that was rejected because the draft or the original had changed after the review. */
 export interface Refusal {
   message: string;
-  /** What the reviewer saw. */
+  /** The comparison that the reviewer saw. */
   seen: Comparison;
 }
 
-/** The review of an open draft. The address says which file is shown. */
+/** The review of an open draft. The URL selects the file. */
 export function Review({ draft }: { draft: Draft }) {
   const { tenant, id } = draft;
   const [refusal, setRefusal] = useState<Refusal | null>(null);

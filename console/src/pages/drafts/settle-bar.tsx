@@ -11,11 +11,11 @@ interface Props {
   draft: string;
   change: DraftChange;
   settlement: Settlement | undefined;
-  /** Undefined while it is loaded. */
+  /** Undefined while the differences load. */
   diff: DraftDiff | undefined;
 }
 
-/** The choice of how a file is merged. */
+/** Selects how a file is merged. */
 export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
   const chosen: Shown | null = settlement?.choice ?? (change.conflict === null ? 'merge' : null);
   const set = (next: Settlement | null) => settle(tenant, draft, change.memory_id, next);
@@ -51,8 +51,8 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
 }
 
 /**
- * Whether a text would come to where something else is: it comes to where the draft has the file, unless only the
- * original moved it.
+ * Whether another file or directory blocks the path of the reviewer's text. The text is stored at the draft's path,
+ * unless only the original moved the file.
  */
 const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
   conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
@@ -62,7 +62,7 @@ function optionsOf(change: DraftChange, isLoaded: boolean) {
   const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
-  // A text does not clear the way for a file, and there must be a file that has it.
+  // A text cannot remove a blocking file, and needs a file that still exists on one side.
   const mayHaveText = !textIsBlocked(change) && (draft !== null || original !== null);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;

@@ -6,16 +6,16 @@ import { hasMarks } from './own-text.ts';
 
 export type Choice = 'draft' | 'original' | 'text';
 
-/** How a reviewer settles a file. */
+/** The reviewer's resolution of a file. */
 export interface Settlement {
   choice: Choice;
-  /** Kept while something else is chosen, so that it is not lost. */
+  /** The reviewer's text, kept while another choice is selected. */
   text: string | null;
-  /** The change that it is for: when it is another one by now, it has to be looked at again. */
+  /** State of the change that the reviewer resolved. If the change has another state, it must be reviewed again. */
   of: string;
 }
 
-/** By the ids of the files. */
+/** Resolutions by memory ID of the file. */
 export type Settlements = ReadonlyMap<string, Settlement>;
 
 interface Review {
@@ -24,7 +24,7 @@ interface Review {
   settlements: Settlements;
 }
 
-/** It outlives the page, so that the end of a session does not lose it. */
+/** The review in progress. A signal outside the page keeps the review after the session ends. */
 const review = signal<Review | null>(null);
 
 const unsaved = {
@@ -58,7 +58,7 @@ export function settlementsOf(tenant: string, draft: string): Settlements {
   return value?.tenant === tenant && value.draft === draft ? value.settlements : NONE;
 }
 
-/** @param settlement null: as the merge does by itself */
+/** @param settlement null for the automatic merge */
 export function settle(tenant: string, draft: string, id: string, settlement: Settlement | null): void {
   const settlements = new Map(settlementsOf(tenant, draft));
   if (settlement === null) settlements.delete(id);
@@ -66,14 +66,17 @@ export function settle(tenant: string, draft: string, id: string, settlement: Se
   setReview(settlements.size === 0 ? null : { tenant, draft, settlements });
 }
 
-/** What a settlement is for. */
+/** Returns a comparable representation of a change. */
 export const stateOf = (change: DraftChange) => JSON.stringify(change);
 
 export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
 
 /**
- * How far a change is settled. `open`: a conflict that waits; `marked`: the text still has marks of conflicts;
- * `stale`: the file changed since.
+ * Review progress of a file.
+ * - `merges`: merges automatically.
+ * - `open`: has an unresolved conflict.
+ * - `marked`: its text still contains conflict markers.
+ * - `stale`: changed after it was resolved.
  */
 export function progressOf(change: DraftChange, settlement: Settlement | undefined): Progress {
   if (settlement === undefined) return change.conflict === null ? 'merges' : 'open';
@@ -81,13 +84,13 @@ export function progressOf(change: DraftChange, settlement: Settlement | undefin
   return settlement.choice === 'text' && hasMarks(settlement.text ?? '') ? 'marked' : 'settled';
 }
 
-/** The changes that keep a draft from being merged. */
+/** Returns the changes that prevent a merge. */
 export const unsettled = (changes: readonly DraftChange[], settlements: Settlements) =>
   changes.filter((change) =>
     ['open', 'marked', 'stale'].includes(progressOf(change, settlements.get(change.memory_id))),
   );
 
-/** What the merge is told. A file that has not changed any more has nothing to settle. */
+/** Returns the resolutions to send with a merge, without those of files that no longer differ in the draft. */
 export function resolutionsOf(changes: readonly DraftChange[], settlements: Settlements): Resolution[] {
   return changes.flatMap(({ memory_id, in_draft }): Resolution[] => {
     const settlement = settlements.get(memory_id);

@@ -3,8 +3,10 @@ import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts
 import { mergedText } from './own-text.ts';
 
 /**
- * What is compared with what. `sides`: the original with the draft; `result`: the original with what the merge makes
- * of it; `draft` and `original`: the base with that side.
+ * The two texts of a diff.
+ * - `sides`: the original and the draft.
+ * - `result`: the original and the merged file.
+ * - `draft` and `original`: the base and that side.
  */
 export type View = 'sides' | 'result' | 'draft' | 'original';
 
@@ -13,7 +15,7 @@ type Named = readonly [View, string];
 const DRAFT: Named = ['draft', 'In the draft'];
 const ORIGINAL: Named = ['original', 'In the original'];
 
-/** The views that say something of a file, the most telling first. */
+/** Returns the useful views of a file's differences, the most informative first. */
 export function viewsOf({ change, texts, regions }: DraftDiff): Named[] {
   if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : besides([DRAFT], texts);
   if (change.changed_in === 'original') return [ORIGINAL];

@@ -7,7 +7,7 @@ import { watch } from '../../ui/watch.ts';
 const INTERVAL_MS = 60_000;
 const MOST = 99;
 
-/** How many drafts wait for a reviewer; nothing while there are none. */
+/** Shows the number of open drafts; hidden if there are none. */
 export function WaitingDrafts() {
   const [waiting, setWaiting] = useState(0);
   useEffect(() => {

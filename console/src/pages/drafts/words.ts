@@ -1,8 +1,8 @@
 import type { Draft, DraftChange } from '../../api/drafts.ts';
 
-/* What the review says of drafts and their changes. */
+/* Texts of the review. */
 
-/** Why a merge needs a person, in words. */
+/** Explains why a file conflicts. */
 export function conflictText({ conflict, base, draft, original, blocked_by }: DraftChange): string {
   switch (conflict) {
     case null:
@@ -22,7 +22,7 @@ export function conflictText({ conflict, base, draft, original, blocked_by }: Dr
   }
 }
 
-/** Where a file was and where it is: by the draft, unless only the original changed it. */
+/** Returns the old and the new path of a file: the draft's path, unless only the original changed the file. */
 export function pathsOf({ path, base, draft, original, in_draft }: DraftChange) {
   const now = in_draft === null ? original : draft;
   return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
@@ -46,7 +46,7 @@ export function groupOf({ conflict, changed_in, in_draft }: DraftChange): Group 
   return in_draft ?? 'original';
 }
 
-/** What each side did with a file. */
+/** Describes the change of each side to a file. */
 export function sidesText({ in_draft, in_original, content_changed }: DraftChange): string {
   if (in_draft === in_original) return `${in_draft} on both sides`;
   const ofDraft = in_draft === 'moved' && content_changed ? 'moved and changed' : in_draft;

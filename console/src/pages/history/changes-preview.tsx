@@ -17,7 +17,7 @@ type Row =
   | { kind: 'conflict'; message: string }
   | { kind: 'made' | 'removed'; directory: string };
 
-/** What a restore or revert would change, and of a selected file how. */
+/** Previews the files that a restore or revert would change, and the differences of the selected file. */
 export function ChangesPreview({ tenant, changes }: { tenant: string; changes: Changes }) {
   const { files, directories_made, directories_removed, conflicts = [] } = changes;
   const [selected, setSelected] = useState<FileChange | null>(files.length === 1 ? (files[0] ?? null) : null);
@@ -88,7 +88,7 @@ function PreviewRow({ row, selected, setSelected }: RowProps) {
   );
 }
 
-/** How a file would change: from what there is to what it becomes. */
+/** Shows the differences between the current content of a file and its content after the change. */
 function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) {
   const { old_version, version } = file;
   const { data, error, reload } = useLoad(
@@ -115,13 +115,13 @@ function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) 
 
 const SAME: ShownDiff = { title: null, hunks: [], note: 'The content stays the same.' };
 
-/** A file that moves may get another content as well. */
+/** A renamed file may have a new content as well. */
 const kindOf = ({ change, content_changed }: FileChange) =>
   change === 'renamed' && content_changed ? 'renamed and modified' : change;
 
 export const hasChanges = ({ files, directories_made, directories_removed }: Changes) =>
   files.length + directories_made.length + directories_removed.length > 0;
 
-/** How much there is to change: files, or only directories. */
+/** Describes the size of a change: the number of files, or "directories" if no file changes. */
 export const amountOf = (changes: Changes | undefined) =>
   changes?.files.length ? count(changes.files.length, 'file') : 'directories';

@@ -9,16 +9,16 @@ const PAGE = 100;
 
 interface Props {
   tenant: string;
-  /** Where the file is, or was. */
+  /** The current or a former path of the file. */
   path: string;
   selected: string | null;
-  /** The other side of the comparison. */
+  /** ID of the version on the other side of the comparison. */
   other: string;
   onChoose: (id: string) => void;
   onClose: () => void;
 }
 
-/** Asks for one of the versions of a file, wherever it was. */
+/** Dialog that selects one version of a file, from all paths that the file had. */
 export function ChooseVersionDialog({ tenant, path, selected, other, onChoose, onClose }: Props) {
   const { items, error, reload, more } = usePages(
     async (after, signal) => {

@@ -12,7 +12,7 @@ import { shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** What differs between two moments, in the whole memory or below a path. */
+/** Compares two times of a whole memory, or of the files below a path. */
 export function ComparePage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const at = query.get('at');

@@ -3,12 +3,12 @@ import type { FileDiff } from '../../api/types.ts';
 
 export type Hunk = Pick<StructuredPatchHunk, 'oldStart' | 'newStart' | 'lines'>;
 
-/** What differs in one file. */
+/** Differences in one file. */
 export interface ShownDiff {
-  /** Null when there is only one file, which the page names elsewhere. */
+  /** Null for a single file that the page names elsewhere. */
   title: { oldPath: string | null; path: string | null } | null;
   hunks: Hunk[];
-  /** Why there are no lines to show. */
+  /** Explanation for a diff without lines. */
   note: string | null;
 }
 
@@ -21,12 +21,12 @@ export type DiffRow =
   | { kind: 'title'; file: number }
   | { kind: 'note'; text: string }
   | { kind: 'gap'; text: string }
-  /** A line on both sides, or on one. In the unified form, a changed line is two rows. */
+  /** A line of both sides, or of one side. The unified layout shows a changed line as two rows. */
   | { kind: 'line'; old: Side | null; now: Side | null };
 
 /**
- * Beyond as many added and removed lines, a diff replaces the whole text: the time to find it grows with their
- * square.
+ * Maximum of added and removed lines. Larger diffs replace the whole text, because the time to compute a diff grows
+ * with the square of this number.
  */
 const MAX_EDITS = 1000;
 
@@ -43,7 +43,7 @@ export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff):
   return { title: { oldPath: old_path, path }, hunks, note };
 }
 
-/** The hunks of a patch of one file. Its header holds paths, which are hostile, and is not read. */
+/** Parses the hunks of a single-file patch. The header is skipped, because its paths are untrusted. */
 function hunksOf(patch: string): Hunk[] {
   const start = patch.search(/^@@ /m);
   return start === -1 ? [] : (parsePatch(patch.slice(start))[0]?.hunks ?? []);
@@ -56,7 +56,7 @@ export function hunksBetween(old: string, now: string): Hunk[] {
   return [{ oldStart: 1, newStart: 1, lines }];
 }
 
-/** The rows that show files, in the order of their lines. */
+/** Returns the rows of a diff view, in line order. */
 export function diffRows(
   files: readonly ShownDiff[],
   isSplit: boolean,

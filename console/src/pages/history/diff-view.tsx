@@ -9,11 +9,11 @@ import { VirtualList } from '../../ui/virtual-list.tsx';
 import { type DiffRow, diffRows, type ShownDiff, type Side } from './diff-rows.ts';
 
 const LINE_HEIGHT = 21;
-/** Longer lines are shown without marks on words: to compare them takes long. */
+/** Maximum length of two lines whose differing words are highlighted. Comparing longer lines is slow. */
 const MAX_COMPARED = 2000;
 
 const isWide = matchMedia('(min-width: 900px)');
-/** For all diffs of the page, until the person chooses otherwise. */
+/** Layout of all diffs on the page, until the user selects another one. */
 const isSplit = signal(isWide.matches);
 
 const LAYOUTS = [
@@ -23,12 +23,12 @@ const LAYOUTS = [
 
 interface Props {
   files: ShownDiff[];
-  /** What the differences are of. */
+  /** Description of the compared texts. */
   summary?: string;
   onEnd?: (() => void) | undefined;
 }
 
-/** Differences of files, side by side or unified. */
+/** Shows differences of files, side by side or unified. */
 export function DiffView({ files, summary = '', onEnd }: Props) {
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(() => new Set());
   const split = isSplit.value;
@@ -146,7 +146,7 @@ function LineNumber({ value }: { value: number | undefined }) {
 
 const SIGNS = { same: ' ', removed: '-', added: '+' };
 
-/** @param other the line on the other side, to mark the words that differ */
+/** @param other the line on the other side, for highlighting the words that differ */
 function Text({ kind, text, other }: { kind: LineKind; text: string; other: string | null }) {
   return (
     <>

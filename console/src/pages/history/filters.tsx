@@ -20,14 +20,14 @@ const OPERATIONS = {
   deleted: 'Deleted',
 };
 
-/** What the query of an address narrows the versions to. */
+/** Reads the version filter from the query of the URL. */
 export function filterOf(query: URLSearchParams): Filter {
   return Object.fromEntries(NAMES.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])));
 }
 
 interface Props {
   filter: Filter;
-  /** Those that are shown, of which one may say who an id is. */
+  /** The listed versions, used to find an actor's name by ID. */
   versions: readonly Version[];
 }
 
@@ -86,7 +86,7 @@ function Part({ name, label, placeholder, filter }: PartProps) {
 
 const SOURCE = 'source:';
 
-/** Where changes come from, as the keys say. */
+/** Filters by the source of changes, as declared for their keys. */
 function Source({ by, versions }: { by: string | undefined; versions: readonly Version[] }) {
   const known = new Set(versions.flatMap(({ source }) => source ?? []));
   return (
@@ -108,7 +108,7 @@ function Source({ by, versions }: { by: string | undefined; versions: readonly V
   );
 }
 
-/** The file and the actor that a link came with, and a way to see all again. */
+/** Chips for a path or an actor from a link, each with a button to remove the filter. */
 function Exactly({ path, by, versions }: Filter & { versions: readonly Version[] }) {
   const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
   return (

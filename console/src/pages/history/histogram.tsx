@@ -5,7 +5,7 @@ import { seriesOf } from './legend.tsx';
 const HEIGHT = 100;
 const GAP = 0.15;
 
-/** A bar a bucket, stacked by actor. What comes after the moment is faded. */
+/** Bar chart with one bar per bucket, stacked by actor. Bars after `at` are faded. */
 export function Histogram({ activity, at }: { activity: Activity; at: string | null }) {
   const { buckets, actors, bucket_seconds } = activity;
   const bars = useMemo(() => barsOf(activity), [activity]);
@@ -38,7 +38,7 @@ interface Bar {
   parts: { y: number; height: number; series: string }[];
 }
 
-/** The heights are square roots: one change can still be seen beside a thousand. */
+/** Heights are square roots, so that one change remains visible beside a thousand. */
 function barsOf({ buckets }: Activity): Bar[] {
   const totals = buckets.map(({ counts, others }) => counts.reduce((sum, n) => sum + n, others));
   const highest = Math.sqrt(Math.max(1, ...totals));

@@ -13,7 +13,10 @@ import { VersionPane } from './version-pane.tsx';
 
 const PAGE = 100;
 
-/** The versions of a tenant, filtered as the address says, and what one of them changed or how two of them differ. */
+/**
+ * Lists the versions of a tenant that match the filters in the URL. Shows the changes of the selected version, or a
+ * comparison of two versions.
+ */
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const filter = filterOf(query);

@@ -5,7 +5,7 @@ import { actorFilter } from '../../text/actor.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
 
-/** Who made the changes of a timeline, and how many. */
+/** Legend of the timeline: actors, with their number of changes. */
 export function Legend({ tenant, activity }: { tenant: string; activity: Activity }) {
   const { actors, buckets } = activity;
   const others = buckets.reduce((sum, bucket) => sum + bucket.others, 0);
@@ -33,5 +33,5 @@ export function Legend({ tenant, activity }: { tenant: string; activity: Activit
 }
 
 const SERIES = 8;
-/** The color of an actor, by its place in the list. */
+/** Returns the color class of the actor at `index`. */
 export const seriesOf = (index: number) => (index < SERIES ? `series-${index}` : 'series-other');

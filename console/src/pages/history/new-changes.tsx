@@ -7,7 +7,7 @@ import { watch } from '../../ui/watch.ts';
 
 const INTERVAL_MS = 5000;
 
-/** Watches whether others change a memory while it is in view, and offers to show it as it is then. */
+/** Button that appears when someone else changed the memory, and loads the new changes. */
 export function NewChanges({ tenant }: { tenant: Tenant }) {
   const [latest, setLatest] = useState(tenant.last_change_at);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { useLoad } from '../../ui/use-load.ts';
 
 const SHOWN = 5;
 
-/** Says what has changed between two previews. */
+/** Lists the files that changed between two previews. */
 export function Overtaken({ tenant, before, after }: { tenant: string; before: Changes; after: Changes }) {
   const files = changedBetween(before, after);
   return (
@@ -30,7 +30,7 @@ export function Overtaken({ tenant, before, after }: { tenant: string; before: C
   );
 }
 
-/** Who made what is there now. */
+/** The actor and the time of a version. */
 function By({ tenant, version }: { tenant: string; version: string }) {
   const { data } = useLoad((signal) => getVersion(tenant, version, signal), [tenant, version]);
   return data === undefined ? null : (
@@ -40,9 +40,7 @@ function By({ tenant, version }: { tenant: string; version: string }) {
   );
 }
 
-/**
- * The files that are not in the new preview as in the old one, with the version that is there now, as far as it says.
- */
+/** Returns the files that differ between two previews, with their current version if known. */
 function changedBetween(before: Changes, after: Changes): { path: string; version: string | null }[] {
   const old = new Set(before.files.map(keyOf));
   const changed = after.files.filter((file) => !old.has(keyOf(file)));

@@ -1,16 +1,16 @@
 import type { Activity } from '../../api/types.ts';
 
-/** A part of the history. */
+/** A period of the history. */
 export interface Range {
-  /** A time, or how long ago; null is the beginning of the history. */
+  /** A time, or an age such as `7d`. Null is the beginning of the history. */
   since: string | null;
-  /** Null is now. */
+  /** A time, or null for now. */
   until: string | null;
 }
 
 export const ALL: Range = { since: null, until: null };
 
-/** Those that are longer than the history show no more than all of it. */
+/** Selectable periods. A period longer than the history is not offered, because it would equal the whole history. */
 const PERIODS = [
   ['1h', 'Last hour', 3600],
   ['1d', 'Last day', 86_400],
@@ -18,14 +18,14 @@ const PERIODS = [
   ['30d', 'Last 30 days', 30 * 86_400],
 ] as const;
 
-/** The ranges to choose from by name, for a history that begins at a time. */
+/** Returns the titles of the selectable periods for a history that begins at `start`. */
 export function periodsSince(start: string): Record<string, string> {
   const seconds = (Date.now() - Date.parse(start)) / 1000;
   const periods = PERIODS.filter(([, , length]) => length < seconds).map(([since, title]) => [since, title]);
   return { ...Object.fromEntries(periods), all: 'All', range: 'Range…' };
 }
 
-/** The name of a range among `periodsSince`. */
+/** Returns the key of a range in `periodsSince`. */
 export function periodOf({ since, until }: Range): string {
   if (until !== null) return 'range';
   if (since === null) return 'all';
@@ -35,21 +35,21 @@ export function periodOf({ since, until }: Range): string {
 const MIN_MS = 1000;
 
 /**
- * Makes a range shorter or longer around a moment, within the history.
+ * Zooms a range around a time, within the history.
  *
- * @param at null is now
+ * @param at the time, or null for now
  */
 export function zoomed(shown: Activity, start: string, at: string | null, factor: number): Range {
   const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
   const now = Date.now();
   const length = Math.max((until - since) * factor, MIN_MS);
   const middle = Math.min(Math.max(at === null ? until : Date.parse(at), since), until);
-  // The moment stays where it is on the screen.
+  // `at` keeps its position on the screen.
   const from = middle - ((middle - since) / (until - since)) * length;
   return rangeOf(from, from + length, first, now);
 }
 
-/** The same length with a moment in its middle, when that is not in it. */
+/** Centers a range on `at` and keeps the length. Returns null if the range already contains `at`. */
 export function moved(shown: Activity, start: string, at: string): Range | null {
   const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
   const middle = Date.parse(at);

@@ -10,12 +10,12 @@ import { usePreview } from './use-preview.ts';
 interface Props {
   tenant: string;
   target: RestoreTarget;
-  /** What is restored, in words. */
+  /** Name of the restored file, directory, or memory. */
   what: string;
   onClose: () => void;
 }
 
-/** Shows what a restore would change, and does it. */
+/** Previews a restore, and applies it on confirmation. */
 export function RestoreDialog({ tenant, target, what, onClose }: Props) {
   const { changes, error, isLoading, overtaken, action, apply } = usePreview({
     load: (signal) => previewRestore(tenant, target, signal),

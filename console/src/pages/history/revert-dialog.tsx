@@ -11,14 +11,14 @@ import { usePreview } from './use-preview.ts';
 
 interface Props {
   tenant: string;
-  /** What names the actor to the API, and to people. */
+  /** Actor as the API identifies it; `name` is the displayed name. */
   by: string;
   name: string;
   since: string;
   onClose: () => void;
 }
 
-/** Shows what it means to undo what one actor did, and does it. */
+/** Previews the revert of one actor's changes, and applies it on confirmation. */
 export function RevertDialog({ tenant, by, name, since: initial, onClose }: Props) {
   const [since, setSince] = useState(initial);
   const [until, setUntil] = useState<string | null>(null);

@@ -8,11 +8,11 @@ interface Props {
   activity: Activity;
   /** Whether the range ends now. */
   endsNow: boolean;
-  /** The earliest moment that there is. */
+  /** Earliest selectable time. */
   earliest: string;
-  /** Null is now. */
+  /** The selected time, or null for now. */
   at: string | null;
-  /** The slider stays where `at` is until that changes. */
+  /** Called with the chosen time. The slider moves only when `at` changes. */
   onChange: (at: string | null) => void;
   onStep: (direction: 1 | -1) => void;
   onZoom: (factor: number) => void;
@@ -21,14 +21,14 @@ interface Props {
 const ARROWS: Record<string, 1 | -1> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 const ZOOMS: Record<string, number> = { '+': 1 / 4, '=': 1 / 4, '-': 4 };
 
-/** Chooses a moment: with the pointer anywhere, with an arrow key one change before or after. */
+/** Slider that selects a time. The pointer selects any time; an arrow key moves by one change. */
 export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: Props) {
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
   const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
   const value = Math.max(0, Math.min(STEPS, step));
   const momentOf = (step: number) => {
     if (step >= STEPS) return endsNow ? null : activity.until;
-    // The start itself has microseconds.
+    // `activity.since` has microseconds, which a `Date` would lose.
     const moment =
       step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
     return isBefore(moment, earliest) ? earliest : moment;

@@ -17,17 +17,17 @@ import { Slider } from './slider.tsx';
 import { type MoveTo, type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
-/** Ends of a longer range are chosen to the minute. */
+/** Ranges longer than this are edited in minutes instead of seconds. */
 const COARSE_MS = 10 * 60 * 1000;
 
 interface Props {
   tenant: Tenant;
-  /** Null is now. */
+  /** The selected time, or null for now. */
   at: string | null;
   onChange: MoveTo;
 }
 
-/** The changes of a tenant over time, colored by actor, with a slider over them that chooses a moment. */
+/** Histogram of a tenant's changes, colored by actor, with a slider that selects a time. */
 export function Timeline({ tenant, at, onChange }: Props) {
   const [range, setRange] = useState(ALL);
   const { data, error, reload } = useLoad(

@@ -7,8 +7,8 @@ import { count } from '../../text/format.ts';
 import { toast } from '../../ui/messages.tsx';
 
 /**
- * Returns what undoes a change that this page made, and nothing that came after it; undefined when there is nothing
- * to undo.
+ * Returns a function that undoes exactly the change that this page made. Returns undefined if the change cannot be
+ * undone.
  */
 export function undoOf(
   tenant: string,

@@ -8,7 +8,7 @@ export interface Preview {
   changes: Changes | undefined;
   error: unknown;
   isLoading: boolean;
-  /** The preview that the person agreed to, when it was no longer true. */
+  /** The confirmed preview, if it was outdated when the user confirmed it. */
   overtaken: Changes | null;
   action: Action;
   apply: () => Promise<void>;
@@ -17,12 +17,14 @@ export interface Preview {
 interface Options {
   load: (signal: AbortSignal) => Promise<Changes>;
   dependencies: readonly unknown[];
-  /** Makes the changes of the plan, and no others. */
+  /** Applies the plan. Throws an `ApiError` with status 412 if the memory changed since the preview. */
   apply: (plan: string) => Promise<Changes>;
   onDone: (changes: Changes) => void;
 }
 
-/** What a change would do, and then the change: only that, whatever happened in between. */
+/**
+ * Previews a change, then applies exactly the previewed change. If the memory changed in between, loads a new preview.
+ */
 export function usePreview({ load, dependencies, apply, onDone }: Options): Preview {
   const action = useAction();
   const [refused, setRefused] = useState<{ changes: Changes; of: string } | null>(null);

@@ -3,15 +3,15 @@ import { messageOf } from '../../api/client.ts';
 import { adjacentChanges } from '../../api/history.ts';
 import { toast } from '../../ui/messages.tsx';
 
-/** Goes to a moment, null for now; says whether it did. */
+/** Selects a time, or null for now. Returns whether the time was selected. */
 export type MoveTo = (at: string | null) => Promise<boolean>;
 export type Step = (direction: 1 | -1) => void;
 
 /**
- * Moves a moment by one change, back or on. Steps that are asked for while one is under way follow it. Going
- * elsewhere, to another moment or page, cancels all of them.
+ * Moves the selected time by one change, back or forward. Further steps are queued. Selecting another time or page
+ * cancels all queued steps.
  *
- * @param at null is now
+ * @param at the selected time, or null for now
  */
 export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Step {
   const latest = useRef(at);
@@ -43,6 +43,6 @@ async function momentBeside(tenant: string, at: string | null, direction: 1 | -1
   const { previous, next } = await adjacentChanges(tenant, at);
   if (direction === -1) return previous ?? at;
   if (next === null) return null;
-  // The memory after the last change is that of now.
+  // After the last change, the memory equals the current memory, so select now.
   return (await adjacentChanges(tenant, next)).next === null ? null : next;
 }

@@ -10,7 +10,7 @@ import { RedactDialog } from './redact-dialog.tsx';
 import { RestoreDialog } from './restore-dialog.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 
-/** What can be done about a version. */
+/** Buttons for the actions on a version. */
 export function VersionActions({ tenant, version }: { tenant: string; version: Version }) {
   const [dialog, setDialog] = useState<'compare' | 'restore' | 'revert' | 'redact' | null>(null);
   const { id, path, operation, created_at, actor } = version;
@@ -68,7 +68,7 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
   );
 }
 
-/** What a restore brings back: of a deletion, what was deleted. */
+/** Returns what a restore of a version restores. For a deletion, returns the version before it. */
 function restorableOf({ id, path, operation, previous_version }: Version) {
   if (path === null) return null;
   if (operation !== 'deleted') return { target: { version: id }, what: `${path} as this version left it` };

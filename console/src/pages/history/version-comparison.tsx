@@ -15,12 +15,12 @@ import { DiffView } from './diff-view.tsx';
 
 interface Props {
   tenant: string;
-  /** The ids of the versions on the old side and on the new one. */
+  /** IDs of the versions on the old side and on the new side. */
   from: string;
   to: string;
 }
 
-/** How two versions differ, whichever came first. */
+/** Compares two versions, in any order of time. */
 export function VersionComparison({ tenant, from, to }: Props) {
   const { data, error, isLoading, reload } = useLoad(
     async (signal) => {

@@ -10,13 +10,13 @@ type Row = { day: string } | { version: Version };
 interface Props {
   versions: readonly Version[];
   selected: string | null;
-  /** One that cannot be selected. */
+  /** ID of a version that cannot be selected. */
   disabled?: string;
   onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;
 }
 
-/** Versions, the newest first, below the days of their changes. */
+/** Lists versions, newest first, grouped by day. */
 export function VersionList({ versions, selected, disabled, onSelect, onEnd }: Props) {
   const rows = useMemo(() => rowsOf(versions), [versions]);
   return (

@@ -15,7 +15,7 @@ import { shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
 import { VersionActions } from './version-actions.tsx';
 
-/** What a version changed, and what can be done about it. */
+/** Shows the changes of a version, with its actions. */
 export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
   const { data, error, reload } = useLoad(
     async (signal) => {
@@ -87,7 +87,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
   );
 }
 
-/** Where it comes from, and through which draft, as far as that is known. */
+/** The source and the draft of a version, if known. */
 function Provenance({ tenant, version }: { tenant: string; version: Version }) {
   const { source, draft, approved_by } = version;
   if (source === null && draft === null) return null;

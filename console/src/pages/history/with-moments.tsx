@@ -8,12 +8,12 @@ import { Empty } from '../../ui/messages.tsx';
 
 interface Props {
   tenant: Tenant;
-  /** The parameters of the address that are moments, and what it means to leave each out. */
+  /** Names of the URL parameters that hold a time, each with the label of the button that removes the parameter. */
   moments: Record<string, string>;
   children: ComponentChildren;
 }
 
-/** Shows a page of the past only for moments that can be read; otherwise says what is wrong with the address. */
+/** Renders the children if all times in the URL are valid and within the history; otherwise explains the problem. */
 export function WithMoments({ tenant, moments, children }: Props) {
   for (const [name, without] of Object.entries(moments)) {
     const moment = route.value.query.get(name);

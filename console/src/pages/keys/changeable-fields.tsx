@@ -2,7 +2,7 @@ import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
 import { EXPIRIES, type Expiry } from './new-key.ts';
 
-/* What a key begins with, and can be changed later. */
+/* Fields of a key that can be changed after its creation. */
 
 interface LabelProps {
   value: string;

@@ -14,7 +14,7 @@ interface Props {
   onSaved: () => void;
 }
 
-/** Changes what can be changed of a key: its label and its expiry. */
+/** Edits the label and the expiry of a key. */
 export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const { id } = apiKey;
   const initial = expiryOfKey(apiKey);

@@ -6,12 +6,12 @@ import { accessesOf, type KeyForm, KINDS, mayManageStores, withKind } from './ne
 
 interface Props {
   form: KeyForm;
-  /** Whether the tenant of the key is given. */
+  /** Whether the key is for a given tenant. */
   isForTenant: boolean;
   onChange: (changes: Partial<KeyForm>) => void;
 }
 
-/** What a new key is for, and what it may do. */
+/** Fields of a new key. */
 export function KeyFields({ form, isForTenant, onChange }: Props) {
   return (
     <>
@@ -57,7 +57,10 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
 
 type HolderProps = Omit<Props, 'isForTenant'>;
 
-/** Whose key it is. An administrator of certain tenants makes keys for those only. */
+/**
+ * Fields that select the holder of a key. An admin whose scope is limited can only create keys for tenants of the
+ * scope.
+ */
 function Holder({ form, onChange }: HolderProps) {
   const own = onlyTenants.value;
   if (own !== null) {

@@ -1,6 +1,6 @@
 import { KeysSection } from './keys-section.tsx';
 
-/** The keys of all tenants, of services and of administrators. */
+/** Lists all keys: tenant keys, service keys, and admin keys. */
 export function KeysPage() {
   return (
     <main>

@@ -7,7 +7,7 @@ import { usePages } from '../../ui/use-pages.ts';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 
-/** The keys of a tenant, or all keys, with what can be done with them. */
+/** Lists the keys of one tenant, or all keys, with their actions. */
 export function KeysSection({ tenant }: { tenant?: string }) {
   const [isCreating, setIsCreating] = useState(false);
   const pages = usePages(

@@ -14,7 +14,7 @@ import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Props {
   keys: Key[];
-  /** Whether the table names the tenants. */
+  /** Whether the table has a column for the tenant. */
   hasTenants: boolean;
   onChange: () => void;
 }
@@ -112,7 +112,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   );
 }
 
-/** Whose key it is: a tenant's, a service's, or an administrator's. */
+/** The holder of a key: a tenant, a service, or an admin. */
 function Holder({ kind, tenant, tenants }: Key) {
   if (tenant !== null) return <TenantLink id={tenant} />;
   const [only, ...others] = tenants ?? [];

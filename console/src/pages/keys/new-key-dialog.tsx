@@ -8,7 +8,7 @@ import { type KeyForm, newKeyOf } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface Props {
-  /** Without, the form asks what the key is for. */
+  /** If absent, the form asks for the holder of the key. */
   tenant?: string;
   onClose: () => void;
   onCreated: () => void;
@@ -68,7 +68,7 @@ interface Creation {
   id: string;
 }
 
-/** Names the request for a form: the same one when the form is sent again, because its response was lost. */
+/** Returns the request for a form. A form that is sent again after a lost response has the same idempotency key. */
 function useCreation(): (form: KeyForm) => Creation | null {
   const last = useRef<{ form: KeyForm; creation: Creation } | null>(null);
   return (form) => {
@@ -81,5 +81,5 @@ function useCreation(): (form: KeyForm) => Creation | null {
   };
 }
 
-/** Not `crypto.randomUUID`, which browsers offer only to pages that came by TLS or from this machine. */
+/** Browsers provide `crypto.randomUUID` only over TLS or on localhost. */
 const randomId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('');

@@ -3,19 +3,19 @@ import type { Access, KeyKind } from '../../api/types.ts';
 
 const DAY = 86_400_000;
 
-/** What is chosen for a new key, as it stands in the form. */
+/** State of the form for a new key. */
 export interface KeyForm {
   label: string;
-  /** Where what is written with it comes from. */
+  /** Source of the writes made with the key. */
   source: string;
   kind: KeyKind;
   tenant: string;
   access: Access;
   managesStores: boolean;
   isForSome: boolean;
-  /** IDs of tenants, apart by spaces or lines. */
+  /** Tenant IDs, separated by white space or commas. */
   tenants: string;
-  /** A number of days, `at` for `expiresAt`, or nothing. */
+  /** Number of days, `at` for the time in `expiresAt`, or empty for a key that never expires. */
   expires: string;
   expiresAt: string | null;
 }
@@ -57,14 +57,14 @@ export const accessesOf = (kind: KeyKind): Record<string, string> => ACCESS[kind
 
 export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
 
-/** The form with another kind, for which another access may not exist. */
+/** Returns the form with another kind of key. An access level that the kind does not support becomes `read_write`. */
 export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
   ...form,
   kind,
   access: form.access in accessesOf(kind) ? form.access : 'read_write',
 });
 
-/** The request for a key. Null while something is missing. */
+/** Returns the request body for a key, or null if the form is incomplete. */
 export function newKeyOf(form: KeyForm): NewKey | null {
   const { kind, access, label, isForSome, managesStores } = form;
   const source = form.source.trim();
@@ -84,7 +84,7 @@ export function newKeyOf(form: KeyForm): NewKey | null {
   };
 }
 
-/** Whether all that its expiry takes is chosen. */
+/** Whether the expiry is complete. */
 export const hasExpiry = ({ expires, expiresAt }: Expiry) => expires !== 'at' || expiresAt !== null;
 
 export function expiryOf({ expires, expiresAt }: Expiry): string | null {

@@ -10,8 +10,8 @@ import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 /**
- * In seconds, up to the longest that the service allows. In the order of the page, which numbers as names would not
- * keep.
+ * Periods in seconds, up to the maximum of the service. The suffix `s` preserves the order, because JavaScript sorts
+ * integer property names.
  */
 const OVERLAPS = {
   '86400s': 'For a day',
@@ -26,7 +26,7 @@ interface Props {
   onRotated: () => void;
 }
 
-/** Gives a key a new secret, and shows it. */
+/** Rotates a key, and shows its new secret. */
 export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const { id, label } = apiKey;
   const [overlap, setOverlap] = useState('86400s');
@@ -37,7 +37,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const rotate = () =>
     action.run(async () => {
       const { key } = await rotateKey(id, Number.parseInt(overlap, 10));
-      // So that the session does not end with the previous secret.
+      // Without this, the session would end when the previous secret expires.
       if (isOwn) storeKey(key);
       setSecret(key);
       onRotated();

@@ -19,7 +19,7 @@ const LEAVE = {
   isDangerous: true,
 };
 
-/** Shows a key, once. It is not lost by leaving, until it was copied. */
+/** Shows a secret once. Until the secret is copied, closing the dialog or leaving the page asks first. */
 export function SecretDialog({ title, secret, children, onClose }: Props) {
   const [isCopied, setIsCopied] = useState(false);
   const [isReminded, setIsReminded] = useState(false);

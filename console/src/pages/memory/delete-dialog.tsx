@@ -11,13 +11,13 @@ import { undoOfDeletion } from './undo.ts';
 interface Props {
   tenant: string;
   path: string;
-  /** What is in a directory, if that is known; null for a file. */
+  /** Size of a directory, if known; null for a file. */
   below: Size | undefined | null;
   remove: () => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Deletes a file, or a directory with everything below it, and offers to undo it. */
+/** Deletes a file, or a directory with all its files, and offers an undo button. */
 export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
   const action = useAction();
   const apply = () =>

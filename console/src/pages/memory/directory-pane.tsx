@@ -21,13 +21,13 @@ interface Props {
   tenant: string;
   path: string;
   at: string | null;
-  /** Undefined until it is counted. */
+  /** Undefined until the files are counted. */
   size: Size | undefined;
 }
 
 type DialogName = 'new' | 'move' | 'delete' | 'restore';
 
-/** What can be done with a directory. What is in it, the tree shows. */
+/** Actions on a directory. The tree lists the entries. */
 export function DirectoryPane({ tenant, path, at, size }: Props) {
   const [dialog, setDialog] = useState<DialogName | null>(null);
   const download = useAction();

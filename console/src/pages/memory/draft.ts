@@ -2,16 +2,16 @@ import { signal } from '@preact/signals';
 import type { LoadedFile } from '../../api/memory.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 
-/** An edit of a file that is not saved. */
+/** An unsaved edit of a file. */
 export interface Draft {
   tenant: string;
   path: string;
-  /** What it began with. */
+  /** The file at the start of the edit. */
   base: LoadedFile;
   text: string;
 }
 
-/** It outlives its editor, so that the end of a session does not lose it. */
+/** The unsaved edit. A signal outside the editor keeps the edit after the session ends. */
 const draft = signal<Draft | null>(null);
 const unsaved = { discard: () => keepDraft(null) };
 

@@ -6,16 +6,16 @@ import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
 
 interface Props {
-  /** What the edit began with. */
+  /** The content at the start of the edit. */
   base: string;
   mine: string;
-  /** What is there now; null when the file is gone. */
+  /** The current file, or null if it was deleted. */
   theirs: LoadedFile | null;
   keepEditing: (text: string) => void;
   takeTheirs: () => void;
 }
 
-/** Somebody changed the file during an edit: shows what, and lets the person choose. */
+/** Shows how the file changed during an edit, and lets the user resolve the conflict. */
 export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Props) {
   const now = theirs === null ? '' : withLineEnding(theirs.content, '\n');
   const merged = useMemo(() => (theirs === null ? null : merge(base, mine, now)), [base, mine, now]);
@@ -48,10 +48,10 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
   );
 }
 
-/** The lines around an edit that must be as they were. The person sees the result before it is saved. */
+/** Number of unchanged lines that must match around each edit. The user sees the result before saving it. */
 const CONTEXT = { context: 1 };
 
-/** Both edits in one text; null when they touch the same lines. */
+/** Merges both edits into one text. Returns null if both changed the same lines. */
 function merge(base: string, mine: string, theirs: string): string | null {
   const merged = applyPatch(theirs, structuredPatch('', '', base, mine, undefined, undefined, CONTEXT), {
     autoConvertLineEndings: false,

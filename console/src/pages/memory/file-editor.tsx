@@ -17,19 +17,19 @@ interface Props {
 }
 
 /**
- * Edits a file. A save replaces the content that was read and no other: when somebody else changed it, both are
+ * Edits a file. A save only replaces the content that was loaded. If someone else changed the file, both contents are
  * shown.
  */
 export function FileEditor({ tenant, path, file, onClose }: Props) {
   const draft = draftOf(tenant, path);
   const [base, setBase] = useState(draft?.base ?? file);
   const [text, setText] = useState(() => draft?.text ?? withLineEnding(file.content, '\n'));
-  // Null: the file is gone.
+  // The current file after a rejected save; null if the file was deleted.
   const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
   const action = useAction();
   const ending = lineEndingOf(file.content);
   const isChanged = text !== withLineEnding(base.content, '\n');
-  // Before anything else happens, so that a click right after the last key asks.
+  // A layout effect runs before the next event, so a click right after the last key already asks.
   useLayoutEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
   const close = () => {
     keepDraft(null);

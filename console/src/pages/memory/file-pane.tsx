@@ -38,7 +38,7 @@ const VIEWS = [
 
 type Mode = 'text' | 'markdown' | 'edit';
 
-/** A file, now or at a time, and what can be done with it. */
+/** Shows a file at a time, with its actions. */
 export function FilePane({ tenant, path, at, line, entry }: Props) {
   const [mode, setMode] = useState<Mode>(() => (draftOf(tenant, path) ? 'edit' : 'text'));
   const { data, error, reload } = useLoad(

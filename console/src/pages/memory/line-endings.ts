@@ -2,7 +2,10 @@ export type LineEnding = '\n' | '\r\n';
 
 const ENDING = /\r\n|\r|\n/g;
 
-/** How the lines of a text end; null when not all end alike. A text field shows them all as line feeds. */
+/**
+ * Returns the line ending of a text, or null if the text mixes line endings. A `<textarea>` converts all of them to
+ * line feeds.
+ */
 export function lineEndingOf(text: string): LineEnding | null {
   const endings = new Set(text.match(ENDING) ?? ['\n']);
   const [first] = endings;

@@ -5,7 +5,7 @@ import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 
 const LINE_HEIGHT = 21;
 
-/** A text with the numbers of its lines. */
+/** A text with line numbers. */
 export function Lines({ content, line }: { content: string; line: number | null }) {
   const lines = useMemo(() => linesOf(content), [content]);
   const list = useRef<VirtualListHandle>(null);
@@ -32,7 +32,7 @@ export function Lines({ content, line }: { content: string; line: number | null 
   );
 }
 
-/** A newline at the end begins no further line. */
+/** A newline at the end of the text does not start another line. */
 function linesOf(content: string): string[] {
   const lines = content.split('\n');
   if (lines.at(-1) === '') lines.pop();

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { LoadError } from '../../ui/messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
-/** A content as Markdown. What renders it is loaded with the first use. */
+/** Renders a content as Markdown. The renderer is loaded on first use. */
 export function MarkdownView({ content }: { content: string }) {
   const article = useRef<HTMLElement>(null);
   const { data, error } = useLoad(() => import('../../text/markdown.ts'), []);

@@ -16,14 +16,14 @@ import { entryAt, ROOT } from './tree.ts';
 import { TreeView } from './tree-view.tsx';
 import { type UsedTree, useTree } from './use-tree.ts';
 
-/** The files of a tenant, now or at a time. The address says which file, and which time. */
+/** Shows the files of a tenant at a time. The URL selects the file and the time. */
 export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const path = query.get('path');
   const at = query.get('at');
-  // A slider passes many moments on its way.
+  // Dragging the slider selects many times, so only the last one is loaded.
   const settledAt = useDebounced(at, 120);
-  // The files do not wait for the timeline, which in a long history takes seconds to count.
+  // Files load before the timeline, because counting the changes of a long history takes seconds.
   const [hasFiles, setHasFiles] = useState(false);
   return (
     <div class="memory">
@@ -49,7 +49,7 @@ interface PanesProps {
   at: string | null;
   path: string | null;
   line: number | null;
-  /** Called once the tree is there, with the file that is shown, or could not be loaded. */
+  /** Called when the tree has loaded with the selected file, or failed to load. */
   onLoaded: () => void;
 }
 

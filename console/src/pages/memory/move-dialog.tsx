@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Gives a file or a directory another path, and offers to move it back. */
+/** Moves a file or a directory, and offers an undo button. */
 export function MoveDialog({ tenant, path, onClose }: Props) {
   const [to, setTo] = useState(path);
   const action = useAction();
@@ -49,7 +49,7 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
 async function moveTo(tenant: string, from: string, to: string): Promise<void> {
   await move(tenant, from, to);
   changed();
-  // What is shown moves along, also a file in a directory.
+  // The selected file moves with its directory.
   const shown = route.value.query.get('path');
   if (shown === from || shown?.startsWith(`${from}/`)) replaceQuery({ path: to + shown.slice(from.length) });
 }

@@ -8,7 +8,7 @@ import { ROOT } from './tree.ts';
 
 interface Props {
   tenant: string;
-  /** Where the file is suggested to be. */
+  /** Suggested directory of the new file. */
   directory?: string;
   onCreated: (path: string) => void;
   onClose: () => void;

@@ -6,15 +6,15 @@ import { shortPath } from './tree.ts';
 
 interface Props {
   path: string;
-  /** What is known about it. */
+  /** Details such as the size. */
   facts: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** Characters that leave no room for the buttons beside them. */
+/** Length in characters above which a path gets a line of its own. */
 const LONG = 40;
 
-/** The name of a file or a directory, and what can be done with it. */
+/** Heading of a file or directory, with its actions. */
 export function PaneHead({ path, facts, children }: Props) {
   const shown = shortPath(path);
   return (

@@ -16,7 +16,7 @@ interface Props {
   onOpen: (path: string, line: number | null) => void;
 }
 
-/** What the search finds, in the names and contents of now or of a time. */
+/** Lists the matches in paths and contents at a time. */
 export function SearchResults({ tenant, at, query, onOpen }: Props) {
   const settled = useDebounced(query, 250);
   const { data, error, reload } = useLoad(
@@ -62,11 +62,11 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   );
 }
 
-/** A text with the words that were searched for marked in it. */
+/** Highlights the words of the query in a text. */
 function marked(text: string, query: string): ComponentChildren {
   const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   if (words.length === 0) return visible(text);
-  // Every second part is a word.
+  // Each part with an odd index is a match.
   const parts = text.split(new RegExp(`(${words.join('|')})`, 'iu'));
   return <>{parts.map((part, i) => (i % 2 === 1 ? <mark>{visible(part)}</mark> : visible(part)))}</>;
 }

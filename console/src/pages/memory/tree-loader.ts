@@ -2,7 +2,7 @@ import { ApiError, isAborted } from '../../api/client.ts';
 import { listDirectory, type PageStart, readSizes } from '../../api/memory.ts';
 import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, withPage } from './tree.ts';
 
-/** How many directories of a small memory are open at first. */
+/** Maximum number of directories that a small memory opens at first. */
 const OPEN_AT_FIRST = 30;
 
 export interface LoadedTree {
@@ -10,36 +10,36 @@ export interface LoadedTree {
   tree: Tree | undefined;
   error: unknown;
   isLoading: boolean;
-  /** Of the whole memory at a time in the past, once it is counted. */
+  /** Totals of the whole memory at a past time, once counted. */
   total: (Size & { redacted: number }) | undefined;
 }
 
 interface Request {
-  /** A moment; null is now. */
+  /** A time, or null for now. */
   at: string | null;
-  /** Whether to open directories that nobody has closed. */
+  /** Whether directories that the user has not closed should open. */
   isSmall: boolean;
-  /** A path to open the directories above. */
+  /** Path whose parent directories are opened. */
   reveal: string | null;
 }
 
 export const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
 
-/** Loads the tree of a memory as far as a person has opened it, at one moment after the other. */
+/** Loads the open directories of a memory, at one time after another. */
 export class TreeLoader {
   state = START;
   readonly #tenant: string;
   readonly #onChange: (state: LoadedTree) => void;
-  /** What a person opened or closed, or is opened for them. */
+  /** Directories that were opened or closed, by the user or by the loader. */
   readonly #isOpen = new Map<string, boolean>([[ROOT, true]]);
   #request: Request = { at: null, isSmall: false, reveal: null };
-  /** Whether another tree is about to replace this one. */
+  /** Whether a new tree is loading and will replace the current one. */
   #isReplacing = false;
   #left = 0;
   #revealed: string | null = null;
   #controller = new AbortController();
 
-  /** @param onChange called with a new state after each change */
+  /** @param onChange called with the new state after each change */
   constructor(tenant: string, onChange: (state: LoadedTree) => void) {
     this.#tenant = tenant;
     this.#onChange = onChange;
@@ -48,9 +48,8 @@ export class TreeLoader {
   isOpen = (path: string) => this.#isOpen.get(path) ?? false;
 
   /**
-   * Loads the open directories at a moment. What was shown stays until all of them are there: rows do not
-   * move under the pointer, nor while the slider moves.
-   *
+   * Loads the open directories at a time. The previous tree remains visible until all directories are loaded, so that
+   * no row moves under the pointer.
    */
   async load(request: Request): Promise<void> {
     const { isSmall, reveal } = request;
@@ -92,7 +91,7 @@ export class TreeLoader {
     else if (isOpen) this.#run((tree, signal) => this.#loadAndCount(tree, signal));
   }
 
-  /** Shows a path that may not be loaded yet. */
+  /** Selects a path that may not be loaded yet, and opens the directories above it. */
   reveal(path: string): void {
     if (path === this.#revealed) return;
     this.#revealed = path;
@@ -111,7 +110,7 @@ export class TreeLoader {
       if (!next) return;
       const page = await listDirectory(this.#tenant, directory, this.#request.at, { after: next }, signal);
       const parts = tree.directories.get(directory) ?? [];
-      // Unless a page came meanwhile.
+      // A concurrent request may already have added this page.
       if (parts[part]?.next === next) tree.directories.set(directory, withPage(parts, part, page));
       this.#set({});
     });
@@ -148,7 +147,7 @@ export class TreeLoader {
     }
   }
 
-  /** Loads the directories that are open, with all above them, and not loaded. */
+  /** Loads all directories that are visible and not loaded. */
   async #loadShown(tree: Tree, signal: AbortSignal): Promise<void> {
     const shown = [...this.#isOpen.keys()].filter(
       (path) => [...ancestorsOf(path), path].every(this.isOpen) && !tree.directories.has(path),
@@ -156,7 +155,7 @@ export class TreeLoader {
     await Promise.all(shown.map((path) => this.#loadDirectory(tree, path, signal)));
   }
 
-  /** Loads the first page of a directory, and in a small memory those of the directories in it. */
+  /** Loads the first page of a directory. In a small memory, also loads its subdirectories. */
   async #loadDirectory(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
     const page = await this.#firstPage(directory, signal);
     if (page === undefined) return;
@@ -171,7 +170,7 @@ export class TreeLoader {
     await Promise.all(opened.map((path) => this.#loadDirectory(tree, path, signal)));
   }
 
-  /** Undefined when there is no such directory at the moment. */
+  /** Returns undefined if the directory does not exist at the time. */
   async #firstPage(directory: string, signal: AbortSignal): Promise<Part | undefined> {
     try {
       return await listDirectory(this.#tenant, directory, this.#request.at, {}, signal);
@@ -181,7 +180,7 @@ export class TreeLoader {
     }
   }
 
-  /** Loads a path and the directories above it, as far as they are not in the parts of the tree that are loaded. */
+  /** Loads the entries of a path and of the directories above it, unless the loaded parts contain them. */
   async #loadAround(tree: Tree, path: string, signal: AbortSignal): Promise<void> {
     const above = ancestorsOf(path).filter((directory) => directory !== ROOT);
     await Promise.all([
@@ -194,8 +193,8 @@ export class TreeLoader {
   }
 
   /**
-   * Loads the part of a directory that begins with a path, if that is not loaded. Returns false when there is no such
-   * part.
+   * Loads the part of a directory that begins at `path`, unless it is loaded. Returns false if the directory has no
+   * such entry.
    */
   async #loadPart(tree: Tree, path: string, start: PageStart, signal: AbortSignal): Promise<boolean> {
     const directory = parentOf(path);
@@ -204,7 +203,7 @@ export class TreeLoader {
     const part = await listDirectory(this.#tenant, directory, this.#request.at, start, signal);
     const [first] = parts;
     if (first === undefined || part.entries[0]?.path !== path) return false;
-    // One part beside the first is enough, and keeps them in their order.
+    // A second part is enough, and replacing it keeps the parts in order.
     tree.directories.set(directory, [first, part]);
     return true;
   }
@@ -213,7 +212,7 @@ export class TreeLoader {
     for (const directory of tree.directories.keys()) await this.#count(tree, directory, signal);
   }
 
-  /** Counts what is below the directories in a directory. */
+  /** Counts the files below each directory in `directory`. */
   async #count(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
     const hasDirectories = tree.directories.get(directory)?.[0]?.entries[0]?.kind === 'directory';
     const isPastOfAll = directory === ROOT && this.#request.at !== null;

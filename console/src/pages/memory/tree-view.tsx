@@ -18,7 +18,7 @@ interface Props extends UsedTree {
 
 type EntryRow = Exclude<Row, { kind: 'more' }>;
 
-/** The files and directories, as a tree for the keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
+/** Tree of the files and directories, operable by keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
 export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
   const id = useId();
   const list = useRef<VirtualListHandle>(null);
@@ -94,7 +94,7 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
 
 const keyOf = (row: Row) => (row.kind === 'more' ? `more:${row.part}:${row.path}` : row.path);
 
-/** Calls `show` once for each path, as soon as there is a row of it. */
+/** Calls `show` once for each path, when the path has a row. */
 function useShowing(path: string | null, rows: readonly Row[], show: (index: number) => void): void {
   const shown = useRef<string | null>(null);
   useEffect(() => {
@@ -109,21 +109,21 @@ function useShowing(path: string | null, rows: readonly Row[], show: (index: num
 interface RowProps {
   row: EntryRow;
   id: string;
-  /** Of a directory undefined until it is counted. */
+  /** Undefined for a directory until its files are counted. */
   bytes: number | undefined;
   isOpen: boolean | undefined;
   isActive: boolean;
   isSelected: boolean;
 }
 
-/** Less in deep folders, where the name needs the room. */
+/** Returns the indent of a row. Deeply nested rows are indented less, to leave room for the name. */
 const indent = (level: number) => ({
   paddingInlineStart: `${8 + Math.min(level - 1, 4) * 16 + Math.max(level - 5, 0) * 6}px`,
 });
 
 function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, isSelected }: RowProps) {
   return (
-    // The tree handles the keys: its rows are not focused themselves.
+    // The tree handles the keys, so its rows are not focusable.
     <div
       id={id}
       role="treeitem"
@@ -145,7 +145,7 @@ function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, is
       {isOpen === undefined ? (
         <span class="tree-open" />
       ) : (
-        // For the mouse; the keyboard has Enter.
+        // The button is for the mouse only; keyboard users press Enter.
         <span class="tree-open" title="Directory actions" aria-hidden="true">
           <Icon name="more" />
         </span>
@@ -162,7 +162,10 @@ interface MoreProps extends Pick<RowProps, 'id' | 'isActive'> {
   tree: Tree;
 }
 
-/** Loads the next page when it comes into view; between two parts only when asked to, as the view would jump. */
+/**
+ * Loads the next page when the row becomes visible. Between two parts, loading requires a click, because new rows would
+ * move the view.
+ */
 function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
   const parts = tree.directories.get(row.path) ?? [];
   const isLast = row.part === parts.length - 1;
@@ -186,7 +189,7 @@ function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
   );
 }
 
-/** The row that a key moves to, or what it does with the present one. */
+/** Returns the row that a key selects, or the action of the key on the current row. */
 function moveOf(
   key: string,
   rows: readonly Row[],

@@ -2,33 +2,33 @@ import type { Entry } from '../../api/types.ts';
 
 export const ROOT = '/memories';
 
-/** Entries of a directory that follow each other. */
+/** Consecutive entries of a directory. */
 export interface Part {
   entries: Entry[];
-  /** Where the entries after them begin; null when there are none. */
+  /** Cursor of the following entries, or null at the end. */
   next: string | null;
 }
 
-/** How much is below a directory. */
+/** Size of all files below a directory. */
 export interface Size {
   files: number;
   bytes: number;
 }
 
-/** What is loaded of a memory: a directory at a time, each a page at a time. */
+/** The loaded part of a memory. Directories load on demand, page by page. */
 export interface Tree {
-  /** The parts of each directory that is loaded. Between two of them, there are entries that are not loaded. */
+  /** Loaded parts by directory. Entries between two parts are not loaded. */
   directories: Map<string, Part[]>;
-  /** Known for a directory once all files in it are counted. */
+  /** Sizes of the directories whose files are counted. */
   sizes: Map<string, Size>;
 }
 
 export type Row =
   | { kind: 'file' | 'directory'; path: string; entry: Entry; name: string; level: number }
-  /** Stands for entries that are not loaded yet: those after a part. */
+  /** Placeholder for the entries after a part, which are not loaded. */
   | { kind: 'more'; path: string; part: number; level: number };
 
-/** The rows of a tree, as far as its directories are open. */
+/** Returns the visible rows of a tree. */
 export function rowsOf(tree: Tree, isOpen: (path: string) => boolean): Row[] {
   const rows: Row[] = [];
   const add = (directory: string, level: number) => {
@@ -49,16 +49,16 @@ export const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 export const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
 
-/** A path without the root's name, which all have in common. */
+/** Returns a path without the name of the root, which is the same for all paths. */
 export const shortPath = (path: string) => path.replace(`${ROOT}/`, '');
 
-/** The directories above a path, the root first. */
+/** Returns the directories above a path, beginning with the root. */
 export function ancestorsOf(path: string): string[] {
   const names = path.split('/').slice(1, -1);
   return names.map((_, i) => `/${names.slice(0, i + 1).join('/')}`);
 }
 
-/** The entry at a path, if it is loaded. */
+/** Returns the entry at a path, if loaded. */
 export function entryAt(tree: Tree, path: string): Entry | undefined {
   for (const { entries } of tree.directories.get(parentOf(path)) ?? []) {
     const found = entries.find((entry) => entry.path === path);
@@ -67,14 +67,14 @@ export function entryAt(tree: Tree, path: string): Entry | undefined {
   return undefined;
 }
 
-/** The parts of a directory with a further page after one of them, which may reach the next part. */
+/** Appends a page to a part of a directory. If the page reaches the next part, joins the two parts. */
 export function withPage(parts: readonly Part[], index: number, page: Part): Part[] {
   const [part, following] = [parts[index], parts[index + 1]];
   if (part === undefined) return [...parts];
   const entries = [...part.entries, ...page.entries];
   const [before, after] = [parts.slice(0, index), parts.slice(index + 1)];
   if (following === undefined) return [...before, { entries, next: page.next }];
-  // There is nothing after this page, or the next part begins in it.
+  // The part is the last one, or the next part begins in the page.
   if (page.next === null) return [...before, { entries, next: null }];
   const meets = entries.findIndex(({ path }) => path === following.entries[0]?.path);
   if (meets === -1) return [...before, { entries, next: page.next }, ...after];

@@ -2,9 +2,10 @@ import { listVersions } from '../../api/history.ts';
 import { undoOf } from '../history/undo.ts';
 
 /**
- * How to undo a deletion that was just made.
+ * Returns a function that undoes a deletion.
  *
- * @returns undefined when the history does not have it: it keeps files, and the tenant may keep none
+ * @returns undefined if the history does not contain the deletion: a directory without files, or a tenant without a
+ * history
  */
 export async function undoOfDeletion(
   tenant: string,

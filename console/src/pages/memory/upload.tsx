@@ -7,7 +7,7 @@ import { ErrorText, toast } from '../../ui/messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
-/** Puts files, or a folder with all that is in it, into a directory: all of it, or nothing. */
+/** Uploads files, or a directory with all its files, in one transaction. */
 export function UploadButtons({ tenant, path }: { tenant: string; path: string }) {
   const [progress, setProgress] = useState<Progress>(IMPORTING);
   const action = useAction();
@@ -16,7 +16,7 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
   const upload = (chosen: File[]) =>
     action.run(async (signal) => {
       setProgress(IMPORTING);
-      // Loaded with the first upload.
+      // The archive code is loaded on the first upload.
       const { archiveOf } = await import('../../api/archive.ts');
       const archive = await archiveOf(path, chosen);
       const onProgress = (step: Parameters<typeof progressOf>[0]) => setProgress(progressOf(step));
@@ -35,7 +35,7 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
       if (chosen.length > 0) void upload(chosen);
     },
   };
-  // Preact's types do not have the attribute.
+  // Preact's types lack `webkitdirectory`.
   const folderPicker = { ...picker, webkitdirectory: true };
   return (
     <>

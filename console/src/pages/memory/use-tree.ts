@@ -3,7 +3,7 @@ import { changesMade } from '../../api/changes.ts';
 import type { Tenant } from '../../api/types.ts';
 import { type LoadedTree, START, TreeLoader } from './tree-loader.ts';
 
-/** In a small memory, the directories are open at first. */
+/** Maximum number of files in a memory whose directories open automatically. */
 const SMALL = 200;
 
 export interface UsedTree {
@@ -11,7 +11,7 @@ export interface UsedTree {
   state: LoadedTree;
 }
 
-/** The tree of a memory at a time, with the path that is shown in it. */
+/** Loads the tree of a memory at a time, and opens the directories above the selected path. */
 export function useTree(tenant: Tenant, at: string | null, path: string | null): UsedTree {
   const [state, setState] = useState(START);
   const loader = useMemo(() => new TreeLoader(tenant.id, setState), [tenant.id]);

@@ -1,13 +1,13 @@
 export interface Day {
-  /** `2026-11-23`, by UTC. */
+  /** UTC date, such as `2026-11-23`. */
   day: string;
-  /** One for each series; none when nothing was recorded. */
+  /** One value per series; empty for a day without a record. */
   values: number[];
 }
 
 interface Props {
   title: string;
-  /** What each value of a day is, from the bottom of its bar. */
+  /** The series, from the bottom to the top of each bar. */
   series: readonly { name: string; color: string }[];
   days: Day[];
   format: (value: number) => string;
@@ -18,7 +18,7 @@ const GAP = 0.2;
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** A bar a day, stacked by series, as high as the highest. */
+/** Bar chart with one bar per day, stacked by series and scaled to the highest day. */
 export function DayChart({ title, series, days, format }: Props) {
   const totals = days.map(({ values }) => sum(values));
   const highest = Math.max(1, ...totals);
@@ -81,7 +81,7 @@ export function DayChart({ title, series, days, format }: Props) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The last days up to today, by UTC, also those without a record. */
+/** Returns the dates of the last `count` UTC days, today included. */
 export function lastDays(count: number, now: number = Date.now()): string[] {
   return Array.from({ length: count }, (_, i) =>
     new Date(now - (count - 1 - i) * DAY_MS).toISOString().slice(0, 10),

@@ -11,11 +11,11 @@ import { useLoad } from '../../ui/use-load.ts';
 import { DayChart, lastDays } from './day-chart.tsx';
 
 const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
-/** As the service counts them in its totals. */
+/** Percentage that the service uses for `near_limit`. */
 const NEAR_LIMIT = 90;
 const ROWS = 5;
 
-/** The state of the service: all tenants together, and those that need attention. */
+/** Shows the usage of all tenants, and the tenants that need attention. */
 export function OverviewPage() {
   const days = Number(route.value.query.get('days') ?? 30);
   const span = days in SPANS ? days : 30;
@@ -139,7 +139,7 @@ function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
 
 interface ListProps {
   title: string;
-  /** The address of the whole list. */
+  /** Link to the complete list. */
   all: string;
   empty: string;
   tenants: Tenant[];

@@ -19,7 +19,7 @@ const SUSPEND = {
   isDangerous: true,
 };
 
-/** Suspending and deleting a tenant. */
+/** Suspends, resumes, or deletes a tenant. */
 export function DangerZone({ tenant }: { tenant: Tenant }) {
   const [isDeleting, setIsDeleting] = useState(false);
   const action = useAction();

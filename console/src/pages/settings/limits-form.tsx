@@ -16,12 +16,12 @@ import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 
 type Field = keyof Settings;
-/** The text of each field. */
+/** Text of each input field. */
 type Fields = Record<Field, string>;
 
 const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
 
-/** The settings of a tenant. An empty field means the default of the service. */
+/** Form for the settings of a tenant. An empty field selects the default of the service. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
   const initial = fieldsOf(tenant.settings);
   const [fields, setFields] = useState(initial);
@@ -76,7 +76,7 @@ function SettingField({
   onChange,
 }: {
   setting: Setting;
-  /** The default of the service. Null when it is unknown, because the tenant has a value of its own. */
+  /** Default of the service. Null if unknown, because the tenant overrides it. */
   byDefault: number | string | null;
   value: string;
   onChange: (value: string) => void;
@@ -120,7 +120,7 @@ const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
   days: 'For example 30 or 4w. ',
 };
 
-/** What the browser says beside the field; nothing for a value that can be saved. */
+/** Returns the validation message of a value, or an empty string for a valid value. */
 function problemOf(text: string, { unit, max }: NumberSetting): string {
   const value = text === '' ? 0 : parseQuantity(text, unit);
   if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;

@@ -20,7 +20,7 @@ const PROBLEMS = {
   name_taken: 'Hides a file or directory of this name',
 };
 
-/** The memories that a tenant shows as directories, and the tenants that show this one. */
+/** Lists the mounts of a tenant, and the tenants that mount its memory. */
 export function MountsSection({ tenant }: { tenant: string }) {
   const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
   const [removing, setRemoving] = useState<ListedMount | null>(null);
@@ -140,7 +140,7 @@ function TenantLink({ id }: { id: string }) {
   );
 }
 
-/** Adds a mount, or changes one: its name stays. */
+/** Adds or edits a mount. The name of an existing mount cannot be changed. */
 function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
   const { tenant, mount, onClose } = props;
   const [name, setName] = useState(mount?.name ?? '');

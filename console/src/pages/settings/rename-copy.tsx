@@ -13,7 +13,6 @@ interface Props {
   tenant: Tenant;
 }
 
-/** Renaming and copying a tenant. */
 export function RenameCopy({ tenant }: Props) {
   const [open, setOpen] = useState<'rename' | 'copy' | null>(null);
   const onClose = () => setOpen(null);
@@ -27,7 +26,7 @@ export function RenameCopy({ tenant }: Props) {
       </p>
       <div class="buttons">
         {!isDraft && (
-          // Its settings are then at another address, where nothing typed here is left.
+          // Renaming changes the URL of the settings, so unsaved input would be lost.
           <button type="button" onClick={async () => (await mayDiscard()) && setOpen('rename')}>
             Rename…
           </button>
@@ -96,9 +95,9 @@ interface NewIdProps {
   title: string;
   verb: string;
   doing: string;
-  /** What the field begins with; to be changed. */
+  /** Initial value of the field. */
   current: string;
-  /** Throws what the person should read. */
+  /** Renames or copies the tenant. Throws an error whose message is shown to the user. */
   apply: (id: string) => Promise<void>;
   onClose: () => void;
   children: ComponentChildren;

@@ -58,7 +58,7 @@ function isDescribed({ id, name, description, metadata, archived_at }: Tenant): 
   return name !== id || description !== '' || Object.keys(metadata).length > 0 || archived_at !== null;
 }
 
-/** What people say of the tenant, as a memory store or otherwise. */
+/** User-supplied name, description, and metadata of a tenant. */
 function Details({ tenant: { name, description, metadata, archived_at } }: { tenant: Tenant }) {
   return (
     <>

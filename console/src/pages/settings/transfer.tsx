@@ -10,7 +10,7 @@ import { save } from '../../ui/save.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
-/** Export and import of a whole memory, with their progress. */
+/** Exports and imports a memory, and shows the progress. */
 export function Transfer({ tenant }: { tenant: string }) {
   const [progress, setProgress] = useState<Progress>(IMPORTING);
   const [withHistory, setWithHistory] = useState(false);

@@ -13,13 +13,13 @@ type Kind = 'suspend' | 'resume' | 'limits' | 'delete';
 
 interface Props {
   tenants: Tenant[];
-  /** Of those that are shown. */
+  /** Called to select all listed tenants. */
   onSelectAll: () => void;
   onClear: () => void;
   onDone: () => void;
 }
 
-/** What can be done with the tenants that are selected, each after a question. */
+/** Actions on the selected tenants. Each action asks for confirmation. */
 export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
   const [kind, setKind] = useState<Kind | null>(null);
   const active = tenants.filter(({ status }) => status === 'active');
@@ -84,13 +84,13 @@ interface DialogProps {
   onDone: () => void;
 }
 
-/** Does `work` for one tenant after the other. One that fails does not keep it from the others. */
+/** Applies `work` to each tenant in turn. After a failure, continues with the next tenant. */
 function BulkDialog(
   props: DialogProps & {
     verb: string;
-    /** The question, where the verb and the tenants do not make one. */
+    /** Replaces the default question, which consists of the verb and the number of tenants. */
     title?: string;
-    /** What was done, in the past tense. */
+    /** Past tense of the verb. */
     done: string;
     work: (tenant: Tenant) => Promise<unknown>;
     isDangerous?: boolean;

@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Tenant } from '../../api/types.ts';
 
 export interface Selection {
-  /** Those of the list that are selected: what a filter takes away is not. */
+  /** Selected tenants that the current filter lists. */
   tenants: Tenant[];
   has: (id: string) => boolean;
   toggle: (id: string) => void;
   set: (tenants: Tenant[]) => void;
 }
 
-/** Which tenants of a list are selected. */
+/** Tracks the selected tenants of a list. */
 export function useSelection(listed: Tenant[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   return {
