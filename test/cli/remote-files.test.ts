@@ -1,6 +1,8 @@
 /**
  * Commands on the memory and the history of a tenant through the admin API: the same output and exit codes as on the
  * database.
+ *
+ * @module-tag long-on-pglite
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
