@@ -1,4 +1,6 @@
-/** The command line through the admin API: the same output and exit codes as on the database. *
+/**
+ * The command line through the admin API: the same output and exit codes as on the database.
+ *
  * @module-tag long-on-pglite
  */
 import { beforeAll, describe, expect, it } from 'vitest';
