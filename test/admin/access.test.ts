@@ -1,5 +1,5 @@
 /**
- * Who may use the admin API, and who may use /execute.
+ * Access to the admin API and to /execute by kind of credential.
  *
  * @module-tag long-on-pglite
  */

@@ -1,6 +1,5 @@
 /**
- * Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what
- * outcome.
+ * The audit trail of administrative changes: actor, tenant or key, changed values, address, and outcome.
  *
  * @module-tag long-on-pglite
  */
@@ -150,7 +149,7 @@ describeService(
       expect(await refused('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
 
       const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
-      // PGlite's clock gives events of the same millisecond the same time.
+      // Events of one millisecond have the same time on PGlite.
       const recorded = await events(`actor=${reader}`);
       expect(recorded.sort((a, b) => String(a.action).localeCompare(String(b.action)))).toMatchObject([
         { ...common, action: 'createTenant', tenant: null, outcome: 'read_only_key' },

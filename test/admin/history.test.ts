@@ -17,7 +17,7 @@ describeService(
   'the history of the admin API',
   (service) => {
     const admin = useAdmin(service);
-    /** A tenant whose agent created, edited, and moved a file, and created another. */
+    /** Creates a tenant whose agent created, edited, and moved one file and created another. */
     const history = async () => {
       const id = freshTenant('history');
       await new Tenants(service().database).create(id);
@@ -71,7 +71,7 @@ describeService(
       ]);
       expect(await listed('by=agent')).toHaveLength(4);
       expect(await listed('by=operator')).toStrictEqual([]);
-      // A move is found by the path that it left, too.
+      // The filter also matches the path before a move.
       expect(await listed('path_contains=RIES/A')).toStrictEqual([moved.id, edited.id, created.id]);
       expect(await listed('path_contains=ries/b')).toStrictEqual([moved.id]);
       expect(await listed('path_contains=%25')).toStrictEqual([]);
@@ -145,7 +145,7 @@ describeService(
       expect((await get(`/diff?at=${created.created_at}&to=${edited.created_at}`)).body.changes).toHaveLength(
         1,
       );
-      // Before the tenant existed, there was nothing.
+      // The tenant did not exist yet.
       expect((await get('/diff?at=2020-01-01&to=2020-01-02')).body.changes).toStrictEqual([]);
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
     });
@@ -160,7 +160,7 @@ describeService(
           { old_path: null, path: '/memories/c' },
         ],
       });
-      // As after pruning.
+      // Simulates pruning.
       await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
         id,
         moved.created_at,
@@ -291,7 +291,7 @@ describeService(
         expect((await get('/file?path=/memories/b')).text).toBe('three\n');
         await execute(cmd.replace('/memories/b', 'three', 'two'));
       }
-      // What it does not touch may change.
+      // Changes to other files do not invalidate the plan.
       const target = { version: created.id };
       const { plan } = (await post('/restore', { ...target, dry_run: true })).body;
       await execute(cmd.replace('/memories/c', 'other', 'another'));
@@ -322,7 +322,7 @@ describeService(
       expect((await get('/file?path=/memories/c')).text).toBe('other');
       expect((await get('/file?path=/memories/later')).text).toBe('kept');
 
-      // What the actor did later is left alone, like what others did.
+      // Later changes of the actor cause a conflict, like changes by others.
       const early = { by: 'agent', since: moved.created_at, until: moved.created_at };
       expect((await post('/revert', { ...early, dry_run: true })).body).toMatchObject({
         files: [],
@@ -399,7 +399,7 @@ describeService(
         `Version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
       ]);
       await execute(cmd.rename('/memories/new', '/memories/old'));
-      // The directory is there, so this leaves its name.
+      // The redaction keeps the name of an existing directory.
       expect((await post(`/versions/${created}/redact`)).body).toMatchObject({ versions: 2 });
       await execute(cmd.delete('/memories/old'));
       expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, stored_results: 0 });
@@ -516,7 +516,7 @@ describeService(
       expect(await around(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
       expect(await around(created.created_at)).toStrictEqual([start, edited.created_at]);
       expect(await around('2020-01-01')).toStrictEqual([null, created.created_at]);
-      // Versions from before the history is complete may still be there.
+      // Versions can be older than the start of the complete history.
       await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
         id,
         edited.created_at,

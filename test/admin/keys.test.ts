@@ -1,5 +1,5 @@
 /**
- * Keys for control planes: one key, filters, changes, rotation, and creation that can be repeated.
+ * Keys for control planes: reading one key, filters, changes, rotation, and repeated creation.
  *
  * @module-tag long-on-pglite
  */
@@ -144,7 +144,7 @@ describeService(
       expect(events).toMatchObject([{ tenant, outcome: 'ok', details: { overlap_seconds: 3600 } }]);
       expect(JSON.stringify(events)).not.toContain(next);
 
-      // A third secret, at once: the second stops, and revoking the key stops all.
+      // A third secret without overlap: the second secret stops working. A revocation ends all of them.
       const third = (await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).body;
       const rows = await service().query(
         'SELECT count(*)::int AS live FROM api_keys WHERE id = $1::text AND expires_at > now()',
@@ -162,7 +162,7 @@ describeService(
     it('are rotated one after the other for simultaneous requests', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
-      // Rotations that see several secrets wait for one another too, whatever the order of the hashes is.
+      // Concurrent rotations lock all secrets of the key in one order, independent of their hashes.
       const rotated = await Promise.all(Array.from({ length: 20 }, rotate));
       expect(rotated.filter(({ status }) => status !== 200)).toStrictEqual([]);
       for (const secret of [key, ...rotated.map(({ body }) => String(body.key))])

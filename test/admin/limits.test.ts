@@ -1,5 +1,5 @@
 /**
- * What the admin API bounds: requests in flight, and clients that move too little.
+ * Limits of the admin API on requests in flight and on slow clients.
  *
  * @module-tag long-on-pglite
  */
@@ -18,7 +18,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 import { answerTo, openUpload } from '../support/uploads.ts';
 
-/** More than the buffers of a connection hold. */
+/** Exceeds the buffers of a connection. */
 const LARGE = 12 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 
@@ -35,7 +35,7 @@ describeService(
       await new Tenants(service().database).create(id);
       return id;
     }
-    /** A tenant with one large file. */
+    /** Creates a tenant with one large file. */
     async function largeTenant(admin: Admin): Promise<string> {
       const id = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 0 });
@@ -44,7 +44,7 @@ describeService(
       expect(imported.status).toBe(200);
       return id;
     }
-    /** Sends a request, and takes nothing of the answer but its headers. */
+    /** Sends a request and reads only the headers of the response. */
     async function open(
       { url, key }: { url: string; key: Admin['key'] },
       path: string,
@@ -62,7 +62,7 @@ describeService(
         problem(await admin.call('GET', '/session', { key })).slice(0, 2);
       const uploads: ClientRequest[] = [];
       const fill = async ({ key }: { key: string }, count: number) => {
-        // A key that was looked up before is known at once.
+        // Caches the key.
         expect(await session({ key })).toStrictEqual([200, undefined]);
         for (let i = 0; i < count; i++) uploads.push(await openUpload(admin.url, { tenant, key }));
       };
@@ -214,7 +214,7 @@ describeService(
             authorization: `Bearer ${admin.key.key}`,
             'content-type': 'text/plain',
             'if-none-match': '*',
-            // Without a length, the body is read until it is too large.
+            // Without Content-Length, the service reads the body up to the limit.
             ...(i % 2 === 0 ? { 'content-length': length } : {}),
           },
         });
@@ -254,7 +254,7 @@ describeService(
       admin.app.server.on('connection', (socket) => sockets.push(socket));
       let requests = 0;
       admin.app.server.on('request', () => requests++);
-      // The service closes the connection of who sends so many.
+      // The service closes the connection of a client that pipelines too many requests.
       const flood = connect(Number(new URL(admin.url).port), '127.0.0.1').on('error', () => {});
       flood.write(pipelined.repeat(40));
       await expect.poll(() => flood.closed).toBe(true);
@@ -268,7 +268,7 @@ describeService(
       await expect.poll(() => sockets.every((socket) => socket.closed)).toBe(true);
       const session = async () => (await admin.call('GET', '/session')).status;
       await expect.poll(session).toBe(200);
-      // Six requests of a key may be in flight: none of those is.
+      // A key can have six requests in flight, so all earlier ones have ended.
       expect(await Promise.all(Array.from({ length: 6 }, session))).toStrictEqual([
         200, 200, 200, 200, 200, 200,
       ]);
@@ -290,7 +290,7 @@ describeService(
       await admin.app.close();
     });
 
-    // PGlite has one transaction at a time.
+    // PGlite runs one transaction at a time.
     it.runIf(kind === 'postgres')(
       'end exports when their clients disconnect, with their transactions and slots',
       async () => {
@@ -307,7 +307,7 @@ describeService(
         let requests = 0;
         admin.app.server.on('request', () => requests++);
         const session = async () => (await admin.call('GET', '/session')).status;
-        // A key that was looked up before is known at once, so that a request has its slot from its start.
+        // Caches the key, so that each request acquires its slot at the start.
         expect(await session()).toBe(200);
 
         const downloads = Array.from({ length: count }, () =>
@@ -341,7 +341,7 @@ describeService(
           return (body.events as { outcome: string | null }[]).map((event) => event.outcome);
         };
         upload.on('error', () => {}).write(entry({ name: 'memories/a', content: 'x' }));
-        // A client that leaves before the import begins leaves no event.
+        // An upload that is aborted before the import begins records no event.
         await expect.poll(outcomes).toStrictEqual([null]);
         upload.destroy();
         await expect.poll(outcomes).toStrictEqual(['client_gone']);
@@ -361,7 +361,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-/** Lets each transaction wait after it has read the first page of versions, and then lists its statements. */
+/** Pauses each transaction after its first page of versions and records its statements. */
 function spyOnTransactions(database: Database) {
   let goOn = () => {};
   const free = new Promise<void>((resolve) => {
@@ -398,7 +398,7 @@ function spyOnTransactions(database: Database) {
   return spied;
 }
 
-/** The temporary files of exports that this process has open; on Linux only. */
+/** Lists the temporary export files that this process has open. Empty on systems other than Linux. */
 async function openArchives(): Promise<string[]> {
   if (process.platform !== 'linux') return [];
   const links = await Promise.all(

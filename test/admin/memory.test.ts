@@ -227,7 +227,7 @@ describeService(
         'not_found',
         `/memories/none does not exist.`,
       ]);
-      // Before the tenant existed, there was nothing.
+      // The tenant did not exist yet.
       expect((await get('/tree?at=2020-01-01')).body.entries).toStrictEqual([]);
       expect((await get('/tree?at=yesterday')).status).toBe(400);
       expect((await get('/tree?path=/etc')).body.detail).toBe(
@@ -287,7 +287,7 @@ describeService(
       expect(await pages(`&at=${at}`)).toStrictEqual(['a', 'a-b', 'a0', 'm', 'z']);
       expect(await pages(`&at=${at}&from=/memories/m`)).toStrictEqual(['m', 'z']);
       expect(await pages(`&at=${at}&from_directory=/memories/a-b`)).toStrictEqual(['a-b', 'a0', 'm', 'z']);
-      // A path elsewhere begins no page with what is elsewhere.
+      // A start outside the directory is ignored.
       expect(await pages(`&at=${at}&path=/memories/a-b&from=/memories/a/y`)).toStrictEqual(['a-b/z']);
 
       const gone = [404, 'not_found', '/memories/a does not exist.'];

@@ -1,5 +1,5 @@
 /**
- * Which admin keys may use which routes: a walk over all of them, so that a new route cannot forget it.
+ * Permissions of admin keys on every route. The test walks over all routes, so that it includes new ones.
  *
  * @module-tag long-on-pglite
  */
@@ -8,7 +8,7 @@ import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
-/** Routes that need `read_write`. */
+/** Routes that require `read_write`. */
 const MANAGING = [
   'DELETE /v1/keys/{id}',
   'DELETE /v1/tenants/{tenant}',
@@ -22,7 +22,7 @@ const MANAGING = [
   'PUT /v1/tenants/{tenant}/mounts/{name}',
 ];
 
-/** Routes that keys for certain tenants may not use. */
+/** Routes that reject scoped keys. */
 const OF_THE_FLEET = [
   'GET /v1/usage',
   'POST /v1/files/expire',
@@ -46,7 +46,7 @@ describeService(
       routes = Object.entries(paths)
         .filter(([path]) => path.startsWith('/v1/'))
         .flatMap(([path, operations]) => Object.keys(operations).map((m) => `${m.toUpperCase()} ${path}`))
-        // Deleting the tenant comes last.
+        // Deletes the tenant last.
         .sort(
           (a, b) => Number(a === 'DELETE /v1/tenants/{tenant}') - Number(b === 'DELETE /v1/tenants/{tenant}'),
         );
@@ -55,7 +55,7 @@ describeService(
     });
 
     /**
-     * The routes that refuse a key, by the code of the refusal; requests are not valid otherwise, or change nothing.
+     * Returns the routes that reject a key, with the error code. The requests are otherwise invalid or change no data.
      */
     const refused = async (key: string, tenant: string) => {
       const codes: Record<string, string> = {};

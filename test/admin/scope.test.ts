@@ -1,5 +1,5 @@
 /**
- * What an admin key for certain tenants learns of other tenants: nothing.
+ * Secrecy of other tenants toward an admin key with a scope.
  *
  * @module-tag long-on-pglite
  */
@@ -65,7 +65,7 @@ describeService('a scoped admin key', (service) => {
     ];
     for (const url of urls) {
       const { status, text } = await admin().call('GET', url, { key });
-      // A mount is named after the tenant here, and its name belongs to the tenant that has it.
+      // The mount here is named after the tenant, so the name itself is no leak.
       const named = text.replaceAll(hidden.replaceAll('_', '-'), '');
       expect([url, status, named.includes(hidden), named.includes(to)]).toStrictEqual([
         url,

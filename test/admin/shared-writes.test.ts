@@ -1,4 +1,4 @@
-/** Writes of operators and of agents, in one process. */
+/** Writes of operators and of agents in one process. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Admin, openAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -22,7 +22,7 @@ const NONE = {
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
-// On a database of its own: these tests list all tenants and keys.
+// Uses its own database, because the tests list all tenants and keys.
 describeServiceOnOwnDatabase(
   'tenants of the admin API',
   (service) => {
@@ -318,7 +318,7 @@ describeServiceOnOwnDatabase(
       };
       expect(await listed('')).toStrictEqual(['P-3', 'p-1', 'p-2', 'p-4']);
       expect(await listed('sort=files')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
-      // 3 × 7, 1 × 9, 2 × 8 bytes.
+      // 3 × 7, 1 × 9, and 2 × 8 bytes.
       expect(await listed('sort=bytes')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
       expect(await listed('sort=used')).toStrictEqual(['p-2', 'p-1', 'P-3', 'p-4']);
       expect(await listed('sort=changed')).toStrictEqual(['P-3', 'p-2', 'p-1', 'p-4']);

@@ -1,5 +1,5 @@
 /**
- * Archives that `import` rejects, each with an actionable message and without leaving anything behind.
+ * Archives that `import` rejects with an actionable message and without any change.
  *
  * @module-tag long-on-pglite
  */

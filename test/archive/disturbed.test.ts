@@ -112,7 +112,7 @@ describeService('a transfer under interference', (service, kind) => {
         added++;
       }),
     );
-    // Nothing is read, so the export must stop at what the buffers hold. The large file alone exceeds them.
+    // The reader does not read, so the export stops when the buffers are full. The large file alone exceeds them.
     while (!output.writableNeedDrain) await new Promise(setImmediate);
     for (let turn = 0; turn < 1000; turn++) await new Promise(setImmediate);
     const total = Object.keys(FILES).length;

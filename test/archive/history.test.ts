@@ -1,5 +1,5 @@
 /**
- * `export --history`, and `import` of what it writes.
+ * `export --history`, and `import` of its archives.
  *
  * @module-tag long-on-pglite
  */
@@ -28,7 +28,10 @@ async function exported(service: Service, tenant: string, ...args: string[]): Pr
   return stdout;
 }
 
-/** A memory with all kinds of versions: two live files of several, one deleted, one redacted, and empty directories. */
+/**
+ * Creates a memory with all kinds of versions: two existing files with several versions, a deleted file, a redacted
+ * version, and empty directories.
+ */
 async function story(service: Service): Promise<string> {
   const tenant = freshTenant('history');
   await run(service, tenant, cmd.create(a, 'Grüße\r\n'), cmd.create(b, 'one'), cmd.replace(b, 'one', 'two'));
@@ -51,7 +54,7 @@ async function story(service: Service): Promise<string> {
   return tenant;
 }
 
-/** The files of an archive by name, and its directories, as ones whose name ends with a slash. */
+/** Returns the files of an archive by name. The name of a directory ends with a slash. */
 function filesOf(archive: Buffer): Record<string, string> {
   const files: Record<string, string> = {};
   for (let at = 0; archive[at] !== 0; ) {
@@ -95,7 +98,7 @@ describeService('an archive with history', (service) => {
       );
       expect(there).toStrictEqual(here);
     }
-    // What comes later comes after it, and can be undone down to the first version.
+    // Later changes follow the imported versions and can be undone down to the first version.
     await run(service(), other, cmd.create('/memories/new', 'new'));
     const last = times.at(0);
     await restore(service(), other, last);
@@ -257,7 +260,7 @@ describeService('an archive with history', (service) => {
         .map((line) => `${JSON.stringify(line)}\n`)
         .join(''),
     });
-    /** With one of the versions that fit changed. */
+    /** Changes one of the matching versions. */
     const changed = (fits: (line: Line) => boolean, change: Line) =>
       versions((all) => {
         const found = all.find(fits);

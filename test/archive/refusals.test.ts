@@ -1,5 +1,5 @@
 /**
- * Cases that `import` rejects, each with an actionable message and without leaving anything behind.
+ * Input that `import` rejects with an actionable message and without any change.
  *
  * @module-tag long-on-pglite
  */

@@ -1,4 +1,4 @@
-/** On Citus: how `migrate` distributes a database, and what it says where it cannot. */
+/** Distribution of a database by `migrate` on Citus, and its errors. */
 
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
@@ -24,7 +24,7 @@ it('assigns every table a distribution on Citus', () => {
   );
 });
 
-/** Does `work` on the database at `url`, as a command would. */
+/** Runs `work` on the database at `url`, as a command would. */
 async function on<T>(url: string, work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>) {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_CONNECT_TIMEOUT_MS: '60000' }));
   try {
@@ -51,7 +51,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
   };
   afterEach(() => own?.drop());
 
-  /** The database of the same name on a worker. */
+  /** Returns the URL of the database with the same name on a worker. */
   const onWorker = (url: string) =>
     databaseUrl(inject('postgres').cluster.nodes[1] ?? '', new URL(url).pathname.slice(1));
 
@@ -80,7 +80,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
       await migrate(database);
     });
     expect(await placesOf(url)).toStrictEqual(PLACES);
-    // The foreign key is there again.
+    // The foreign key was created again.
     const keys = await query(
       url,
       "SELECT conname FROM pg_constraint WHERE contype = 'f' AND conrelid = 'entries'::regclass ORDER BY 1",
@@ -134,7 +134,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
 
     await createDatabase({ isCitus: false, nodes: workers }, name);
     await addCitus(cluster, name);
-    // As `memory-service migrate` and the start of the service do it.
+    // Both `memory-service migrate` and the start of the service distribute the database.
     const service = await startService('postgres', { DATABASE_URL: url });
     try {
       expect(service.database.kind).toBe('citus');

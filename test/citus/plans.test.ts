@@ -1,4 +1,4 @@
-/** On Citus: on how many shards each statement of the service works. */
+/** Number of shards that each statement of the service uses on Citus. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { citusPlannerOptions } from '../../src/database/pg.ts';
@@ -8,7 +8,7 @@ import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { functionCall, functionCalls, overAllTenants, statements } from '../support/statements.ts';
 
-/** Rows that do not come from the tenant's shard pass through the coordinator on their way there. */
+/** Statements whose rows come from outside the tenant's shard and pass through the coordinator. */
 const THROUGH_COORDINATOR = new Set([
   // From the caller.
   'import_directories',
@@ -24,7 +24,7 @@ const THROUGH_COORDINATOR = new Set([
   'copy_usage',
   'copy_drafts',
 ]);
-/** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */
+/** `begin_change` always runs in a transaction, where a function runs on the node that the service is connected to. */
 const NOT_DISTRIBUTED = new Set([
   'wait_for_reader',
   'begin_change',

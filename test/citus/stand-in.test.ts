@@ -1,6 +1,6 @@
 /**
- * Runs the distribution on plain Postgres, with a catalog and functions of the names that Citus has. So `npm test`
- * notices a table that gets the wrong place; what Citus itself does is in distribution.test.ts.
+ * Runs the distribution on plain Postgres with stand-ins for the catalog and functions of Citus. This way, `npm test`
+ * detects a table in the wrong place. distribution.test.ts tests the behavior of Citus itself.
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -17,7 +17,7 @@ beforeAll(async () => {
   for (const path of ['bin', 'src', 'console', 'scripts', 'clients']) {
     await cp(join(root, path), join(copy, path), { recursive: true, filter: isCopied });
   }
-  // The page's own packages, which npm does not share with the others.
+  // The packages of the console, which npm does not share with the other workspaces.
   await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'));
   await mkdir(join(copy, 'node_modules'));
   for (const name of await readdir(join(root, 'node_modules'))) {
@@ -29,7 +29,7 @@ afterAll(() => rm(copy, { recursive: true }));
 const service = 'dist/main.js';
 const page = 'console/dist/index.html';
 
-/** Runs what `npm start` runs first, and returns which outputs it wrote. */
+/** Runs the build step of `npm start` and returns the outputs that it wrote. */
 async function build(): Promise<string[]> {
   const times = () => Promise.all([service, page].map(writtenAt));
   const before = await times();

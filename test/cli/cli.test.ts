@@ -1,5 +1,5 @@
 /**
- * The commands that run the deployment, as an operator runs them.
+ * The commands that run a deployment, as an operator uses them.
  *
  * @module-tag long-on-pglite
  */
@@ -423,7 +423,7 @@ describeServiceOnOwnDatabase(
       );
       expect(await rowsOf(service(), 'r-2')).toStrictEqual(before);
       expect(await historyOf('r-2')).toStrictEqual(history);
-      // A revert goes back as far as before.
+      // A revert can start at the first change.
       const since = String(history.map((each) => each.createdAt).sort()[0]);
       const reverted = await run('revert', 'r-2', '--by', 'operator', '--since', since, '--dry-run');
       expect(reverted.stdout).toContain('D /memories/');
@@ -662,7 +662,7 @@ These are kept and may contain the same text or path. Redact each one that does:
       expect((await run('show', 'short', '00000000-0')).stderr).toBe(
         'memory-service: Version 00000000-0 of short does not exist. See: memory-service log short\n',
       );
-      // As if both files had been created under IDs that start alike.
+      // Simulates two files whose IDs start alike.
       await service().query(
         `UPDATE entries SET version = ('5d1f8f0e-0000-4000-8000-00000000000' || right(path, 1))::uuid, memory_id = version
          WHERE tenant_id = 'short' AND kind = 'file'`,
@@ -678,7 +678,7 @@ These are kept and may contain the same text or path. Redact each one that does:
     it('escapes control characters in labels for a terminal', async () => {
       await create('steer');
       const { id } = await json('keys', 'create', '--tenant', 'steer');
-      // Keys of earlier versions can have such labels.
+      // Keys of earlier versions can have unsafe labels.
       await service().query('UPDATE api_keys SET label = $2 WHERE id = $1', [id, '\u001b[31mred']);
       const list = ['keys', 'list', '--tenant', 'steer'];
       expect((await run(...list)).stdout).toContain('  \u001b[31mred  ');
@@ -706,7 +706,7 @@ it('shows examples in the help of the program', () => {
   let help = '';
   program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
-  // One sentence for each command.
+  // Each command has one sentence.
   expect(help).toMatch(/^ {2}diff .* {2}Show a unified diff\n {2}restore /m);
 });
 

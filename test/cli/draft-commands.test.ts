@@ -1,5 +1,5 @@
 /**
- * `drafts`: an operator proposes, reviews, merges, replaces and rejects.
+ * `drafts`: an operator proposes, reviews, merges, replaces, and rejects.
  *
  * @module-tag long-on-pglite
  */

@@ -1,4 +1,4 @@
-/** The command line on an embedded database, as processes of their own: with and without a service that runs on it. */
+/** The command line on an embedded database as separate processes, with and without a running service. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, stat, writeFile } from 'node:fs/promises';
@@ -83,7 +83,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     expect((await stat(join(env.DATA_DIR ?? '', 'memory-service.sock'))).mode & 0o777).toBe(0o600);
   });
 
-  /** Runs a command that succeeds. */
+  /** Runs a command that must succeed. */
   const done = async (...args: string[]) => {
     const { code, output } = await run(env, ...args);
     expect([args, code, output]).toStrictEqual([args, 0, expect.any(String)]);
@@ -94,7 +94,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
     await done('tenants', 'create', 'acme', '--max-files', '3');
     const key = (await done('keys', 'create', '--tenant', 'acme')).split('\n').at(-1);
     const headers = { authorization: `Bearer ${key}` };
-    // U+2028 ends a line for some readers of lines.
+    // Some line readers treat U+2028 as the end of a line.
     const content = '\uFEFFa\u2028b\r\n"ü😀';
     expect((await post(server.url, cmd.create('/memories/a', content), headers)).is_error).toBe(false);
     const source = join(scratch, 'source');

@@ -1,5 +1,5 @@
 /**
- * The commands that read the history: `log`, `show`, `diff`, `ls --at` and `cat --at`.
+ * The commands that read the history: `log`, `show`, `diff`, `ls --at`, and `cat --at`.
  *
  * @module-tag long-on-pglite
  */
@@ -15,10 +15,10 @@ import { cmd } from '../support/table.ts';
 import { scratchFolder } from '../support/transfer.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** In a column of 27 characters. The clock of PGlite has milliseconds only. */
+/** Times in a column of 27 characters. The clock of PGlite has a precision of milliseconds. */
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
-/** Ids and times as `V` and `T`, padded to their length, so that columns stay. */
+/** Replaces IDs by `V` and times by `T`, padded to the same length, so that columns stay aligned. */
 const masked = (text: string) =>
   text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, 'T'.padEnd(27, '.'));
 
@@ -55,7 +55,7 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
 const a = '/memories/d/a.md';
 const b = '/memories/b.md';
 
-/** A file that is edited, moved and deleted, then one at its first path. */
+/** Creates a file that is edited, moved, and deleted, and then another file at the first path. */
 async function story(service: Service): Promise<string> {
   const tenant = freshTenant();
   await run(service, tenant, cmd.create(a, 'one\ntwo\n'), cmd.create('/memories/d/x', 'x'));
@@ -64,7 +64,7 @@ async function story(service: Service): Promise<string> {
   return tenant;
 }
 
-/** Makes a version as `redact` leaves it. Its content stays, so these tests have a database of their own. */
+/** Marks a version as redacted but keeps its content, so these tests use their own database. */
 async function redact(service: Service, tenant: string, id: string): Promise<void> {
   const done = await service.query(
     `UPDATE versions SET path = NULL, content = NULL, splice_start = NULL, splice_length = NULL, content_sha256 = NULL, size_bytes = NULL, redacted_at = '2026-01-02T03:04:05.000006Z',
@@ -172,7 +172,7 @@ new file mode 100644
     expect(moved).toStrictEqual(first.slice(1, 2));
     expect(await json(service(), 'log', tenant, '--by-contains', 'Anony')).toHaveLength(6);
     expect(await json(service(), 'log', tenant, '--by-contains', 'key')).toStrictEqual([]);
-    // With the version that moved a file out of it.
+    // Includes the version that moved a file out of the directory.
     expect((await json(service(), 'log', tenant, '/memories/d')).map(({ path }) => path)).toStrictEqual([
       a,
       b,
@@ -441,7 +441,7 @@ rename to memories/b.md
     for (const path of [a, b, '/memories', '/memories/d']) {
       expect(await diff(path, ...at(x), ...to(moved))).toBe(renamed);
     }
-    // Another file at the path now: a change of what is there.
+    // Another file at the path counts as a change of the path.
     expect(await diff('/memories', ...at(x))).toBe(`diff --git a/memories/d/a.md b/memories/d/a.md
 --- a/memories/d/a.md
 +++ b/memories/d/a.md
@@ -547,7 +547,7 @@ new file mode 100644
     expect(await failing(service(), 'restore', tenant, '--at', '1h')).toMatch(
       /^The history of \S+ is complete only since \S+Z\. Choose a later time\.$/,
     );
-    // What is missing is said as before.
+    // Missing entries cause the same error as before.
     await service().query('UPDATE tenants SET history_since = now() WHERE id = $1', [tenant]);
     const [version] = await json(service(), 'log', tenant);
     expect(
@@ -604,7 +604,7 @@ describeServiceOnOwnDatabase('a terminal', (service) => {
 
   it('shows diffs in color, with escaped control characters', async () => {
     vi.stubEnv('TERM', 'xterm-256color');
-    // Node takes a terminal in CI for one without colors.
+    // Node.js disables colors for terminals in CI.
     vi.stubEnv('CI', undefined);
     vi.stubEnv('FORCE_COLOR', undefined);
     vi.stubEnv('NO_COLOR', undefined);

@@ -1,5 +1,5 @@
 /**
- * The commands for keys and for what people say of tenants.
+ * The commands for keys and for the descriptions of tenants.
  *
  * @module-tag long-on-pglite
  */

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { startProcess } from '../support/process.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/memory-service', import.meta.url));
-/** Reports how V8 was started. Loaded into every Node process, npm's too. */
+/** Reports the flags of V8 in every Node.js process, including npm. */
 const report = `data:text/javascript,
   import { getHeapStatistics } from 'node:v8';
   if (process.argv[1].endsWith('/dist/main.js')) console.error('started ' + JSON.stringify({
@@ -26,7 +26,7 @@ async function readReport(line: Promise<RegExpExecArray>): Promise<Started> {
   return JSON.parse(json ?? '') as Started;
 }
 
-/** Starts a service that cannot start, and returns how it was started. */
+/** Starts a service with an invalid configuration and returns its start options. */
 async function startInVain(command: string, args: string[], nodeOptions = ''): Promise<Started> {
   const cli = startProcess(command, args, {
     PORT: 'http',
@@ -42,7 +42,7 @@ async function startInVain(command: string, args: string[], nodeOptions = ''): P
 describe('bin/memory-service', () => {
   const check = fileURLToPath(new URL('../../bin/check-node.cjs', import.meta.url));
   const flags = ['--no-memory-reducer', '--no-allocation-site-pretenuring', '--require', check];
-  // 1000 MiB of old objects, and three semi-spaces of 8 MiB.
+  // 1000 MiB for old objects and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
   it('passes the flags of Node.js however it is started', { tags: 'long' }, async () => {
@@ -50,7 +50,7 @@ describe('bin/memory-service', () => {
     await symlink(launcher, link);
     expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);
     expect(await startInVain(link, ['serve'])).toMatchObject(tuned);
-    // Without prestart, which would compile the service under the tests that run it.
+    // Skips prestart, which would compile the service while other tests run it.
     expect(await startInVain('npm', ['start', '--ignore-scripts'])).toMatchObject(tuned);
     expect(await startInVain('npx', ['--no-install', 'memory-service', 'serve'])).toMatchObject(tuned);
   });
@@ -93,7 +93,7 @@ describe('bin/memory-service', () => {
       const npx = startProcess('npx', ['--no-install', 'memory-service', 'serve'], env);
       await npx.line(/http:\/\/127\.0\.0\.1:\d+/);
       npx.child.kill(signal);
-      // Its output ends once the service has, which has inherited it.
+      // The output ends with the service, which inherited the stream.
       await npx.exit;
       expect(npx.output()).toContain('"msg":"npx has ended, so the service stops"');
       expect(npx.output()).toContain('"msg":"stopped"');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
-// A separate file, and so a separate service, because the tests count commands and damage the database.
+// Uses a separate file and service, because the tests count commands and damage the database.
 describeServiceOnOwnDatabase('operations of a service', (service) => {
   it('include /healthz at any time and /readyz only while the database is migrated', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });

@@ -1,5 +1,5 @@
 /**
- * `export` and `import` through the admin API: the same output and exit codes as on the database, and nothing half done
+ * `export` and `import` through the admin API: the same output and exit codes as on the database, and no partial result
  * when the connection breaks.
  *
  * @module-tag long-on-pglite
@@ -32,7 +32,7 @@ describeService('archives on the command line through the admin API', (service) 
   const remotely = (args: string[], options: Options = {}, base = url) =>
     runOn(service(), args, { ...options, admin: { url: base, key: admin().key.key } });
 
-  /** Starts a proxy that cuts each connection after some bytes of the response, or of the request. */
+  /** Starts a proxy that cuts each connection after some bytes of the response or of the request. */
   async function cuttingProxy(limits: { request?: number; response?: number }): Promise<string> {
     const server = createServer((incoming, outgoing) => {
       const { method, url: path, headers } = incoming;
@@ -110,7 +110,7 @@ describeService('archives on the command line through the admin API', (service) 
       [[join(folder, 'none')], {}],
       [[folder], {}],
     ] as [string[], Options][]) {
-      // One tenant for each way, in the same state.
+      // One tenant for each access path, in the same state.
       const [local, remote] = [await localTenant(), await remoteTenant()];
       const run = async (id: string, way: typeof onDatabase) => {
         const result = await way(['import', id, ...args], options);

@@ -25,7 +25,7 @@ describeService('drafts on the command line through the admin API', (service) =>
   const write = async (tenant: string, input: object) =>
     expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
 
-  /** A draft that adds one file, and changes another that the memory has changed as well. */
+  /** Creates a draft that adds one file and changes another file that the memory changed as well. */
   const proposed = async () => {
     const tenant = freshTenant('remote-drafts');
     await onDatabase('tenants', 'create', tenant);

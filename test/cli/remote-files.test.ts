@@ -21,7 +21,7 @@ describeService('commands on a memory through the admin API', (service) => {
   const remotely = (args: string[], stdin?: string) =>
     runOn(service(), args, { admin: { url, key: admin().key.key }, ...(stdin !== undefined && { stdin }) });
 
-  /** Runs a command that changes nothing in both ways, and returns its result. */
+  /** Runs a read-only command through the admin API and on the database, and returns the common result. */
   const bothWays = async (...args: string[]) => {
     const result = await remotely(args);
     expect(result).toStrictEqual(await onDatabase(...args));

@@ -12,27 +12,25 @@ import {
 } from '../support/messages-api.ts';
 import { freshTenant, type Service, startSharedService } from '../support/service.ts';
 
-/** What an agent needs: the service on a socket with keys and real Postgres, and the Messages API. */
+/** Environment of an agent: the service on a socket with keys and real Postgres, and the Messages API. */
 export interface AgentFixture {
-  /** The service's URL. */
   readonly url: string;
-  /** A key for any tenant. */
+  /** Service key, valid for any tenant. */
   readonly serviceKey: string;
-  /** Starts a stand-in for the Messages API, which ends with the tests. */
+  /** Starts a fake Messages API that ends with the tests. */
   messagesApi(replies: readonly Reply[]): Promise<MessagesApi>;
-  /** A client with a service key, by default for a tenant that no other test has. */
+  /** Returns a client with a service key, by default for a new tenant. */
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
-  /** Of the service. */
+  /** Database of the service. */
   database(): Service['database'];
-  /** Makes a tenant, and a key of its own. */
+  /** Creates a tenant and returns a key for it. */
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
-  /** The same, with the tenant's id. */
+  /** Creates a tenant and returns its ID and a key. */
   tenantWithKey(access?: 'read_write' | 'read_only'): Promise<{ tenant: string; key: string }>;
 }
 
 const SILENT = { warn: () => {}, debug: () => {} };
 
-/** Makes a fixture for the tests of a file. */
 export function useAgentFixture(): AgentFixture {
   let service: Service | undefined;
   const apis: MessagesApi[] = [];
@@ -86,7 +84,7 @@ export function useAgentFixture(): AgentFixture {
 
 export const text = (words: string): Block => ({ type: 'text', text: words });
 
-/** A call of the memory tool, or of another. */
+/** Builds a call of the memory tool or of another tool. */
 export const use = (id: string, input: unknown, name = 'memory'): Block => ({
   type: 'tool_use',
   id,
@@ -94,7 +92,7 @@ export const use = (id: string, input: unknown, name = 'memory'): Block => ({
   input,
 });
 
-/** A `tool_result` as the Anthropic SDK sends it: without `is_error` for a success. */
+/** Builds a `tool_result` as the Anthropic SDK sends it, without `is_error` for a success. */
 export const result = (id: string, content: string): ToolResult => ({
   type: 'tool_result',
   tool_use_id: id,

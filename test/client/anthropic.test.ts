@@ -1,4 +1,4 @@
-/** What the end-to-end conversations do not show of the adapter for the Anthropic SDK. */
+/** Features of the Anthropic adapter beyond the end-to-end conversations. */
 import Anthropic from '@anthropic-ai/sdk';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import { memoryTool } from 'memory-service-client/anthropic';

@@ -1,6 +1,6 @@
 /**
- * Conversations of the documentation, played against the real SDK's tool runner, the adapter, the service on a socket
- * and real Postgres. Every tool result that the SDK sends is compared with a literal.
+ * Conversations of the documentation with the tool runner of the SDK, the adapter, the service on a socket, and real
+ * Postgres. Every tool result that the SDK sends is compared with a literal.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
@@ -16,7 +16,7 @@ const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test',
 
 it('a conversation handles the customer-service ticket with the memory', async () => {
   const memory = fixture.client();
-  // As large as in the documentation's listing: 1536 and 2048 bytes.
+  // The sizes match the listing in the documentation: 1536 and 2048 bytes.
   const guidelines = `<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n<!-- ${'.'.repeat(1389)} -->\n</addressing_customers>\n</guidelines>`;
   for (const [path, file_text] of [
     ['/memories/customer_service_guidelines.xml', guidelines],

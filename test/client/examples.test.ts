@@ -1,5 +1,5 @@
 /**
- * Each example as a user runs it, in a process of its own, against the stand-in for the Messages API.
+ * Each example as a user runs it: in a separate process, against the fake Messages API.
  *
  * @module-tag long
  */
@@ -29,7 +29,7 @@ it.concurrent.each([
   ['anthropic.ts', RUN],
   ['messages.ts', RUN],
   ['langchain.ts', RUN],
-  // `generateText` gives the last step's text alone.
+  // `generateText` returns only the text of the last step.
   ['ai-sdk.ts', RUN.replace('Let me check my memory.\n', '')],
 ])('examples/%s prints the documented output', async (name, output) => {
   const [api, key] = await Promise.all([fixture.messagesApi(REPLIES), fixture.tenantKey()]);

@@ -8,7 +8,7 @@ import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-/** Plays a conversation; like LangChain's agents, it starts all calls of a turn at once. */
+/** Plays a conversation. Like agents of LangChain, it starts all calls of a turn simultaneously. */
 async function play(url: string, client: ReturnType<typeof fixture.client>): Promise<BaseMessage[]> {
   const memory = memoryTool(client);
   const options = { model: 'claude-sonnet-5-5', apiKey: 'test', anthropicApiUrl: url, maxRetries: 0 };

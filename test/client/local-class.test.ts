@@ -1,6 +1,6 @@
 /**
- * One conversation on the SDK's local class (`BetaLocalFilesystemMemoryTool`) and on the service: the same results,
- * but for the differences that docs/contract.md names in section 5.
+ * One conversation on the SDK's local class (`BetaLocalFilesystemMemoryTool`) and on the service. The results are equal
+ * except for the differences in section 5 of docs/contract.md.
  */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-/** Where they differ, and the words of the contract that say so. */
+/** A difference between the two results and its sentence in the contract. */
 interface Difference {
   why: string;
   local: string;
@@ -133,7 +133,7 @@ const STEPS: Step[] = [
   [cmd.delete('/memories/archive')],
 ];
 
-/** The results of the conversation that the SDK's tool runner sends. */
+/** Returns the results of the conversation that the SDK's tool runner sends. */
 async function converse(tool: BetaRunnableTool): Promise<string[]> {
   const turns = STEPS.map(([input], i) => [use(`toolu_${i}`, input)]);
   const api = await fixture.messagesApi([...turns, [text('Done.')]]);
@@ -148,7 +148,7 @@ async function converse(tool: BetaRunnableTool): Promise<string[]> {
     .map(([sent]) => `${sent?.is_error ? 'is_error: ' : ''}${sent?.content}`);
 }
 
-/** A directory's own size is the filesystem's matter: as on most, 4096 bytes. */
+/** Replaces the size of a directory, which depends on the filesystem, by the usual 4096 bytes. */
 function withUsualSizes(content: string): string {
   if (!content.startsWith("Here're")) return content;
   const lines = content.split('\n');

@@ -9,7 +9,7 @@ import { type CliProcess, startProcess } from '../support/process.ts';
 const COMMAND = ['--import', 'tsx', 'clients/mcp/src/cli.ts'];
 const root = new URL('../..', import.meta.url);
 
-/** Starts a server of its own. */
+/** Starts a server and connects a client to it. */
 export async function connectStdio(url: string, key: string, tenant?: string): Promise<Client> {
   const env = {
     PATH: process.env.PATH ?? '',
@@ -22,7 +22,7 @@ export async function connectStdio(url: string, key: string, tenant?: string): P
   );
 }
 
-/** Connects to a server that serves HTTP. */
+/** Connects to a running HTTP server. */
 export async function connectHttp(url: string, key: string): Promise<Client> {
   const headers = { Authorization: `Bearer ${key}` };
   return connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
@@ -35,7 +35,7 @@ async function connect(transport: Transport): Promise<Client> {
   return client;
 }
 
-/** Runs the command until it ends. */
+/** Starts the command of the MCP server. */
 export function runMcp(args: string[], env: Record<string, string> = {}): CliProcess {
   return startProcess(process.execPath, [...COMMAND, ...args], env);
 }

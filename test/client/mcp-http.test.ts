@@ -1,4 +1,4 @@
-/** What the MCP server takes over HTTP, and in which order it runs what it takes. */
+/** Requests that the MCP server accepts over HTTP, and their order. */
 import { once } from 'node:events';
 import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -49,10 +49,10 @@ async function send(url: string, body: string | object, headers = headersOf()) {
   return { status: response.status, headers: response.headers, body: (await response.json()) as object };
 }
 
-/** Sends the headers of a request, and resolves once the server has them; the body is left to the caller. */
+/** Sends the headers of a request and resolves once the server has received them. The caller sends the body. */
 async function begin(url: string, headers: Record<string, string>): Promise<ClientRequest> {
   const sent = request(url, { method: 'POST', headers: { ...headers, expect: '100-continue' } });
-  sent.on('error', () => {}); // It may never be completed.
+  sent.on('error', () => {}); // The request may never complete.
   onTestFinished(() => void sent.destroy());
   sent.flushHeaders();
   await once(sent, 'continue');
@@ -75,7 +75,7 @@ describe('the requests of one MCP session', () => {
     const client = await connectHttp(url, await fixture.tenantKey());
     for (let round = 0; round < 10; round++) {
       const file = `/memories/${round}.md`;
-      // Large enough to be read only once the service knows the key.
+      // A large body is read only after the service has accepted the key.
       const lines = 'x\n'.repeat(round % 2 === 0 ? 1 : 16 * 1024);
       const inputs = [
         { command: 'create', path: file, file_text: lines },
@@ -99,7 +99,7 @@ describe('the requests of one MCP session', () => {
     }
   });
 
-  /** Starts a session as a host does, and returns the headers of its requests. */
+  /** Starts a session as a host does and returns the headers of its requests. */
   async function initialize(url: string, key: string) {
     const params = {
       protocolVersion: '2025-11-25',
@@ -301,7 +301,7 @@ describe('the limits of the MCP server', () => {
     const arrived = once(service, 'request');
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
     const url = await serve({ client: { url: await listen(service) }, concurrency });
-    // Ends with the server, like the service that never answers.
+    // The call ends with the server, because the fake service never responds.
     send(url, callOf(view), headersOf('msk_a')).catch(() => {});
     await arrived;
     const refused = await send(url, callOf(view), headersOf('msk_a'));
@@ -344,9 +344,7 @@ describe('the limits of the MCP server', () => {
   describe('with a response of 6 MB', () => {
     const LENGTH = 6_000_000;
 
-    /**
-     * Reads until the server closes the connection, and calls `next` after each chunk. Returns the bytes that arrive.
-     */
+    /** Reads until the server closes the connection and calls `next` after each chunk. Returns the number of bytes. */
     async function bytesRead(transferTimeoutMs: number, next: (resume: () => void) => void) {
       const key = await fixture.tenantKey();
       const server = createHttpServer({

@@ -1,5 +1,5 @@
 /**
- * The packed MCP server in a project of its own, and the configurations of its README.
+ * The packed MCP server in a separate project, and the configurations of its README.
  *
  * @module-tag long
  */

@@ -1,4 +1,4 @@
-/** The MCP server, used by the official client against the real service. */
+/** The MCP server with the official client and the real service. */
 
 import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -111,7 +111,7 @@ function describeTransport(transport: 'stdio' | 'http') {
         text('Successfully renamed /memories/user.md to /memories/a/b.md'),
       ],
       [{ command: 'delete', path: '/memories/a' }, text('Successfully deleted /memories/a')],
-      // What is wrong with the input is for the model to read, too.
+      // The model also reads errors of the input.
       [
         { command: 'undo' },
         text(
@@ -153,7 +153,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
     const read = async (uri: string) => (await client.readResource({ uri })).contents[0];
     expect(await read('memory:///memories/user.md')).toMatchObject({ text: 'Lives in Lyon.\n\n' });
-    // Longer than a view.
+    // The text is longer than a view.
     expect(await read('memory:///memories/notes/%C3%A9%20%231.txt')).toMatchObject({ text: lines });
     await expect(read('memory:///memories/other.md')).rejects.toMatchObject({
       code: -32002,
@@ -192,7 +192,7 @@ it('the MCP server rejects a host with a wrong key over HTTP', async () => {
   await expect(connectHttp(http.url, 'msk_wrong')).rejects.toMatchObject({ code: 401 });
 });
 
-/** `fetch` sends no `Host` of its own choosing. */
+/** Sends a request with any `Host` header, which `fetch` cannot set. */
 function sendRaw(url: string, headers: Record<string, string>, body: object) {
   return new Promise<{ status: number | undefined; body: unknown }>((resolve, reject) => {
     const sent = request(url, {
@@ -242,7 +242,7 @@ describe('the MCP server over HTTP', () => {
       const { result } = (await response.json()) as { result: object };
       expect(result).toStrictEqual(text('File created successfully at: /memories/user.md'));
     }
-    // A service key names the tenant.
+    // A service key requires the tenant.
     const named = { authorization: `Bearer ${fixture.serviceKey}`, 'x-tenant-id': 'mcp-named' };
     expect(await (await send(named, callCreate)).json()).toMatchObject({ result: { isError: false } });
     const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant: 'mcp-named' });

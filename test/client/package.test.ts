@@ -1,5 +1,5 @@
 /**
- * The packed client in a project of its own, and every TypeScript snippet of the documents in such a project.
+ * The packed client in a separate project, with every TypeScript snippet of the documents.
  *
  * @module-tag long
  */
@@ -71,7 +71,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
   const ANSWER = 'I will remember that you live in Lyon.';
   const LISTING =
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
-  /** What each snippet of a document prints, in order, and whether it is an agent, which remembers something. */
+  /** Output of each snippet of a document, in order, and whether the snippet is an agent that writes to the memory. */
   const DOCUMENTS: Record<string, [prints: string, isAgent: boolean][]> = {
     'README.md': [[`${ANSWER}\n`, true]],
     'clients/typescript/README.md': [
@@ -84,7 +84,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     ],
     'docs/agents.md': [
       ['', true],
-      // The text for the system prompt: this tenant has no mounts.
+      // The text for the system prompt is empty, because the tenant has no mounts.
       ['\n', false],
       ['service_key: read_write\n', false],
       ['', false],

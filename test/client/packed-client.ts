@@ -1,4 +1,4 @@
-/** A package as a user has it: packed, and installed from the archive into a folder outside the repository. */
+/** A package as a user installs it: packed, and installed from the archive into a directory outside the repository. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { inject } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
-/** Runs a program; rejects with what it printed when it fails. */
+/** Runs a program. Rejects with its output if it fails. */
 export const run = async (
   command: string,
   args: string[],
@@ -21,21 +21,21 @@ export const run = async (
 
 export interface Packed {
   archive: string;
-  /** Of the archive, and of the files in it. */
+  /** Size of the archive in bytes. */
   size: number;
   unpackedSize: number;
   files: string[];
 }
 
-/** Packs a workspace, as its README says. */
+/** Packs a workspace as its README describes. */
 export async function pack(workspace: string): Promise<Packed> {
   const folder = await mkdtemp(join(inject('scratch'), 'packed-'));
-  // Silent, or what `prepack` prints comes before the JSON.
+  // `--silent` keeps the output of `prepack` out of the JSON.
   const options = ['--pack-destination', folder, '--json', '--silent'];
   const args = ['pack', '--workspace', workspace, ...options];
   const { stdout } = await run('npm', args, { cwd: root });
   const answer = JSON.parse(stdout);
-  // npm 12 gives an object by package, the ones before it an array.
+  // npm 12 prints an object by package, and earlier versions print an array.
   const [{ filename, size, unpackedSize, files }] = Array.isArray(answer) ? answer : Object.values(answer);
   return {
     archive: join(folder, filename),
@@ -46,7 +46,7 @@ export async function pack(workspace: string): Promise<Packed> {
 }
 
 /**
- * An empty project with packages: archives, or names of the registry; also options of `npm install`.
+ * Creates a project with packages, given as archives, names in the registry, or options of `npm install`.
  *
  * @param from `offline` for packages without dependencies, which need no registry
  */
@@ -61,7 +61,7 @@ export async function install(
   return { folder, packages: listed.stdout.trim().split('\n').slice(1) };
 }
 
-/** A copy of a project with the agent SDKs of this repository. */
+/** Copies a project and adds the agent SDKs of this repository. */
 export async function withSdks(project: string): Promise<string> {
   const folder = await mkdtemp(join(inject('scratch'), 'agents-'));
   await cp(project, folder, { recursive: true });
@@ -71,7 +71,7 @@ export async function withSdks(project: string): Promise<string> {
   return folder;
 }
 
-/** Compiles the files of a project under `strict`; rejects with the errors. */
+/** Compiles the files of a project under `strict`. Rejects with the errors. */
 export async function compile(
   folder: string,
   files: Record<string, string>,

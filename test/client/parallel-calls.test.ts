@@ -1,4 +1,4 @@
-/** Several calls in one turn through the real SDK's tool runner, in all its modes and with lost answers. */
+/** Several calls in one turn with the SDK's tool runner, in all its modes and with lost responses. */
 import Anthropic from '@anthropic-ai/sdk';
 import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it, vi } from 'vitest';
@@ -10,7 +10,7 @@ const fixture = useAgentFixture();
 const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
-/** Several calls in one turn: later ones build on earlier ones, some fail, none stops the others. */
+/** Several calls in one turn: later calls build on earlier ones, and a failed call does not stop the others. */
 const PARALLEL = [
   [
     text('I will set up my notes.'),

@@ -1,6 +1,6 @@
 /**
- * Agents with `memory` and `memory_search` find a fact among a thousand files and edit its file: over each adapter
- * and over MCP.
+ * Agents with `memory` and `memory_search` find a fact among a thousand files and edit its file, through each adapter
+ * and through MCP.
  */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import Anthropic from '@anthropic-ai/sdk';
@@ -29,7 +29,7 @@ const tenant = freshTenant();
 const pathOf = (place: Place) => `/memories/customers/region-7/${place}/contract.md`;
 const CONTENT = '# Contract\nRenewal date: 12 March\nContact: Odile Faure\n';
 
-/** Files about other things, and one with the fact for each place. */
+/** Returns unrelated files and one file with the fact for each place. */
 function files(): [path: string, text: string][] {
   const others = Array.from({ length: FILES - PLACES.length }, (_, i): [string, string] => [
     `/memories/customers/region-${i % 9}/customer-${i}/notes.md`,
@@ -72,7 +72,10 @@ const found = (place: Place) =>
 const EDITED =
   'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\t# Contract\n     2\tRenewal date: 30 June\n     3\tContact: Odile Faure\n     4\t';
 
-/** A turn that searches, one that edits what was found, and one with an invalid search beside a view of the edit. */
+/**
+ * Builds a turn that searches, a turn that edits the found file, and a turn with an invalid search and a view of the
+ * edit.
+ */
 const script = (place: Place) => [
   [use(`${place}_1`, { query: 'Odile Faure' }, 'memory_search')],
   [use(`${place}_2`, editCall(place)), use(`${place}_3`, searchCall(place), 'memory_search')],
@@ -87,10 +90,10 @@ describe('a search over a thousand files finds a fact, and an edit changes its f
     const memory = fixture.client({ tenant });
     await play[place](api.url, memory);
     const [, [first] = [], second = [], [third] = []] = resultsSent(api);
-    // All of the files with the contact, among them this one.
+    // The result has all files with the contact, including the file of this place.
     expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
     expect(first?.content).toContain(`${pathOf(place)}:3: Contact: Odile Faure`);
-    // The search saw the edit before it in the same turn.
+    // The search includes the earlier edit of the same turn.
     expect(second).toMatchObject([
       { tool_use_id: `${place}_2`, content: EDITED },
       { tool_use_id: `${place}_3`, content: found(place).replace('12 March', '30 June') },

@@ -1,4 +1,4 @@
-/** The client against the real service. */
+/** The client with the real service. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

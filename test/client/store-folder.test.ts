@@ -1,5 +1,5 @@
 /**
- * The example with a folder, as a user runs it.
+ * The example with a local directory, as a user runs it.
  *
  * @module-tag long
  */

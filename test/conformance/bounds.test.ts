@@ -1,4 +1,4 @@
-/** Long output is truncated, and overlong input is rejected before it is processed. */
+/** Truncation of long output, and rejection of overlong input before it is processed. */
 import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';

@@ -1,5 +1,5 @@
 /**
- * `CREATE_EXISTING=overwrite`: `create` replaces the content of a file that exists.
+ * `CREATE_EXISTING=overwrite`: `create` replaces the content of an existing file.
  *
  * @module-tag long-on-pglite
  */
@@ -12,7 +12,7 @@ import { cmd, error, ok, script } from '../support/table.ts';
 
 const PATH = '/memories/a.txt';
 
-/** The operations and sizes of a tenant's versions, the oldest first. */
+/** Returns the operations and sizes of a tenant's versions, the oldest first. */
 async function log(service: Service, tenant: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const { operation, path, contentSizeBytes } of new History(service.database).versions(

@@ -1,4 +1,4 @@
-/** Random scripts give the same results and leave the same tree on the service as on the model. */
+/** Random scripts with the same results and the same tree on the service and on the model. */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
@@ -9,11 +9,11 @@ import { describeService, freshTenant, setHistoryDays } from '../support/service
 // Small enough for random scripts to reach.
 const MAX_FILE_BYTES = 200;
 
-// Every script uses two tenants, the second one rarely. It must not notice the first.
+// Every script uses two tenants, the second one rarely, and checks that it does not affect the first.
 const step = fc.record({
   second: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   input: anyInput,
-  // Set before the input: it changes no result.
+  // Set before the input. The setting does not change any result.
   historyDays: fc.oneof(
     { weight: 8, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom(0, 30) },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, ok, script } from '../support/table.ts';
 
-/** The examples of the memory tool's documentation, byte for byte. */
+/** Examples in the documentation of the memory tool, compared byte for byte. */
 describeService('a documented example', (service) => {
   it('lists the directory of the customer-service example for a tool_use block', async () => {
     const tenant = freshTenant();

@@ -1,5 +1,5 @@
 /**
- * Random changes by several actors, restores, reverts, redactions and prunes: the past is what the model says.
+ * Random changes by several actors, restores, reverts, redactions, and prunes. The past must match the model.
  *
  * @module-tag long-on-pglite
  */
@@ -31,7 +31,7 @@ import { cmd } from '../support/table.ts';
 const DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ACTORS = ['bob', 'eve', 'kim'];
-/** A script takes as long as hundreds of commands, so `npm test` has few of them. */
+/** A script runs as long as hundreds of commands, so `npm test` runs only a few. */
 const RUNS = process.env.TEST_SET === 'long' ? { postgres: 40, pglite: 12 } : { postgres: 16, pglite: 8 };
 
 const name = fc.constantFrom('a', 'b', 'c');
@@ -47,7 +47,7 @@ const input: fc.Arbitrary<Input> = fc.oneof(
   { weight: 2, arbitrary: path.map((at) => cmd.delete(at)) },
   { weight: 4, arbitrary: fc.tuple(path, path).map((each) => cmd.rename(...each)) },
 );
-/** Which of the changes so far, and whether just before it. */
+/** Time of an earlier change, or just before that change. */
 const time = fc.record({ change: fc.nat(), before: fc.boolean() });
 const actor = fc.constantFrom(...ACTORS);
 const step = fc.oneof(
@@ -91,7 +91,7 @@ interface LogLine {
   redacted_at: string | null;
 }
 
-/** A tenant beside its model. */
+/** A tenant and its model. */
 class World {
   readonly service: Service;
   readonly tenant = freshTenant('past');
@@ -108,7 +108,7 @@ class World {
     this.model = new HistoryModel(await this.since());
   }
 
-  /** Since when the history is complete. */
+  /** Returns the start of the complete history. */
   async since(): Promise<string> {
     const [row] = await this.service.query(
       `SELECT to_char(history_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM tenants WHERE id = $1::text`,
@@ -122,7 +122,7 @@ class World {
     return before ? microsecondBefore(at) : at;
   }
 
-  /** Takes a change over into the model, unless nothing has changed. */
+  /** Records a change in the model unless the memory is unchanged. */
   note(after: Moment, actor: string): void {
     if (after.at === this.model.now.at) return;
     const { tree, ids } = this.model.now;
@@ -191,7 +191,7 @@ class World {
     this.note(after, 'ada');
   }
 
-  /** Directories that the path of a redacted version names are gone from the past. */
+  /** Directories in the path of a redacted version are missing from the past. */
   expectState(actual: State, expected: State): void {
     expect(actual.ids).toEqual(expected.ids);
     expect(filesOf(actual)).toEqual(filesOf(expected));
@@ -246,7 +246,10 @@ class World {
     this.note(after, 'ada');
   }
 
-  /** Only directories that the actor made have gone, and only those come back that it removed or that a file needs. */
+  /**
+   * Checks the directories after a revert: it deletes only those that the actor made and restores only those that the
+   * actor removed or that a file needs.
+   */
   expectRevertedDirectories(after: State, by: string, since: string): void {
     const [now, then] = [directoriesOf(this.model.now), directoriesOf(after)];
     const made = new Set<string>();
@@ -315,7 +318,7 @@ class World {
     await this.checkLog();
   }
 
-  /** The log has each version of the model once, but for pruned ones. */
+  /** Checks that the log contains each version of the model once, except pruned versions. */
   async checkLog(): Promise<void> {
     const since = await this.since();
     const lines = await this.log();
@@ -350,7 +353,7 @@ class World {
     const { tree, ids } = this.model.at(at);
     const redacted = this.model.redactedAt(at);
     const files = [...ids].filter(([, id]) => !redacted.has(id)).map(([each]) => each);
-    // Before the tenant there was nothing, however much of its history was pruned.
+    // The memory is known to be empty before the tenant was created, even if its history was pruned.
     const isComplete = at >= (await this.since()) || at < (this.model.changes[0]?.at ?? '');
     const listed = await runCli(this.service, ['ls', this.tenant, '--at', at, '--json']);
     if (isComplete) {
@@ -377,7 +380,7 @@ class World {
     }
   }
 
-  /** The whole history, and what an export of it brings to another tenant. */
+  /** Checks the whole history, and a copy of it in another tenant after an export and an import. */
   async end(): Promise<void> {
     await this.checkLog();
     for (const { at } of this.model.changes.slice(-3)) await this.look(at);

@@ -1,6 +1,6 @@
 /**
- * Truncation at MAX_VIEW_CHARS: results are never longer, never truncated needlessly, and the hints lead to every
- * line.
+ * Truncation at MAX_VIEW_CHARS: results stay within the limit, are truncated only if necessary, and their hints lead to
+ * every line.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Random scripts give the same results and trees on the service as on the SDK's reference class, except for the
- * deliberate differences in section 5 of the contract. Comments quote each difference where the test allows for it.
+ * Random scripts with the same results and trees on the service and on the SDK's reference class, except for the
+ * differences in section 5 of the contract. Comments quote each difference where the test accepts it.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ const at = ([canonical, how]: Path) => ({ canonical, given: respell(canonical, h
 
 type Step = { service: Input; reference: Input };
 
-/** Builds a command for the service and the same one with canonical paths for the class. */
+/** Builds a command for the service and the same command with canonical paths for the class. */
 function step(command: string, paths: Record<string, Path>, rest: object = {}): Step {
   const name = (form: 'given' | 'canonical') =>
     Object.fromEntries(Object.entries(paths).map(([field, path]) => [field, at(path)[form]]));
@@ -55,7 +55,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      // For the class, a negative end other than -1 counts from the end. For the contract, it is out of range.
+      // The class counts a negative end other than -1 from the end. In the contract, it is out of range.
       .tuple(
         path,
         fc.option(
@@ -153,8 +153,8 @@ function bySection5(ours: Result, theirs: Result): boolean {
   if (ours.content.startsWith('Invalid `view_range`')) {
     return !theirs.is_error && /^Here's the content of .* with line numbers:\n$/.test(theirs.content);
   }
-  // "Its snippet covers all of a multi-line `new_str`": the snippet of the class ends 2 lines below the first line of
-  // it.
+  // "Its snippet covers all of a multi-line `new_str`": the class ends its snippet 2 lines below the first line of the
+  // new text.
   const snippet = 'The memory file has been edited. ';
   return (
     ours.content.startsWith(snippet) &&

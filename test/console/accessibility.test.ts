@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 
-/** The rules of axe that a page breaks, with the elements. */
+/** Returns the violations of axe rules on a page, with their elements. */
 async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
@@ -251,7 +251,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));
     await page.setViewportSize(SIZES[device]);
     await open(page);
-    // The page follows the browser's colors while it is open.
+    // The page follows changes of the browser's color scheme.
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       expect(await violationsOf(page), `in ${colorScheme} colors`).toStrictEqual([]);

@@ -10,7 +10,7 @@ const BUSY = {
   body: JSON.stringify({ code: 'overloaded', detail: 'The service is at capacity. Try again later.' }),
 };
 
-/** Refuses the next requests for tenants; returns how many came. */
+/** Rejects the next requests for tenants. Returns a function that returns the number of requests so far. */
 async function refuse(page: Page, times: number, answer: object = BUSY): Promise<() => number> {
   let seen = 0;
   await page.route(/\/v1\/tenants(\?|$)/, (route) =>

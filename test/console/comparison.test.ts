@@ -8,7 +8,7 @@ import { freshTenant } from '../support/service.ts';
 
 const PHONE = { width: 390, height: 844 };
 
-/** A file of four versions, which moves between the second and the third. */
+/** Creates a file with four versions that moves between the second and the third. */
 async function editedTenant({ service }: ConsoleFixture): Promise<string> {
   const tenant = freshTenant();
   await new Tenants(service.database).create(tenant);
@@ -46,7 +46,7 @@ describeConsole('the comparison of two versions in the console', (fixture) => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Compare with which version?' });
     await expect.poll(() => dialog.locator('.version-row').count()).toBe(4);
-    // A version is not compared with itself.
+    // A version cannot be compared with itself.
     expect(
       await dialog.locator('.version-row').evaluateAll((all) => all.map((row) => row.matches(':disabled'))),
     ).toStrictEqual([true, false, false, false]);

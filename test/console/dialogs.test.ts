@@ -3,10 +3,10 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-/** What the element with the focus says. */
+/** Returns the text of the focused element. */
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.textContent');
 
-/** Clicks, and says in the same task, before the next frame, what has the focus then. */
+/** Clicks, and returns the text of the focused element in the same task, before the next frame. */
 const focusedAfter = (button: Locator) =>
   button.evaluate(async (element) => {
     (element as unknown as { click: () => void }).click();
@@ -46,7 +46,7 @@ describeConsole('dialogs in the console', (fixture) => {
     const form = page.getByRole('dialog', { name: 'New key' });
     const question = page.getByRole('dialog', { name: 'Discard your changes?' });
     await page.getByRole('button', { name: 'New key' }).press('Enter');
-    // The field takes what is typed right after the dialog opens.
+    // The field receives text that is typed right after the dialog opens.
     await page.keyboard.type('typed');
     await form.getByRole('button', { name: 'Cancel' }).press('Enter');
     await question.waitFor();

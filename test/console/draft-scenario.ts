@@ -14,7 +14,7 @@ const replace = (path: string, old_str: string, new_str: string) => ({
 });
 
 /**
- * Proposes a draft of the memory of `createPoisonedMemory`, which has changed meanwhile: with a file of each kind,
+ * Proposes a draft of the memory of `createPoisonedMemory`, which has changed since. The draft has a file of each kind
  * and one conflict in `customers/lee.md`.
  */
 export async function proposeDraft(

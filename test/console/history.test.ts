@@ -120,7 +120,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect
       .poll(() => dialog.getByRole('listitem').allTextContents())
       .toStrictEqual(['modifiedcustomers/lee.md', 'deletedinstructions.md', 'modifiedrefunds.md']);
-    // What each file would become.
+    // The preview shows the new content of each file.
     await dialog.getByRole('button', { name: /refunds\.md/ }).click();
     await dialog.getByText(OLD_LINE).waitFor();
     expect(await dialog.locator('.removed .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
@@ -162,13 +162,13 @@ describeConsole('the history in the console', (fixture) => {
     const listed = (path: string) =>
       fixture().service.query('SELECT path FROM entries WHERE tenant_id = $1 AND path = $2', [tenant, path]);
     expect(await listed('/memories/style.md')).toHaveLength(1);
-    // What comes after it stays.
+    // An undo keeps later changes.
     await agent({ command: 'create', path: '/memories/later.md', file_text: 'kept' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: 1 file deleted.').waitFor();
     expect(await listed('/memories/style.md')).toStrictEqual([]);
     expect(await listed('/memories/later.md')).toHaveLength(1);
-    // And so can that be undone.
+    // An undo can be undone as well.
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('Undone: 1 file added.').waitFor();
     expect(await listed('/memories/style.md')).toHaveLength(1);
@@ -210,7 +210,7 @@ describeConsole('the history in the console', (fixture) => {
     ]);
     expect(String(row?.content)).toMatch(/^late\n/);
     if (verb === 'Restore') {
-      // The new preview is what is restored.
+      // The restore uses the new preview.
       await dialog.getByRole('button', { name: 'Restore' }).click();
       await page.getByText(/^Restored the whole memory/).waitFor();
     }
@@ -259,7 +259,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
-    // What others did stays.
+    // Changes of other actors are kept.
     await page.getByRole('treeitem', { name: 'lee.md' }).click();
     await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
   });
@@ -278,7 +278,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('heading', { name: '(redacted)' }).waitFor();
     await expect.poll(() => page.getByText(OLD_LINE).count()).toBe(0);
 
-    // The version of a live file is refused, and the dialog says why.
+    // A current version is rejected, and the dialog shows the reason.
     await openVersion(page, /modified refunds\.md/);
     await page.getByRole('button', { name: 'Redact…' }).click();
     await dialog.getByLabel('I understand').check();

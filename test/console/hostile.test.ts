@@ -20,7 +20,7 @@ const MARKDOWN = `# Hello
 ![picture](https://example.net/beacon.png)
 `;
 
-/** What a page must not do, whatever it shows. */
+/** Records the dialogs and requests of a page that hostile content must not cause. */
 async function watch(page: Page): Promise<{ dialogs: string[]; requests: string[] }> {
   const [dialogs, requests]: string[][] = [[], []];
   page.on('dialog', async (dialog) => {
@@ -60,7 +60,7 @@ describeConsole('the console with a hostile memory', (fixture) => {
     await page.getByRole('button', { name: 'Markdown' }).click();
     await page.getByRole('heading', { name: 'Hello' }).waitFor();
     const article = page.locator('article.markdown');
-    // What is HTML in the source is text on the page.
+    // HTML in the source is shown as text.
     expect(await article.textContent()).toContain('<script>alert(2)</script>');
     expect(await article.locator('script, img, svg, iframe, form, input, style').count()).toBe(0);
     const attributes = await article

@@ -13,7 +13,7 @@ describeConsole('keys in the console', (fixture) => {
     return page;
   }
 
-  /** The status of a request to the admin API with a key. */
+  /** Returns the status of a request to the admin API with a key. */
   const statusOf = async (key: string, path = 'session', init: RequestInit = {}) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     return (await fetch(`${fixture().url}/v1/${path}`, { ...init, headers })).status;
@@ -68,7 +68,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await row(page, 'scoped').getByRole('cell').first().textContent()).toBe('admin for 2 tenants');
     expect(await row(page, 'scoped').getByRole('cell').nth(1).textContent()).toBe('operate');
 
-    // The console of that key offers what the key may do.
+    // The console offers only the actions that the key permits.
     const other = await fixture().open(await fixture().newContext(), `#/tenants/${one}/settings`);
     await signIn(other, key);
     await other.getByText('operate only').waitFor();
@@ -133,7 +133,7 @@ describeConsole('keys in the console', (fixture) => {
     const secret = await secretOf(page);
     const keys = await fixture().service.query("SELECT id FROM api_keys WHERE label = 'once'", []);
     expect(keys).toHaveLength(1);
-    // A service's key, which is known, but not for this listener.
+    // A service key is valid, but not on this listener.
     expect(await statusOf(secret)).toBe(403);
   });
 
@@ -165,7 +165,7 @@ describeConsole('keys in the console', (fixture) => {
       [id],
     );
     expect(secrets).toStrictEqual([{ overlap: 3600 }, { overlap: null }]);
-    // The dialog says so, before it is rotated again.
+    // The dialog mentions the earlier rotation before it rotates again.
     await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
     await dialog(page).getByText('The secret before the last rotation works until').waitFor();
   });
@@ -249,7 +249,7 @@ describeConsole('keys in the console', (fixture) => {
     await signIn(page, key);
     await row(page, 'old name').getByRole('button', { name: 'Edit…' }).click();
     await dialog(page).getByLabel('Label').fill('new name');
-    // Before it is saved, leaving asks.
+    // Leaving asks before the change is saved.
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Keep editing' }).click();
     await dialog(page).getByRole('button', { name: 'Save' }).click();

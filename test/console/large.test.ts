@@ -10,7 +10,7 @@ const FILES = 3000;
 const name = (i: number) => `file-${String(i).padStart(4, '0')}.md`;
 
 describeConsole('a large memory in the console', (fixture) => {
-  /** Files in the directory `flat`, made two hours ago, and ten directories beside it. */
+  /** Creates files in the directory `flat` with a time two hours ago, and ten directories beside it. */
   async function largeTenant(): Promise<string> {
     const { service } = fixture();
     const tenant = freshTenant();
@@ -40,7 +40,7 @@ describeConsole('a large memory in the console', (fixture) => {
     return tenant;
   }
 
-  /** The requests for what is in directories, from now on. */
+  /** Records the directories that the page requests from now on. */
   function listings(page: Page): string[] {
     const seen: string[] = [];
     page.on('request', (request) => {
@@ -67,14 +67,14 @@ describeConsole('a large memory in the console', (fixture) => {
     expect(seen).toStrictEqual(['/memories', '/memories/flat']);
     const tree = page.getByRole('tree');
     await tree.focus();
-    // The end of what is loaded comes nearer with each page.
+    // The end of the loaded entries moves with each page.
     await expect
       .poll(async () => {
         await tree.press('End');
         return row(page, name(FILES - 1)).count();
       })
       .toBe(1);
-    // The list, six full pages of 500, and one that says that there are no more.
+    // The root, six full pages of 500 entries, and an empty page.
     await expect.poll(() => seen.length).toBe(8);
     await row(page, name(FILES - 1)).waitFor();
     expect(await page.getByRole('treeitem').count()).toBeLessThan(100);
@@ -91,7 +91,7 @@ describeConsole('a large memory in the console', (fixture) => {
     await row(page, name(2501)).waitFor();
     expect(seen.sort()).toStrictEqual(['/memories', '/memories/flat', '/memories/flat']);
 
-    // What is between is there on request.
+    // The entries between the two parts are loaded on request.
     const more = row(page, 'Show more before the next');
     await more.click();
     await expect.poll(() => seen.length).toBe(4);

@@ -13,7 +13,7 @@ const DIRECTORY = `/memories/${Array.from({ length: 4 }, (_, i) => `${i}-${'d'.r
 const OLD = `${DIRECTORY}/${'o'.repeat(150)}.md`;
 const NEW = `${DIRECTORY}/${'n'.repeat(190)}.md`;
 
-/** A tenant whose id, paths, and actors are as long as they may be. */
+/** Creates a tenant whose ID, paths, and actors have the maximum length. */
 async function longTenant({ service }: ConsoleFixture): Promise<string> {
   const tenant = `long-${Math.random().toString(36).slice(2)}-`.padEnd(128, 'x');
   await new Tenants(service.database).create(tenant);

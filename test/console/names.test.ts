@@ -15,7 +15,10 @@ const TENANT_NAME = 'a tenant with a name of its own '.repeat(6).trim();
 const MOUNT_NAME = 'm'.repeat(100);
 const WIDTHS = [1440, 1280, 400, 390];
 
-/** What reaches beyond the right edge of the window. In text, because it runs in the page. */
+/**
+ * Returns the elements that extend beyond the right edge of the window. The function is a string, because it runs in
+ * the page.
+ */
 const overflowing = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;

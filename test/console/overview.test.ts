@@ -10,7 +10,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     const tenants = new Tenants(database);
     const active = await fixture().poisonedTenant();
     await app.usageCounts.flush();
-    // First in their lists, which other suites fill, too.
+    // The two tenants sort first in lists that other suites also fill.
     const [full, suspended] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     await tenants.set(full, { maxFiles: 1 });
     await tenants.suspend(suspended, true);
@@ -109,7 +109,7 @@ describeConsole('several selected tenants', (fixture) => {
     ]);
 
     await select(`${prefix}-a`, `${prefix}-c`);
-    // Another administrator is faster.
+    // Another admin deletes the tenant first.
     await tenants.delete(`${prefix}-c`);
     await page.getByRole('button', { name: 'Delete…' }).click();
     const confirm = dialog.getByRole('button', { name: 'Delete' });

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeConsole } from '../support/console-suite.ts';
 
-/** Keeps the page's requests that make a change, not those for a preview, until `release` is called. */
+/** Holds the requests of the page that change data, but not previews, until `release` is called. */
 async function holdChanges(page: Page, url: string): Promise<{ release: () => void }> {
   let release = () => {};
   const released = new Promise<void>((resolve) => {

@@ -36,7 +36,7 @@ describeConsole('the protection of work in the console', (fixture) => {
       expect([way, await editor(page).inputValue()]).toStrictEqual([way, 'not saved\n']);
       expect(page.url()).toContain('path=%2Fmemories%2Fstyle.md');
     }
-    // A reload is asked about by the browser.
+    // The browser asks before a reload.
     const asked = page.waitForEvent('dialog').then(async (dialog) => {
       await dialog.dismiss();
       return dialog.type();
@@ -48,7 +48,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.evaluate('history.back()');
     await question(page).getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Select a file').waitFor();
-    // Nothing is left to ask about.
+    // After the save, the console does not ask.
     await page.getByRole('treeitem', { name: 'style.md' }).click();
     await expect.poll(() => lines(page)).toContain('# Tone');
   });
@@ -58,7 +58,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     const keep = question(page).getByRole('button', { name: 'Keep editing' });
     await keep.waitFor();
-    // Looked at in the first task after the click: before the next frame, and before what a fast person does next.
+    // The focus is read in the first task after the click, before the next frame and any further input.
     const focused = await page.evaluate(`new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = () => resolve(document.activeElement.getAttribute('role'));
@@ -128,7 +128,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByText('The address does not contain a valid time').waitFor();
     await page.getByRole('button', { name: 'Show the memory as it is now' }).click();
     await expect.poll(() => lines(page)).toContain('# Tone');
-    // In a filter: with how to write one, as the service says it.
+    // An invalid time in a filter is explained with an example.
     await page.goto(`${fixture().url}/#/tenants/${tenant}/history?since=yesterday`);
     await page
       .getByText('"yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z,')

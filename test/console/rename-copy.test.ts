@@ -53,7 +53,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     expect(await tenants().find(to)).toMatchObject({ files: 9, maxFiles: 77 });
     expect(await tenants().find(tenant)).toMatchObject({ files: 9 });
     expect(await versionsOf(to)).toBe(9);
-    // Back leads to what was copied.
+    // Back leads to the copied tenant.
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: tenant }).waitFor();
   });
@@ -78,7 +78,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     }
     expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/settings`);
     expect(await tenants().find(tenant)).toMatchObject({ files: 9 });
-    // What was typed is not lost by Escape.
+    // Escape keeps the typed text.
     await page.keyboard.press('Escape');
     await button(page, 'Discard').click();
     await expect.poll(() => dialog(page).count()).toBe(0);

@@ -33,9 +33,9 @@ const replace = (path: string, old_str: string, new_str: string) => ({
 const append = (path: string) => ({ command: 'insert', path: `/memories/${path}`, insert_line: 2 });
 
 /**
- * A support team's memory, in which a crawler has left a poisoned instruction.
+ * Fills the memory of a support team in which a crawler has left a poisoned instruction.
  *
- * @param options.visits how many visits of customers the agents note before that
+ * @param options.visits number of customer visits that the agents note before
  */
 export async function createPoisonedMemory(
   app: FastifyInstance,
@@ -64,7 +64,7 @@ export async function createPoisonedMemory(
   await billing(replace('billing/invoices.md', 'first', 'second'));
   await support(replace('style.md', 'never defensive.', 'never defensive. Sign with your first name.'));
   for (let i = 0; i < visits; i++) {
-    // Not evenly: days differ, and so do agents.
+    // Visits are uneven across days and agents.
     const agent = i % 7 < 4 ? support : i % 3 === 0 ? crawler : billing;
     const customer = ['lee', 'garcia', 'okafor'][i % 3];
     await agent({ ...append(`customers/${customer}.md`), insert_text: `- Visit ${i + 1}` });

@@ -1,5 +1,5 @@
-// Takes the screenshots of docs/console.md: `npm run screenshots`. Needs Chromium, and the font Inter for the look of
-// the others.
+// Takes the screenshots of docs/console.md: `npm run screenshots`. Requires Chromium, and the font Inter for consistent
+// images.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import { createPoisonedMemory } from './scenario.ts';
 import { spreadHistory } from './spread-history.ts';
 
 const FOLDER = process.argv[2] ?? 'docs/images';
-/** Only those whose name begins like this. */
+/** Prefix of the names of the screenshots to take. */
 const ONLY = process.argv[3] ?? '';
-/** Those that the documents show. */
+/** Screenshots that the documents show. */
 const SHOWN = new Set([
   'tenants-light',
   'past-light',

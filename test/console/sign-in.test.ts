@@ -14,7 +14,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();
     await page.getByText('key anna').waitFor();
 
-    // A reload stays signed in, another tab is not, and there are no cookies.
+    // A reload stays signed in, another tab does not, and there are no cookies.
     await page.reload();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     const other = await open(context);
@@ -65,7 +65,7 @@ describeConsole('signing in to the console', (fixture) => {
       'Your key is no longer accepted: it has expired or was revoked. Sign in with another one.',
     );
 
-    // The next key comes back to the same place.
+    // Signing in with the next key returns to the same page.
     await signIn(page, (await createKey()).key);
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });

@@ -9,12 +9,12 @@ const COLUMNS = {
   api_keys: ['created_at'],
 };
 
-/** Ids begin with the time of the change. */
+/** IDs begin with the time of the change. */
 const IDS = { entries: ['version', 'changed_at'], versions: ['id', 'created_at'] } as const;
 
 /**
- * Stretches the history of each tenant over days, up to an hour ago, and keeps its order: a scenario takes seconds,
- * which no timeline shows well.
+ * Stretches the history of each tenant over days, up to an hour ago, and keeps its order. A scenario lasts seconds,
+ * which a timeline cannot show well.
  */
 export async function spreadHistory(database: Database, days: number): Promise<void> {
   await run(

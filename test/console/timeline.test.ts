@@ -11,7 +11,7 @@ const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
 const shownMoment = (page: Page) => page.locator('.timeline output').textContent();
 
 describeConsole('the timeline in the console', (fixture) => {
-  /** The times of a tenant's changes, the latest first. */
+  /** Returns the times of a tenant's changes, the latest first. */
   async function changesOf(tenant: string): Promise<string[]> {
     const rows = await fixture().service.query(
       `SELECT DISTINCT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -22,7 +22,7 @@ describeConsole('the timeline in the console', (fixture) => {
   }
   const atOf = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at');
 
-  /** As pruning leaves the history: nothing from before the `count` latest changes. */
+  /** Simulates pruning: deletes all versions before the `count` latest changes. Returns the start of the history. */
   async function prune(tenant: string, count: number): Promise<string> {
     const since = String((await changesOf(tenant))[count]);
     await fixture().service.query(
@@ -43,7 +43,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByText('There were no files').waitFor();
     await page.getByText('This file did not exist at that time').waitFor();
 
-    // Between the two versions of the file: as it was, and without what came later.
+    // Between the two versions of the file, its earlier content is shown.
     const changes = await changesOf(tenant);
     for (const _ of changes.slice(0, -4)) await slider(page).press('ArrowRight');
     await expect.poll(() => atOf(page)).toBe(changes[4]);
@@ -64,7 +64,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => atOf(page)).toBe(changes[3]);
     await page.getByRole('button', { name: 'Previous change' }).click();
     await expect.poll(() => atOf(page)).toBe(changes[4]);
-    // The exact time, with its zone.
+    // The exact time, with its time zone.
     expect(await shownMoment(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
     await page.getByRole('button', { name: 'Next change' }).click();
     await expect.poll(() => atOf(page)).toBe(changes[3]);
@@ -80,7 +80,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await slider(page).press('ArrowLeft');
     await expect.poll(() => atOf(page)).toBe(changes[1]);
-    // The service takes its time with the next steps.
+    // Delays the responses for the next steps.
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -95,7 +95,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.getByRole('button', { name: 'Back to now' }).click();
     await expect.poll(() => atOf(page)).toBe(null);
     release();
-    // Follows those: it begins where they left the moment.
+    // The next step begins at the change before the canceled steps.
     await slider(page).press('ArrowLeft');
     await expect.poll(() => atOf(page)).toBe(changes[1]);
     await slider(page).press('ArrowRight');
@@ -119,7 +119,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await keepEditing();
     await expect.poll(() => slider(page).inputValue()).toBe('1000');
     expect([atOf(page), await shownMoment(page)]).toStrictEqual([null, 'Now']);
-    // The next step is from now, not from what was refused.
+    // The next step begins at now, because the canceled move had no effect.
     await slider(page).press('ArrowLeft');
     await question.getByRole('button', { name: 'Discard' }).click();
     await expect.poll(() => atOf(page)).toBe(changes[1]);
@@ -140,7 +140,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const quarter = String(await start());
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(start).not.toBe(quarter);
-    // To before the range, which is where the history begins.
+    // Steps to the beginning of the history, which is before the range.
     for (const _ of await changesOf(tenant)) await slider(page).press('ArrowLeft');
     await expect.poll(() => atOf(page)).toBe(all);
     expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
@@ -158,7 +158,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => atOf(page)).toBe(since);
     await expect.poll(() => names(page)).toContain('refunds.md');
     expect(await page.getByRole('alert').count()).toBe(0);
-    // An arrow from the first moment goes nowhere.
+    // The first time has no previous change.
     expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
   });
 

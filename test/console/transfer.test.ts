@@ -9,7 +9,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 const FILES = 10_000;
-/** Tells of each state of the progress bar. */
+/** Reports each state of the progress bar. */
 const WATCH_PROGRESS = `new MutationObserver(() => {
   const bar = document.querySelector('progress');
   if (bar !== null) noteProgress(bar.ariaLabel, bar.position);
@@ -105,7 +105,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(await content(`/memories/customers/notes/deep/${long}`)).toStrictEqual([{ content: 'été\n' }]);
     expect(await content('/memories/customers/plain.md')).toStrictEqual([{ content: 'plain\n' }]);
 
-    // What is there already is not replaced, and nothing else is added.
+    // An upload with an existing file replaces and adds no file.
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
 

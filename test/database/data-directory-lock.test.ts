@@ -24,10 +24,7 @@ async function expectRefusal(process: CliProcess, user: unknown = expect.any(Str
   expect([await process.exit, IN_USE.exec(process.output())?.[1]]).toStrictEqual([1, user]);
 }
 
-/**
- * Arguments of `unshare` for namespaces like those of another container; undefined where this user may not create
- * them.
- */
+/** Arguments of `unshare` for namespaces like in another container. Undefined if this user cannot create namespaces. */
 const namespaces = [['--user', '--map-root-user'], []]
   .map((user) => [...user, '--pid', '--fork', '--mount-proc', '--net', '--uts', '--kill-child'])
   .find((args) => {
@@ -81,7 +78,7 @@ it('starts one of several services that start simultaneously after a kill', asyn
 });
 
 it('starts a service beside a killed one that its parent has not reaped', async () => {
-  // `sleep` takes the place of the shell, and never waits for its child.
+  // `sleep` replaces the shell and never waits for its child.
   const script = `"$@" & echo "owner $!"; exec sleep 600`;
   const parent = startProcess('sh', ['-c', script, 'sh', process.execPath, ...SERVE], {
     DATA_DIR,
@@ -92,6 +89,6 @@ it('starts a service beside a killed one that its parent has not reaped', async 
   await parent.line(/http:\/\/127\.0\.0\.1:\d+/);
   process.kill(Number(pid), 'SIGKILL');
   await startOwner();
-  // The ID still exists.
+  // The process ID still exists.
   process.kill(Number(pid), 0);
 });

@@ -1,6 +1,6 @@
 /**
- * The database disappears while a connection is checked out of the pool. pg then also emits an `error` event on the
- * connection. Without a listener the event would end the process and fail the run with an unhandled error.
+ * The database disappears while a connection is checked out of the pool. In addition, pg emits an `error` event on the
+ * connection. Without a listener, the event would end the process with an unhandled error.
  */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';

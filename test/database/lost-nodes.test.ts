@@ -1,6 +1,6 @@
 /**
- * Sessions that have lost a node of their Citus cluster. A trigger stands for them: only sessions that are open at
- * that time fail.
+ * Sessions after the loss of a node of their Citus cluster. A trigger simulates the loss: only sessions that are open
+ * at that time fail.
  */
 import { expect, it } from 'vitest';
 import { beginAudit } from '../../src/tenants/audit.ts';

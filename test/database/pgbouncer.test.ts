@@ -15,7 +15,7 @@ const TRACKING = tracksStatements ? { max_prepared_statements: 200 } : {};
 
 const open = (url: string) => openDatabase(loadConfig({ DATABASE_URL: url }));
 
-/** What the service tells an operator to run. */
+/** Statements that the service tells an operator to run. */
 const COMMANDS = /ALTER ROLE CURRENT_USER IN DATABASE \w+ SET \w+ = \w+;/g;
 
 describe('the service behind PgBouncer', () => {
@@ -35,8 +35,8 @@ describe('the service behind PgBouncer', () => {
     }
   }
   /**
-   * Fewer sessions than a replica has connections, so that in transaction mode each statement may come to another
-   * one.
+   * Fewer sessions than a replica has connections, so that in transaction mode the statements of a connection use
+   * different sessions.
    */
   const TRANSACTION = { pool_mode: 'transaction', default_pool_size: 3, ...TRACKING };
   const SESSION = { pool_mode: 'session', default_pool_size: 40 };
@@ -45,7 +45,7 @@ describe('the service behind PgBouncer', () => {
     ...(tracksStatements ? ([['transaction', TRANSACTION]] as [string, typeof TRANSACTION][]) : []),
   ];
 
-  /** Runs what the service tells an operator to run. Returns the line that it says. */
+  /** Runs the statements that the service suggests. Returns the suggesting log line. */
   async function giveSettings(databaseUrl: string, settings: Record<string, string | number>) {
     const line = await through(databaseUrl, settings, (url) =>
       open(url).then(
@@ -96,7 +96,7 @@ describe('the service behind PgBouncer', () => {
     await own.drop();
   });
 
-  /** Two replicas write and read, and lose nothing; of two jobs with one lock, one runs. */
+  /** Checks that two replicas write and read without loss, and that only one of two jobs with one lock runs. */
   async function works(url: string): Promise<void> {
     const limits = {
       DB_STATEMENT_TIMEOUT_MS: '10000',

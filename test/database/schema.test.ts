@@ -19,7 +19,7 @@ const inRoot = (path: string) => ({ path, parent_path: '/memories' });
 /** Returns `/memories/a/…/a` with the given number of names. */
 const deep = (names: number) => `/memories${'/a'.repeat(names - 1)}`;
 
-/** The constraints are a safety net: they reject rows that no statement of the service writes. */
+/** The constraints are a safety net against rows that no statement of the service writes. */
 describeService('a row in entries', (service) => {
   const insert = (row: Row) =>
     service().query(
@@ -28,7 +28,7 @@ describeService('a row in entries', (service) => {
        VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::uuid, $6::text::uuid, 'created', now())`,
       [freshTenant(), row.path, row.parent_path, row.kind, row.content, row.version],
     );
-  /** Returns the SQL state, or undefined if only the parent is missing. */
+  /** Returns the SQLSTATE, or undefined if only the parent is missing. */
   const refusal = async (row: Row) => {
     const state = await insert(row).then(
       () => undefined,

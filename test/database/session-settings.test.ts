@@ -1,4 +1,4 @@
-/** Settings of the sessions on a server, whatever `DATABASE_URL` sets. */
+/** Settings of the sessions on a server, independent of `DATABASE_URL`. */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';

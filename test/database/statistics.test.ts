@@ -1,4 +1,4 @@
-/** A new database keeps the statistics that its migration made from a sample. */
+/** A new database keeps the statistics that its migration created from a sample. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -26,7 +26,7 @@ describe('a new database', () => {
 
   it('is skipped by autovacuum, whose statistics would show empty tables', async () => {
     const rows = async (sql: string) => (await client.query(sql)).rows;
-    // A session reports what it changed when it ends.
+    // A session reports its changes when it ends.
     await expect
       .poll(() =>
         rows(`SELECT relname, n_tup_ins::integer AS inserted, n_tup_del::integer AS deleted

@@ -1,4 +1,4 @@
-/** After a fault Postgres says only that the transaction is aborted (25P02), and commits nothing. */
+/** After an error, Postgres rejects all statements of the transaction with 25P02 and commits no data. */
 import { expect, it } from 'vitest';
 import { parseQuery } from '../../src/database/query.ts';
 import { createTenantQuery } from '../../src/tenants/queries.ts';

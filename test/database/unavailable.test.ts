@@ -20,7 +20,7 @@ let adminUrl: string;
 
 const query = (sql: string) => server.query(sql);
 
-/** Makes the server read its files again, and waits until its new connections use them. */
+/** Reloads the configuration of the server and waits until new connections use it. */
 async function reload(): Promise<void> {
   const loadedAt = async () => String((await query('SELECT pg_conf_load_time()::text AS at'))[0]?.at);
   const before = await loadedAt();
@@ -28,7 +28,7 @@ async function reload(): Promise<void> {
   while ((await loadedAt()) === before);
 }
 
-/** Ends the sessions of the service, so that it needs new ones. */
+/** Ends the sessions of the service, so that it opens new ones. */
 const endSessions = () =>
   query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname IN ('memory', 'other')");
 
@@ -39,7 +39,7 @@ async function change(...statements: string[]): Promise<void> {
   await endSessions();
 }
 
-/** Changes what the server does with connections of the service. The superuser of the test keeps its access. */
+/** Changes the rules for connections of the service. The superuser of the test keeps its access. */
 async function changeHba(rule: string): Promise<void> {
   await writeFile(join(server.data, 'pg_hba.conf'), `${rule}\n${hba}`);
   await change();
@@ -94,7 +94,7 @@ afterAll(async () => {
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
 
-/** A request of each API, and one of a probe. */
+/** A request to each API and a probe. */
 const requests: Record<string, () => Promise<Response>> = {
   execute: () =>
     fetch(`${service.url}/execute`, {
@@ -119,7 +119,7 @@ const requests: Record<string, () => Promise<Response>> = {
   ready: () => fetch(`${service.url}/readyz`),
 };
 
-/** The statuses of all requests, with `Retry-After`, and the code if there is one. */
+/** Returns the statuses of all requests, with `Retry-After` and the error code if present. */
 async function statuses() {
   const all = Object.entries(requests).map(async ([name, send]) => {
     const response = await send();
@@ -225,7 +225,7 @@ it.each(causes)(
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line))
-        // A server that starts reports a reason of its own.
+        // A starting server reports a different reason.
         .filter((line) => line.msg.includes('connection') && [reason, undefined].includes(line.reason))
         .map((line) => [line.level, line.msg, line.reason]);
     await begin();

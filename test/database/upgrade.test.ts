@@ -1,6 +1,6 @@
 /**
- * Databases of other versions: each release's is upgraded while the release still writes, and what cannot be upgraded
- * is refused.
+ * Databases of other versions: each release's database is upgraded while the release still writes, and databases that
+ * cannot be upgraded are rejected.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** The settings of a database without a schema. */
+/** Returns the settings for a database without a schema. */
 async function emptyDatabase(kind: Backend): Promise<Record<string, string>> {
   if (kind === 'pglite') return { DATA_DIR: await mkdtemp(join(inject('scratch'), 'upgrade-')) };
   const { url, drop } = await createTestDatabase({ migrated: false });
@@ -33,7 +33,7 @@ async function emptyDatabase(kind: Backend): Promise<Record<string, string>> {
 
 const run = (database: Database, sql: string) => database.query(parseQuery('upgrade_test', sql), {});
 
-/** Makes the database look as though its functions were of an older version than those of this checkout. */
+/** Makes the functions of the database appear older than the functions of this checkout. */
 const AGE = `CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 0'`;
 
 const TENANT = 'acme';
@@ -54,7 +54,7 @@ const SERVICE: Record<string, Value> = {
   maxDepth: 20,
 };
 
-/** The writes of a release, by its own statements. */
+/** The writes of a release with its own statements. */
 function writesOf(release: Release, database: Database) {
   const send = statementsOf(release, database.query);
   const call = async (name: string, values: Record<string, Value>) =>
@@ -65,7 +65,7 @@ function writesOf(release: Release, database: Database) {
     remove: (path: string) => call('memory_delete', { path }),
     recordFailure: (keyHash: string) =>
       call('memory_record_failure', { keyHash, requestHash: 'r', result: 'failed' }),
-    /** Puts a line at the start of a file, as an edit does: again after a conflict. */
+    /** Inserts a line at the start of a file, and retries after a conflict. */
     async insert(path: string, text: string): Promise<void> {
       for (;;) {
         const [file] = await send('read_file', { tenant: TENANT, path });
@@ -100,7 +100,7 @@ describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s',
       expect(await first.recordFailure('k')).toBe('recorded');
       await run(before, AGE);
       expect(await schemaState(before)).toBe('behind');
-      // Its connections live on, with the statements that they have prepared. PGlite has one process.
+      // The connections of the release stay open with their prepared statements. PGlite has only one process.
       if (kind === 'pglite') await before.close();
       else cleanups.push(() => before.close());
 
@@ -160,7 +160,7 @@ describe('a database that this version cannot use', () => {
       `CREATE OR REPLACE FUNCTION memory_oldest_compatible_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1000'`,
       TOO_NEW,
     ],
-    // As the first migration was then.
+    // The first migration had this time before the release.
     ['unreleased', 'UPDATE drizzle.__drizzle_migrations SET created_at = 1795207109495', UNRELEASED],
   ])('is rejected: %s', async (state, change, message) => {
     const { url, drop } = await createTestDatabase();

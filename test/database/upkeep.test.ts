@@ -1,6 +1,6 @@
 /**
- * What a server's background processes do, the embedded database does between statements: its log and its tables do
- * not grow without bound.
+ * Maintenance that the embedded database runs between statements instead of in background processes, so that its log
+ * and tables stay small.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseQuery } from '../../src/database/query.ts';
@@ -19,13 +19,13 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Writes 1 MiB, in place of what it wrote under the same id before. */
+/** Writes 1 MiB and replaces the earlier row with the same ID. */
 const writeQuery = parseQuery<{ id: number }>(
   'write',
   `INSERT INTO large VALUES ($id::integer, repeat('x', ${MEBIBYTE})) ON CONFLICT (id) DO UPDATE SET content = excluded.content`,
 );
 
-/** Bytes of the log that Postgres would have to read after a crash. */
+/** Returns the bytes of the log that Postgres would read after a crash. */
 async function unsavedBytes(): Promise<number> {
   const [log] = await service.query(
     'SELECT (pg_current_wal_insert_lsn() - redo_lsn)::float8 AS bytes FROM pg_control_checkpoint()',
@@ -52,7 +52,7 @@ it('the embedded database reuses the space of overwritten and deleted rows', { t
   };
   const rewrite = async () => {
     for (let n = 0; n < 20; n++) await service.database.query(writeQuery, { id: n });
-    // A session reports what it changed at most once a second.
+    // A session reports its changes at most once a second.
     await service.query('SELECT pg_stat_force_next_flush()');
     await service.database.vacuum?.();
   };

@@ -1,5 +1,5 @@
 /**
- * Drafts by the admin API.
+ * Drafts in the admin API.
  *
  * @module-tag long-on-pglite
  */
@@ -56,7 +56,7 @@ describeService('drafts of the admin API', (service) => {
       next: null,
     });
     expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });
-    // Other lists show tenants only.
+    // Lists of tenants exclude drafts.
     expect((await admin().call('GET', `/tenants?search=${draft.id}`)).body.tenants).toStrictEqual([]);
     const closed = await admin().call('POST', `${path}/${draft.id}/close`);
     expect(closed.body).toMatchObject({
@@ -245,7 +245,7 @@ describeService('drafts of the admin API', (service) => {
     const again = await review();
     await run(service(), tenant, cmd.replace(a, '1', 'two'));
     expect(problem(await merge(again))).toStrictEqual(refused);
-    // Another file is none of the reviewer's business, unless all of the memory is replaced.
+    // Changes to other files do not affect a merge, but they affect a replacement of the whole memory.
     const third = await review();
     await run(
       service(),

@@ -1,5 +1,5 @@
 /**
- * Drafts: files and directories that block a file of the draft, and which of them make room.
+ * Drafts: files and directories that block a file of the draft, and which of them are removed.
  *
  * @module-tag long-on-pglite
  */
@@ -40,8 +40,8 @@ describeService('files that block a merge', (service) => {
   type Started = Awaited<ReturnType<typeof start>>;
 
   /**
-   * Merges; what that did is told in the history, and undone in one step. Returns what changed, and then the
-   * directories.
+   * Merges and checks that the history reports the merge and that one revert undoes it. Returns the changes of files
+   * and then of directories.
    */
   const mergeAndRevert = async ({ tenant, draft, before }: Started, settled: Record<string, 'draft'>) => {
     const merged = await drafting.merge(draft, settled);
@@ -72,7 +72,7 @@ describeService('files that block a merge', (service) => {
     };
   };
 
-  /** Expects a refusal of a merge, which changes nothing. */
+  /** Expects that a merge is rejected without any change. */
   const refused = async (
     { tenant, draft, before }: Started,
     settled: Parameters<Drafting['merge']>[1],
@@ -136,7 +136,7 @@ describeService('files that block a merge', (service) => {
       { [`${plan}/a.md`]: 'original' },
       '1 conflict is not settled: /memories/plan/x/y/z.md (blocked by: /memories/plan). Nothing was changed.',
     );
-    // Who settles one of them has made room for all.
+    // One resolution unblocks all files.
     expect(await mergeAndRevert(started, { [`${plan}/x/y/z.md`]: 'draft' })).toStrictEqual({
       changes: [
         'added /memories/plan/a.md',
@@ -205,7 +205,8 @@ describeService('files that block a merge', (service) => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
       draft: [
-        // One comes from the directory, one went elsewhere, one is as it was, and one has another text.
+        // The first file leaves the directory, the second is moved there, the third is unchanged, and the fourth has
+        // another text.
         cmd.rename(`${plan}/old`, '/memories/old'),
         cmd.delete(plan),
         cmd.rename('/memories/old', plan),
@@ -240,7 +241,7 @@ describeService('files that block a merge', (service) => {
         [y]: 'y of the draft\n',
       },
     });
-    // What is settled otherwise does not make room.
+    // A file with another resolution does not unblock.
     const again = await start({
       base: [cmd.create(y, 'y\n')],
       draft: [cmd.create(plan, 'the plan\n'), cmd.replace(y, 'y', 'y of the draft')],
@@ -288,7 +289,7 @@ describeService('files that block a merge', (service) => {
   });
 
   it('are kept unless a resolved file names them', async () => {
-    // `x` would make room for the draft's `plan`, but where the draft has `x` is a new file.
+    // `x` would unblock the draft's `plan`, but the path of `x` in the draft now has a new file.
     const chain = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.create(plan, 'the plan\n')],
@@ -313,7 +314,7 @@ describeService('files that block a merge', (service) => {
       [y]: 'new\n',
     });
 
-    // `x` blocks `y` because of `z`. Only who settles both has seen both.
+    // `x` blocks `y` because of `z`, so both need a resolution.
     const through = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n')],
       draft: [cmd.rename(x, z), cmd.rename(y, x)],

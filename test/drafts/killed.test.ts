@@ -1,4 +1,4 @@
-/** A process that is killed in a merge leaves all of it or nothing. */
+/** A process that is killed during a merge leaves all changes or none. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -54,13 +54,13 @@ describe('a merge that is killed', { tags: ['long'] }, () => {
       ['archive_store', '1', 'during'],
     ]) {
       expect(await mergeAndDie(draft.id, ...at), at.join(' ')).toBe('SIGKILL');
-      // The server has noticed when it lets go of the tenant.
+      // The lock becomes available after the server has noticed the lost connection.
       await service.query("SELECT id FROM tenants WHERE id = 'big' FOR UPDATE");
       expect(await readTree(service, 'big'), at.join(' ')).toStrictEqual(before);
       expect((await findDraft(service.database.query, 'big', draft.id)).state).toBe('open');
       await assertInvariants(service);
     }
-    // Not killed, and killed after the end: `archive_store` is called only once.
+    // The process is killed only after the merge, because `archive_store` runs once.
     expect(await mergeAndDie(draft.id, 'archive_store', '2', 'before')).toBe(0);
     expect(await readTree(service, 'big')).toStrictEqual(new Map([...before, ...proposed]));
     expect((await findDraft(service.database.query, 'big', draft.id)).state).toBe('merged');

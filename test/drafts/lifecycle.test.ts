@@ -1,5 +1,5 @@
 /**
- * Drafts from a past time, their quotas, their end, and what becomes of them with their tenant.
+ * Drafts from a past time, their quotas, their end, and their dependence on the tenant.
  *
  * @module-tag long-on-pglite
  */
@@ -44,7 +44,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       `${a}: changed | changed: content`,
       `${b}: - | deleted`,
     ]);
-    // Replacing brings back what was there, too.
+    // A replacement restores files as well.
     await drafting.replace(draft);
     expect(await readTree(service(), tenant)).toStrictEqual(
       new Map([...then.tree].map(([path, text]) => [path, path === a ? '1\nmore\n' : text])),
@@ -94,7 +94,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await expect(drafting.create(tenant)).rejects.toThrow(
       `The open drafts of tenant ${tenant} use 100 of 150 bytes, and this one needs 100 more.`,
     );
-    // It cannot grow beyond what is left, either.
+    // The draft cannot exceed the remaining quota.
     const grown = await service().execute(cmd.create('/memories/c', 'x'.repeat(60)), { tenant: draft.id });
     expect(grown.content).toContain('This memory is full');
     await expect(
@@ -106,7 +106,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
 
   it('ends when it expires, and leftovers of closed drafts are deleted', async () => {
     const later = (days: number) => new Date(Date.now() + days * DAY_MS);
-    // Those of other tests.
+    // Closes the drafts of other tests.
     await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31));
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const other = await tenantWith(cmd.create(a, 'x'));
@@ -135,7 +135,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       'expired',
       'open',
     ]);
-    // As if a process had ended before it counted the draft, and another one before it deleted it.
+    // Simulates processes that were killed before counting and before deleting a draft.
     await service().query('DELETE FROM drafts WHERE id = $1 RETURNING id', [kept.id]);
     await service().query("UPDATE drafts SET state = 'merged' WHERE id = $1 RETURNING id", [used.id]);
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(1))).toStrictEqual({

@@ -1,5 +1,5 @@
 /**
- * Drafts: what a merge makes of what both sides changed.
+ * Drafts: merges of changes on both sides.
  *
  * @module-tag long-on-pglite
  */
@@ -64,7 +64,7 @@ describeService('merging a draft', (service) => {
     });
     expect(await service().query('SELECT id FROM tenants WHERE id = $1', [draft.id])).toStrictEqual([]);
     await assertInvariants(service());
-    // One change, which one step undoes.
+    // The merge is one change, which one step undoes.
     const at = merged.mergedAt ?? '';
     const undone = await revertActor(
       service().database,

@@ -1,5 +1,5 @@
 /**
- * A draft beside its original: one share of the service, and one set of rules.
+ * Capacity and rules that a draft shares with its original.
  *
  * @module-tag long-on-pglite
  */

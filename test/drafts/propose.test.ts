@@ -1,5 +1,5 @@
 /**
- * Propose-only keys: what they write waits for a reviewer, and nobody else sees it until then.
+ * Propose-only keys: their writes wait for a reviewer and stay invisible to others until then.
  *
  * @module-tag long-on-pglite
  */
@@ -46,7 +46,7 @@ describeService(
       const owner = await client({ tenant, label: 'owner' });
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
       await owner.send(cmd.create(notes, 'The deploy key is with Ada.\n'));
-      // Until it writes, it has no draft, and reads the memory.
+      // Before its first write, the key has no draft and reads the memory.
       expect((await browser.send(cmd.view(notes))).content).toContain('with Ada');
       expect(await openDrafts(tenant)).toStrictEqual([]);
 
@@ -64,7 +64,7 @@ describeService(
         changed_files: 2,
         author: { type: 'api_key', id: browser.id, label: 'browser', source: 'web' },
       });
-      // It sees what it wrote. Nobody else does, in any way.
+      // The key sees its own writes. Other callers cannot see them in any way.
       expect((await browser.send(cmd.view(evil))).content).toContain('evil.example');
       const search = (of: typeof owner) => of.post('/search', { query: 'evil' });
       expect((await search(browser)).json().matches).toHaveLength(2);
@@ -88,7 +88,7 @@ describeService(
         ]);
         expect(rows, table).toStrictEqual([]);
       }
-      // The key begins again with the memory, in another draft.
+      // The key starts again with the memory, in another draft.
       expect((await browser.send(cmd.view(notes))).content).toContain('with Ada');
       await browser.send(cmd.create('/memories/again', 'x'));
       const [next] = await openDrafts(tenant);
@@ -164,7 +164,7 @@ describeService(
       const get = async (at: string) =>
         (await service().app.inject({ method: 'GET', url: at, headers })).json();
       expect((await get(url)).data).toMatchObject([{ path: '/a.md' }]);
-      // Its store is that of the tenant: the draft has no id that the key could use.
+      // The store has the ID of the tenant, because the key cannot use the ID of the draft.
       const { id, memory_store_id } = created.json();
       expect(memory_store_id).toBe(tenant);
       expect(await get(`${url}/${id}`)).toMatchObject({ memory_store_id: tenant, content: 'x' });
@@ -188,7 +188,7 @@ describeService(
         const closing = { state: 'rejected', by: { type: 'operator', name: 'ada' } } as const;
         if (how === 'deleted') await closeDraft(service().database, ids, closing);
         else await service().database.transaction((query) => closeLocked(query, ids, closing));
-        // As the request found it before it was closed.
+        // Simulates a request that found the draft before it was closed.
         const find = vi.spyOn(Proposals.prototype, 'find').mockResolvedValueOnce(draft);
         expect((await send(cmd.create(evil, 'y'))).body).toStrictEqual({
           content: `File created successfully at: ${evil}`,
@@ -225,7 +225,7 @@ describeService(
         type: 'text/plain',
         headers: { 'if-none-match': '*' },
       });
-      // That somebody else changes it after that is not another author.
+      // A later change by another actor does not change the author of the draft.
       const { send } = await client({});
       await send(cmd.replace(notes, 'x', 'xx'), String(body.id));
       const path = `/tenants/${tenant}/drafts/${body.id}`;
@@ -291,9 +291,9 @@ describeService(
           await call('POST', `/tenants/${tenant}/drafts/${gone}/close`),
         ].join(' ');
       }
-      // /execute: read and write the tenant, then the draft by its id. The admin API: list all, list, show, compare,
-      // diff, create, merge, replace, close. 412 and 404 are beyond the permissions: the review is an old one, and
-      // there is no such draft or file.
+      // Columns for /execute: read and write the tenant, then the draft by its ID. Columns for the admin API: list all,
+      // list, show, compare, diff, create, merge, replace, close. The statuses 412 and 404 are beyond the permissions:
+      // the review is outdated, and the draft or file does not exist.
       const none = '403 403 403 403 403 403 403 403 403';
       expect(table).toStrictEqual({
         'tenant read_write': `ok ok 403 403 | ${none}`,

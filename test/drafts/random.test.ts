@@ -1,5 +1,5 @@
 /**
- * Drafts: random changes on both sides, merged, against a model that knows nothing of the service.
+ * Drafts: merges of random changes on both sides, compared with an independent model.
  *
  * @module-tag long-on-pglite
  */
@@ -25,13 +25,13 @@ import {
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** How many changes are made in all. */
+/** Total number of changes. */
 const CHANGES = process.env.TEST_SET === 'long' ? 3000 : 120;
 const CHANGES_A_ROUND = 60;
-/** More would hardly find a free path. */
+/** With more files, free paths would be rare. */
 const MOST_FILES = 40;
 
-/** The same numbers in each run. */
+/** Returns a seeded generator with the same numbers in each run. */
 function randomOf(seed: number) {
   let state = seed;
   const next = () => {
@@ -48,7 +48,7 @@ type Random = ReturnType<typeof randomOf>;
 let nextId = 1;
 let nextLine = 1;
 
-/** Changes a memory by one random command, and the model by the same. */
+/** Applies one random command to a memory and to its model. */
 async function change(service: Service, tenant: string, model: Model, random: Random, side: string) {
   const { files, directories } = model;
   const execute = async (input: object) => {
@@ -56,7 +56,7 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
     expect(answer.body, JSON.stringify(input)).toMatchObject({ is_error: false });
   };
   const taken = new Set([...directories, ...[...files.values()].map(({ path }) => path)]);
-  // Paths that both sides use, few enough that they meet, where one has a file and the other a directory.
+  // Both sides choose from few paths, so that they collide, also as a file and a directory.
   const freePath = () => {
     for (;;) {
       const names = [`d${random.below(3)}`, `f${random.below(9)}`, `g${random.below(2)}`, 'h'];
@@ -131,7 +131,7 @@ async function treeIn(service: Service, tenant: string): Promise<Map<string, str
   return new Map([...tree].filter(([path]) => path !== '/memories').sort());
 }
 
-/** Where a file is on the three sides, which no other file is. */
+/** Identifies a file by its paths on the three sides. */
 const sidesOf = ({ base, draft, original }: Record<keyof ModelSides, { path: string } | null | undefined>) =>
   [base, draft, original].map((side) => side?.path ?? '-').join(' ');
 
@@ -143,7 +143,7 @@ const nameIn = (sides: ModelSides, id: number) => {
 describeService('merging random changes', (service) => {
   const drafting = new Drafting(service);
 
-  /** Expects of a comparison what the model says. */
+  /** Expects a comparison to match the model. */
   async function checkComparison(draft: Draft, sides: ModelSides, seed: string) {
     const model = mergeModels(sides, new Map());
     const { files, plan } = await drafting.compare(draft);
@@ -158,7 +158,7 @@ describeService('merging random changes', (service) => {
     expect(found.sort(), seed).toStrictEqual(expected.sort());
     const namesOf = (ids: Iterable<number>) => [...ids].map((each) => nameIn(sides, each)).sort();
     const blockedBy = [...model.blockedBy].map(([id, ids]) => [nameIn(sides, id), namesOf(ids)] as const);
-    // The service knows that a file was changed and changed back.
+    // The service still lists a file that was changed and changed back.
     const touched = new Set(files.filter(isTouched).map(sidesOf));
     expect(
       [...plan.blockedBy].map(([id, each]) => [names.get(id), each.files.map(sidesOf).sort()]).sort(),
@@ -166,7 +166,7 @@ describeService('merging random changes', (service) => {
     return model;
   }
 
-  /** Merges, if the model says so, and expects the result; otherwise expects a refusal that changes nothing. */
+  /** Merges if the model permits it and checks the result. Otherwise, expects a rejection without any change. */
   async function tryMerge(
     draft: Draft,
     sides: ModelSides,
@@ -192,7 +192,7 @@ describeService('merging random changes', (service) => {
     }
     expect(answer, seed).toMatchObject({ changes: expect.anything() });
     expect([...after], seed).toStrictEqual([...treeOf(model.result)]);
-    // Nothing goes, moves or changes that neither the draft changed nor a file names that is settled by `draft`.
+    // A merge only deletes, moves, or changes files that the draft changed or that a file resolved by `draft` names.
     const named = new Set(
       [...resolutions].flatMap(([id, each]) =>
         each === 'draft' ? [...(shown.blockedBy.get(id) ?? [])] : [],
@@ -234,7 +234,7 @@ describeService('merging random changes', (service) => {
       );
       const settledAtRandom = changed.flatMap((id): [number, Resolution][] => {
         const isConflict = conflicts.has(id) || occupied.has(id);
-        // Some conflicts are forgotten, and some files are settled that need not be.
+        // Some conflicts are left out, and some files are resolved without need.
         if (random.below(isConflict ? 60 : 8) === 0 ? isConflict : !isConflict) return [];
         const text = { text: `settled ${nextLine++}` };
         return [

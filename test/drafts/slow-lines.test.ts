@@ -10,7 +10,7 @@ import { run } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** Two different lines in a long order, so that far too many of them could be the same ones. */
+/** Returns many repetitions of two lines, so that far too many lines could correspond. */
 const hardText = (seed: number) =>
   Array.from({ length: 60_000 }, (_, i) => (((i * 7919 + seed * 31) >> 3) % 3 ? 'a\n' : 'b\n')).join('');
 const hard = { base: hardText(1), draft: hardText(101), original: hardText(201) };

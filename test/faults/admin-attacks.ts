@@ -1,7 +1,4 @@
-/**
- * The heaviest work that an administrator can ask for, by six requests at a time, of the tenants that
- * `prepareAdministered` fills.
- */
+/** The heaviest work that an admin can request, by six requests at a time, on the tenants of `prepareAdministered`. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { archiveOf } from '../support/archives.ts';
@@ -10,18 +7,18 @@ import { cmd } from '../support/table.ts';
 import { fillVastMemory, LAYOUTS } from '../support/vast-memory.ts';
 import { type Attack, KIB, send } from './attacks.ts';
 
-/** As many as one key may have in flight. */
+/** The maximum of requests in flight per key. */
 const CLIENTS = 6;
-/** 100 files of 1 MiB. */
+/** Tenant with 100 files of 1 MiB. */
 const LARGE = 'large';
-/** A directory of 1,000 files that was renamed 20 times, by nobody in particular. */
+/** Tenant with a directory of 1,000 files that was renamed 20 times. */
 const MOVED = 'moved';
-/** Six files that were replaced, each by one that is hard to compare with it. */
+/** Tenant with six files that were replaced by texts that are slow to compare. */
 const HARD = 'hard';
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** 100,000 files in 1,000 directories. */
+/** Tenant with 100,000 files in 1,000 directories. */
 const VAST = 'vast';
 
 interface AdminRequest {
@@ -31,7 +28,7 @@ interface AdminRequest {
   body?: Buffer | string;
 }
 
-/** The status of the answer, or 0 when the connection broke. */
+/** Returns the status of the response, or 0 for a broken connection. */
 function ask(adminUrl: string, { method = 'GET', path, type, body }: AdminRequest): Promise<number> {
   return new Promise((resolve) => {
     const headers = {
@@ -47,7 +44,7 @@ function ask(adminUrl: string, { method = 'GET', path, type, body }: AdminReques
   });
 }
 
-/** @param tenant whose last creation is the time that `next` is given */
+/** @param tenant tenant whose last creation time is passed to `next` */
 function administrators(tenant: string, next: (at: string) => AdminRequest): Attack['run'] {
   return async (_url, isOver, adminUrl) => {
     const counts = { answered: 0, refused: 0 };
@@ -84,9 +81,7 @@ const administered = (title: string, tenant: string, next: (at: string) => Admin
   run: administrators(tenant, next),
 });
 
-/**
- * What the console asks for, over and over, when it opens a file, now and at a past moment, with all that it counts.
- */
+/** Repeats the requests that the console sends to open a file, now and at a past time, with all counts. */
 function browsing(): () => AdminRequest {
   const directory = LAYOUTS.nested.parent;
   const past = `at=${new Date(Date.now() - 30 * 3_600_000).toISOString()}`;
@@ -131,7 +126,6 @@ export const adminAttacks: Attack[] = [
   administered('activity', MOVED, (since) => ({ path: `/tenants/${MOVED}/activity?since=${since}` })),
 ];
 
-/** Fills the tenants. */
 export async function prepareAdministered(
   url: string,
   run: (sql: string) => Promise<unknown>,

@@ -1,6 +1,6 @@
 /**
- * `attacker.ts TITLE URL SECONDS ADMIN_URL`: one attack in a process of its own, so that the client who measures does
- * not wait for it.
+ * `attacker.ts TITLE URL SECONDS ADMIN_URL`: runs one attack in a separate process, so that it does not delay the
+ * measuring client.
  */
 import { adminAttacks } from './admin-attacks.ts';
 import { attacks } from './attacks.ts';

@@ -1,6 +1,6 @@
 /**
- * What one tenant or a stranger can send to take the service from others: `fairness.ts` measures what another tenant
- * notices.
+ * Attacks of a tenant or a stranger on the capacity of the service. `fairness.ts` measures the effect on another
+ * tenant.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -14,17 +14,17 @@ export interface Counts {
   refused: number;
 }
 
-/** How the service is set up for an attack. */
+/** Configuration of the service for an attack. */
 export type Setup = 'plain' | 'searched' | 'redacting' | 'keys' | 'jwt' | 'stalled_log' | 'administered';
 
 export interface Attack {
   title: string;
   setup: Setup;
-  /** @param adminUrl of the admin API, where the setup has one */
+  /** @param adminUrl URL of the admin API if the setup has one */
   run(url: string, isOver: () => boolean, adminUrl: string): Promise<Counts>;
 }
 
-/** Who attacks where tenants are named by the header; its files are made by `fairness.ts`. */
+/** Attacking tenant in setups where a header names the tenant. `fairness.ts` creates its files. */
 export const ATTACKER = 'attacker';
 export const KIB = 1024;
 const CLIENTS = 32;
@@ -32,7 +32,7 @@ const MIB = KIB * KIB;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** The status of the answer, or 0 when the connection broke. */
+/** Returns the status of the response, or 0 for a broken connection. */
 export function send(url: string, body: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve) => {
     const sent = request(
@@ -48,7 +48,7 @@ export function send(url: string, body: string, headers: Record<string, string>)
   });
 }
 
-/** Clients that send one request after the other; the refused ones come back after a moment. */
+/** Runs clients that send one request after the other and pause after a rejection. */
 function clients(
   count: number,
   next: () => { body: string; headers?: Record<string, string> },
@@ -70,7 +70,7 @@ function clients(
   };
 }
 
-/** Sockets that are opened again when the service closes them. `use` is called for each. */
+/** Opens sockets, and opens them again when the service closes them. Calls `use` for each. */
 function sockets(count: number, use: (socket: Socket) => void): Attack['run'] {
   return async (url, isOver) => {
     const { hostname, port } = new URL(url);
@@ -208,7 +208,7 @@ export const attacks: Attack[] = [
   {
     title: 'requests while the log is not read',
     setup: 'stalled_log',
-    // Of a tenant without files: the root of the attacker's is long after the attacks before.
+    // Uses a tenant without files, because earlier attacks left the attacker a long listing.
     run: clients(CLIENTS, () => ({
       ...json(cmd.view('/memories')),
       headers: { 'x-tenant-id': 'talkative' },
@@ -216,7 +216,7 @@ export const attacks: Attack[] = [
   },
 ];
 
-/** A token under a key that nobody has. */
+/** Builds a token with an unknown key ID. */
 function unknownToken(): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { iss: 'https://issuer', aud: 'memory', tenant: ATTACKER, exp: 9_999_999_999 };

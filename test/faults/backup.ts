@@ -1,6 +1,6 @@
 /**
- * Makes backups while clients write, and restores them, with the commands of docs/backup.md. Every file must come
- * back byte for byte, and the service must run on the restored database.
+ * Makes backups while clients write, and restores them with the commands of docs/backup.md. Every file must be
+ * restored byte for byte, and the service must run on the restored database.
  */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { Row } from './report.ts';
 const DATABASE = 'memory';
 const TENANTS = ['acme', 'globex'];
 
-/** A Postgres server, the service on it, clients that write, and an operator. */
+/** A Postgres server, a service, clients that write, and an operator. */
 interface Site {
   postgres: PostgresServer;
   replica: Replica;
@@ -26,11 +26,10 @@ interface Site {
   operator: Operator;
 }
 
-/** What a restore must bring back. */
+/** State that a restore must reproduce. */
 interface Backup {
-  /** When the backup was taken. */
   moment: Moment;
-  /** The number of writes acknowledged before it was taken. */
+  /** Number of writes acknowledged before the backup. */
   written: number;
 }
 
@@ -64,7 +63,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
     const [noted] = await postgres.query('SELECT clock_timestamp()::text AS time');
     const backup = { written, moment: { from, until: performance.now() } };
     row.count('acknowledged before the time', written);
-    // Few enough that most of this WAL is not archived yet.
+    // Few writes, so that most of this WAL is not archived yet.
     await workload.acknowledge(20);
     await workload.stop();
     await deleteAll(site, row);
@@ -86,13 +85,13 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
 
 export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('backup: copy of the PGlite folder');
-  const copyCommands = commands(documentedCommands('The embedded database')[0]).join('\n');
+  const copyCommands = commands(documentedCommands('PGlite')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
     const folder = join(scratch, `backup-pglite-${row.times}`);
     await mkdir(folder);
     const replica = await Replica.create({ DATA_DIR: join(folder, 'data'), ...LIMITS });
     await replica.start();
-    // The service stops during writes. Clients that fail then do not retry.
+    // The service stops during writes, and clients that fail then do not retry.
     const options = { tenants: TENANTS, clientsPerTenant: 2, text: oddText };
     const workload = workloadOn(replica, { ...options, mayBreak: true, abandon: 1 });
     workload.start();
@@ -164,12 +163,11 @@ function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): 
   return new Operator(folder, env, substitutions, asNobody);
 }
 
-/** The commands of a block, without those that start the service, which a `Replica` does. */
+/** Returns the commands of a block, except those that start the service, because a `Replica` does that. */
 const commands = (block = '') => block.split('\n').filter((line) => !line.includes('memory-service'));
 
 /**
- * Writes the document's settings, and those that our servers have on the command line, to postgresql.conf, so that
- * they are part of a base backup.
+ * Writes the settings of the document and of our command line to postgresql.conf, so that a base backup includes them.
  */
 async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
   const [settings = ''] = documentedCommands('To a point in time');
@@ -191,7 +189,7 @@ async function takeWhileWriting({ workload }: Site, row: Row, take: () => Promis
   return { moment: { from, until }, written };
 }
 
-/** The accident: someone deletes everything a tenant has. */
+/** Simulates an accident: somebody deletes all files of a tenant. */
 async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   const [tenant = ''] = TENANTS;
   const rest = async () => {
@@ -202,10 +200,7 @@ async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   row.expect((await rest()).length === 0, 'the accident left some files');
 }
 
-/**
- * Checks that the service starts on the restored database, that it has the state at `moment`, and that it accepts
- * writes.
- */
+/** Checks that the service starts on the restored database, finds the state at `moment`, and accepts writes. */
 async function checkRestored(
   { postgres, workload }: Site,
   database: string,
@@ -219,7 +214,7 @@ async function checkRestored(
   row.recovered(performance.now() - started);
   await checkPostgres(url, workload, row, moment);
   countCompared(workload, row);
-  // The keys must come back too, or a client that retries one of these writes would do it twice.
+  // The restore must include the idempotency keys. Otherwise, a retry would apply a write twice.
   const [keys] = await postgres.query('SELECT count(*)::int AS n FROM idempotency_keys', [], database);
   row.expect(keys?.n >= written, `${keys?.n} idempotency keys for ${written} writes`);
   const more = workloadOn(replica, { text: oddText });

@@ -1,4 +1,4 @@
-/** Operations on all data of a cluster, or its schema, while clients write. */
+/** Operations on all data or the schema of a cluster while clients write. */
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
@@ -6,7 +6,7 @@ import { Replica } from '../support/faults/replica.ts';
 import { contentsOf, during, LIMITS, migrate, RECORDS, root, TABLES, timed } from './citus-scene.ts';
 import { within } from './environment.ts';
 
-/** In the container of the coordinator. */
+/** Path in the container of the coordinator. */
 const DUMP = '/tmp/memory.dump';
 
 export const dumpAndRestore = (cluster: FaultyCluster) =>
@@ -40,7 +40,7 @@ export const dumpAndRestore = (cluster: FaultyCluster) =>
     workload.start();
   });
 
-/** A copy of this build that has one more migration and newer functions. */
+/** Copies this build and adds a migration and newer functions. */
 async function nextVersion(scratch: string): Promise<string> {
   const folder = join(scratch, 'next');
   for (const name of ['dist', 'migrations', 'package.json'])

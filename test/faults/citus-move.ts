@@ -1,4 +1,4 @@
-/** The move of a plain database with data to a cluster, with the steps of docs/scaling.md. */
+/** Moves an existing database to a cluster with the steps of docs/scaling.md. */
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { FILL } from '../support/fill.ts';
 import { query } from '../support/postgres/cluster.ts';

@@ -1,6 +1,6 @@
 /**
- * Operations on the nodes of a Citus cluster while clients write. Each has its own database, and ends with the
- * ledger's check.
+ * Operations on the nodes of a Citus cluster while clients write. Each operation uses a separate database and ends with
+ * the check of the ledger.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
@@ -9,7 +9,7 @@ import { during, root, run, TENANTS, timed, workloadOn } from './citus-scene.ts'
 import { timeToAcknowledge } from './environment.ts';
 import type { Row } from './report.ts';
 
-/** Of a second workload, with a ledger of its own. */
+/** Tenants of a second workload with a separate ledger. */
 const OTHERS = TENANTS.map((tenant) => `other-${tenant}`);
 
 export const addWorker = (cluster: FaultyCluster) =>
@@ -36,12 +36,11 @@ export const isolateTenant = (cluster: FaultyCluster) =>
     }
   });
 
-// With 'auto', which lets writes through for longer, the split does not come to an end on Citus 13.2.2 while its
-// tenants write.
+// Blocks writes, because a split with `auto` does not finish on Citus 13.2.2 while its tenants write.
 const ISOLATE =
   "SELECT isolate_tenant_to_new_shard('tenants', $1::text, 'CASCADE', shard_transfer_mode => 'block_writes')";
 
-/** Which of some tenants have their shard at a port. */
+/** Returns the tenants whose shard is at a port. */
 async function tenantsAt(url: string, port: string, tenants: string[]): Promise<string[]> {
   const rows = await query(
     url,

@@ -1,4 +1,4 @@
-/** A service on a Citus cluster, with clients that write while an operator does something. */
+/** A service on a Citus cluster, with clients that write during an operation. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,7 +16,7 @@ export const TENANTS = Array.from({ length: 12 }, (_, i) => `tenant-${i}`);
 export const LIMITS = { DB_CONNECT_TIMEOUT_MS: '2000', DB_POOL_MAX: '12' };
 const LIMIT_MS = 30_000;
 
-/** What clients and operators write, in an order in which the foreign keys hold. */
+/** Tables that clients and operators write, in an order that satisfies the foreign keys. */
 export const TABLES = [
   'tenants',
   'api_keys',
@@ -27,18 +27,18 @@ export const TABLES = [
   'drafts',
   'draft_base',
 ];
-/** Replicas write these by themselves. */
+/** Tables that replicas write by themselves. */
 export const RECORDS = ['tenant_usage', 'fleet_usage', 'audit_events'];
 
 export interface Scene {
   cluster: FaultyCluster;
-  /** The database on the coordinator. */
+  /** Database on the coordinator. */
   url: string;
   replicas: Replica[];
   workload: Workload;
   /**
-   * Further workloads that `work` stopped. They are checked once nobody writes: on Citus, a query of several shards
-   * does not see one moment.
+   * Further workloads that `work` stopped. They are checked after all writes, because a Citus query over several shards
+   * has no consistent snapshot.
    */
   others: Workload[];
   row: Row;
@@ -49,8 +49,8 @@ let databases = 0;
 /**
  * Runs `work` while clients write through replicas, and checks the ledger.
  *
- * @param options.create creates the migrated database; by default it is distributed and empty
- * @param options.nodes the nodes that have a replica; by default the coordinator
+ * @param options.create creates the migrated database, by default distributed and empty
+ * @param options.nodes nodes with a replica, by default the coordinator
  */
 export async function during(
   cluster: FaultyCluster,
@@ -77,7 +77,7 @@ export async function during(
   return row;
 }
 
-/** Clients whose requests go to the replicas in turn. */
+/** Creates clients that send their requests to the replicas in turn. */
 export function workloadOn(replicas: Replica[], tenants: string[]): Workload {
   let turn = 0;
   const url = () => (replicas[turn++ % replicas.length] as Replica).url;
@@ -100,7 +100,7 @@ export async function timed(row: Row, what: string, work: () => Promise<unknown>
   row.notes.push(`${what}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** The number of rows of each table, and a hash of all that is in them. */
+/** Returns the number of rows and a content hash of each table. */
 export async function contentsOf(url: string): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for (const table of TABLES) {

@@ -1,8 +1,8 @@
 /**
- * `npm run test:faults:citus`: what an operator does with a Citus cluster, and what happens to it, while the service
- * writes. Prints a table and exits with 1 if a write was lost or doubled, or anything else was wrong. ONLY selects
- * operations by name, separated by commas. MOVED_TENANTS (50) is the size of the database that is moved to the
- * cluster. `scripts/citus-cluster` starts the cluster in Docker.
+ * `npm run test:faults:citus`: operations on a Citus cluster and its failures while the service writes. Prints a table
+ * and exits with 1 if a write was lost or doubled, or if another check failed. ONLY selects operations by name,
+ * separated by commas. MOVED_TENANTS (50) is the size of the database that is moved to the cluster.
+ * `scripts/citus-cluster` starts the cluster in Docker.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -24,7 +24,7 @@ export async function idleConnections({ postgres, option }: Environment): Promis
   const { hostname, port } = new URL(replica.url);
   const sockets: Socket[] = [];
   while (sockets.length < count) {
-    // Connect in groups that fit into the kernel's accept queue.
+    // Groups of connections fit into the kernel's accept queue.
     const some = Array.from({ length: Math.min(200, count - sockets.length) }, () =>
       connect(Number(port), hostname).on('error', () => {}),
     );
@@ -45,7 +45,6 @@ export async function idleConnections({ postgres, option }: Environment): Promis
   return row;
 }
 
-/** Returns the resident memory of a process. */
 export function residentMiB(pid: number): number {
   const [, kib] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Math.round(Number(kib) / 1024);

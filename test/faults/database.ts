@@ -1,4 +1,4 @@
-/** Faults of the database, in every form, while the service runs. */
+/** Database failures of every kind while the service runs. */
 import { execFile } from 'node:child_process';
 import { chownSync, readFileSync } from 'node:fs';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
@@ -29,17 +29,17 @@ interface Fault {
   name: string;
   times: number;
   postgres: PostgresServer;
-  /** The URL by which the service reaches the database. By default it connects directly. */
+  /** Returns the URL by which the service reaches the database, by default directly. */
   url?: (database: string) => string;
   inject(database: string): Promise<void> | void;
   holdMs: number;
   heal(): Promise<void> | void;
-  /** Whether /readyz must fail during the fault. */
+  /** Whether /readyz must fail during the failure. */
   makesUnready: boolean;
   workload?: Partial<WorkloadOptions>;
 }
 
-/** Injects and heals a fault `times` times while clients write. */
+/** Injects and ends a failure `times` times while clients write. */
 async function injectRepeatedly(fault: Fault): Promise<Row> {
   const { postgres, times, workload: options = {} } = fault;
   const row = new Row(fault.name);
@@ -163,7 +163,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
       await first.connect();
       hogs.push(first);
       hogging = hog();
-      // Keep terminating the connections that the service manages to open.
+      // Terminates the connections that the service manages to open.
       for (const until = Date.now() + 1500; Date.now() < until; await delay(20)) await first.query(TERMINATE);
     },
     holdMs: 500,
@@ -176,7 +176,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
   });
 }
 
-/** Runs Postgres with its data or its write-ahead log on a small tmpfs. Mounting one requires root. */
+/** Runs Postgres with its data or its write-ahead log on a small tmpfs. Mounting a tmpfs requires root. */
 async function fullDisk({ scratch, binaries, option }: Environment, which: 'data' | 'wal'): Promise<Row> {
   const name =
     which === 'data' ? 'full disk (data)' : 'full disk (write-ahead log: Postgres exits and is restarted)';
@@ -228,7 +228,7 @@ async function fullDisk({ scratch, binaries, option }: Environment, which: 'data
   }
 }
 
-/** Runs a second client that locks in the opposite order, or changes rows that the service's statement has read. */
+/** Runs a second client that locks in the opposite order or changes rows that the service's statement has read. */
 async function conflicts(
   { postgres, scratch, option }: Environment,
   kind: 'deadlock' | 'serialization',

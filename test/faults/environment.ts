@@ -1,4 +1,4 @@
-/** The environment of the fault tests: a Postgres server, its databases, and the checks after a fault. */
+/** Environment of the fault tests: a Postgres server, its databases, and the checks after a failure. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -15,22 +15,22 @@ import type { Service } from '../support/service.ts';
 import type { Row } from './report.ts';
 
 export interface Environment {
-  /** Folder for files, open to the unprivileged user. */
+  /** Directory for files, accessible to the unprivileged user. */
   scratch: string;
-  /** Folder of the Postgres binaries. */
+  /** Directory of the Postgres binaries. */
   binaries: string;
   postgres: PostgresServer;
   /**
    * Returns a number from an environment variable.
    *
-   * @param short the default of the short form
+   * @param short default of the short form
    */
   option(name: string, defaultValue: number, short?: number): number;
 }
 
 export const POOL = 5;
 
-/** Short timeouts, so that a run has time for many faults. */
+/** Short timeouts, so that a run can include many failures. */
 export const LIMITS = {
   DB_POOL_MAX: String(POOL),
   DB_CONNECT_TIMEOUT_MS: '1000',
@@ -62,7 +62,7 @@ export async function createDatabase(postgres: PostgresServer): Promise<string> 
   return name;
 }
 
-/** @param moment when the database was copied, if it is a copy */
+/** @param moment time of the copy if the database was copied */
 export async function checkPostgres(
   url: string,
   workload: Workload,
@@ -79,7 +79,7 @@ export async function checkPostgres(
   }
 }
 
-/** @param folder a data folder that no process has open */
+/** @param folder data directory that is not in use */
 export async function checkPglite(folder: string, workload: Workload, row: Row): Promise<void> {
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
   try {
@@ -101,7 +101,7 @@ async function check(query: Query, workload: Workload, row: Row, moment?: Moment
   );
 }
 
-/** Checks that the fault left nothing behind: no request in flight and no more connections than the two pools allow. */
+/** Checks that no request is in flight and that the connections fit the two pools. */
 export async function checkNoLeak(
   replicas: Replica[],
   postgres: PostgresServer | undefined,
@@ -131,7 +131,7 @@ export async function checkNoLeak(
   row.expect(isWithinPool, `${await connections()} connections are open`);
 }
 
-/** Polls a condition. Returns whether it became true in time. */
+/** Polls a condition until a time limit. Returns whether the condition became true. */
 export async function within(ms: number, condition: () => Promise<boolean>): Promise<boolean> {
   for (const deadline = Date.now() + ms; Date.now() < deadline; await delay(20))
     if (await condition()) return true;

@@ -1,8 +1,8 @@
 /**
- * `npx tsx test/faults/fairness.ts`, after `npm run build`: what one tenant's latency becomes while another one, or a
- * stranger, attacks. A steady trickle of views and creates, sent whether or not the ones before are answered. It
- * measures, and so it is not a test. SECONDS (5) for each attack; ONLY: part of the titles to run; FAULTS_CLI:
- * another build to measure.
+ * `npx tsx test/faults/fairness.ts`, after `npm run build`: measures the latency of one tenant while another tenant or
+ * a stranger attacks. The tenant sends views and creates at a fixed rate, independent of responses. It is a
+ * measurement, not a test. SECONDS (5) is the duration of each attack, ONLY selects attacks by a part of the title, and
+ * FAULTS_CLI names another build.
  */
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -24,7 +24,7 @@ import { ATTACKER, type Attack, attacks, type Counts, KIB, type Setup, send } fr
 
 const SECONDS = Number(process.env.SECONDS ?? 5);
 const QUIET_SECONDS = SECONDS / 2;
-/** Requests in flight of the tenant that is measured never exceed its share. */
+/** Interval at which the measured tenant's requests in flight never exceed its share. */
 const EVERY_MS = 20;
 const TENANT = 'quiet';
 
@@ -33,7 +33,7 @@ interface Measured {
   refused: number;
 }
 
-/** A steady trickle for some seconds; latencies in milliseconds. */
+/** Sends requests at a fixed rate for some seconds. Returns latencies in milliseconds. */
 async function trickle(
   url: string,
   headers: Record<string, string>,
@@ -86,7 +86,7 @@ const postgres = await PostgresServer.create({
   folder: join(scratch, 'postgres'),
 });
 
-/** Keys of the tenant that is measured: an API key, and a token whose issuer hangs once it has been asked. */
+/** Credentials of the measured tenant: an API key, and a token whose issuer hangs after the first request. */
 const apiKey = newApiKey();
 const { publicKey, privateKey } = await generateKeyPair('ES256');
 const jwk = { ...(await exportJWK(publicKey)), kid: 'known', alg: 'ES256' };
@@ -143,7 +143,7 @@ try {
     await trickle(replica.url, headers, after(QUIET_SECONDS));
     for (const attack of own) {
       await measure(attack, replica.url, headers);
-      // What is left of the attack is not the next one's.
+      // Leftover requests of this attack must not affect the next one.
       await delay(500);
     }
     await replica.end('SIGKILL');
@@ -156,7 +156,7 @@ try {
 }
 process.exit();
 
-/** Makes the files of both tenants, once, and the key of the one that is measured. */
+/** Creates the files of both tenants once, and the key of the measured tenant. */
 async function prepare(url: string, setup: string, headers: Record<string, string>): Promise<void> {
   await postgres.query(`INSERT INTO tenants (id) VALUES ('${TENANT}') ON CONFLICT DO NOTHING`);
   if (setup === 'keys') {
@@ -186,7 +186,7 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
   );
 }
 
-/** 10,000 files of 5 KB, each about the same things. */
+/** Creates 10,000 files of 5 KB with similar texts. */
 async function prepareSearched(): Promise<void> {
   await postgres.query(`DELETE FROM entries WHERE tenant_id = '${ATTACKER}'`);
   await postgres.query(`INSERT INTO tenants (id) VALUES ('${ATTACKER}') ON CONFLICT DO NOTHING`);

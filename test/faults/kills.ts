@@ -15,7 +15,7 @@ import {
 } from './environment.ts';
 import { Row } from './report.ts';
 
-/** Waits for a random moment: some writes are acknowledged, others are in flight. */
+/** Waits for a random time at which some writes are acknowledged and others are in flight. */
 export const randomMoment = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
   await workload.acknowledge(1 + Math.floor(Math.random() * most));
   await delay(Math.random() * 40);
@@ -57,7 +57,7 @@ export async function killServiceOnPglite({ scratch, option }: Environment): Pro
     await replica.start();
     await timeToAcknowledge(workload, row, killed);
     await workload.stop();
-    // No write is in flight now. The kill above already showed that the folder survives one during a write.
+    // No write is in flight. The kill above already covered a kill during a write.
     await replica.end('SIGKILL');
     await checkPglite(folder, workload, row);
     await replica.start();

@@ -1,7 +1,7 @@
 /**
- * `npx tsx test/faults/overload.ts`, after `npm run build`: measures how the service behaves above its capacity and
- * how much memory large files cost. It is a measurement, not a test. SECONDS (8) per load, ROUNDS (3), BIG_ROUNDS (4)
- * of large files.
+ * `npx tsx test/faults/overload.ts`, after `npm run build`: measures the service above its capacity and the memory that
+ * large files need. It is a measurement, not a test. SECONDS (8) is the duration of a load, and ROUNDS (3) and
+ * BIG_ROUNDS (4) are the numbers of rounds with small and large files.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ import { residentMiB } from './clients.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 8);
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
-/** Requests in flight, the default of the service. Overload uses four times as many clients. */
+/** Maximum of requests in flight, the default of the service. An overload uses four times as many clients. */
 const PLACES = Number(process.env.PLACES ?? 64);
 const BIG_ROUNDS = Number(process.env.BIG_ROUNDS ?? 4);
 const TENANTS = 32;
@@ -32,7 +32,7 @@ interface Measured {
   peakMiB: number;
 }
 
-/** Runs clients that each send one request at a time. Rejected ones retry after `backoffMs`. */
+/** Runs clients that each send one request at a time and retry rejected requests after `backoffMs`. */
 async function load(
   replica: Replica,
   clients: number,
@@ -66,7 +66,7 @@ async function load(
       }
     }),
   );
-  // Up to the last answer, because at the end some clients still wait out their Retry-After.
+  // Measured up to the last response, because some clients still wait for their Retry-After at the end.
   const seconds = (lastAnswer - started) / 1000;
   done = true;
   await watching;
@@ -100,8 +100,8 @@ function post(url: string, agent: Agent, tenant: string, input: object): Promise
 }
 
 /**
- * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected
- * clients do not use the CPU time of the service.
+ * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected clients
+ * do not use the CPU time of the service.
  */
 const cores = cpus().length;
 const serverCores = cores > 1 ? `0-${cores - 2}` : '0';
@@ -127,7 +127,7 @@ const line = (title: string, m: Measured) =>
     `| ${title} | ${m.perSecond} | ${m.p50} ms | ${m.p99} ms | ${m.shed} | ${m.other} | ${m.peakMiB} MiB |`,
   );
 
-// Processes that are started from here on inherit these cores.
+// Processes that start from here on inherit these cores.
 pinTo(serverCores);
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-overload-'));
 const postgres = await PostgresServer.create({
@@ -152,7 +152,7 @@ try {
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   line('(warm-up)', await load(replica, 16, small, 100, seconds(SECONDS / 2)));
   const sums = { carried: 0, obeying: 0, hammering: 0 };
-  // Alternate the loads, so that other activity on the machine affects all of them.
+  // Alternates the loads, so that other activity on the machine affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
     const carried = await load(replica, PLACES, small, 1000, seconds(SECONDS));
     line(`${PLACES} clients, each with a slot`, carried);
@@ -198,7 +198,7 @@ try {
   await rm(scratch, { recursive: true, force: true });
 }
 
-/** Lets each client send one request. */
+/** Returns a function that ends the load after one request per client. */
 function onceEach(clients: number): () => boolean {
   let asked = 0;
   return () => ++asked > clients;

@@ -38,19 +38,19 @@ export class Row {
     this.recoverMs = Math.max(this.recoverMs ?? 0, ms);
   }
 
-  /** Adds to a counter that the last column shows. */
+  /** Adds to a counter in the last column. */
   count(what: string, n: number): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + n);
   }
 
-  /** Records `violation` unless the condition holds. */
+  /** Records `violation` unless the condition is true. */
   expect(holds: boolean, violation: string): void {
     if (!holds) this.wrong.push(violation);
   }
 
   /**
-   * Records `violation` unless a time is within its limit. A short run, as in CI, only notes it: on a shared machine,
-   * other loads lengthen times.
+   * Records `violation` unless a duration is within its limit. A short run, as in CI, only notes the violation, because
+   * other loads on a shared machine lengthen durations.
    */
   expectInTime(isInTime: boolean, violation: string): void {
     if (isInTime) return;

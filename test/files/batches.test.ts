@@ -1,5 +1,5 @@
 /**
- * Simultaneous calls share database statements without affecting each other.
+ * Simultaneous calls that share database statements without affecting each other.
  *
  * @module-tag long-on-pglite
  */
@@ -23,7 +23,7 @@ import { describeService, freshTenant, type Service, startService } from '../sup
 import { batchQueries } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
-/** Both statements return the text, so a result shows which statement produced it and for which call. */
+/** Both statements return their kind and the text, so that a result identifies its statement and call. */
 type Echo = Query<{ text: string }, { by: string; text: string }>;
 
 const echoWith = (sql: string, name = 'many'): Echo => {
@@ -185,7 +185,7 @@ describeService('simultaneous commands', (service, kind) => {
     const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
     const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
     const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
-    // The listings of the last tenant are too large for a batch: one has many files, the other many hidden ones.
+    // The listings of the last tenant are too large for a batch: one has many files, the other many hidden files.
     const large = Array.from({ length: 201 }, (_, i) => [`l/${1000 + i}.md`, `h/.${1000 + i}.md`]).flat();
     for (const [i, tenant] of tenants.entries()) {
       const create = (file: string) =>
@@ -335,7 +335,7 @@ describeService('simultaneous commands', (service, kind) => {
         const answers = all.map((tenant) =>
           service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
         );
-        // The other tenants are answered while the lock is held.
+        // The other tenants receive their results while the lock is held.
         const done = await Promise.all(answers.slice(1));
         expect(done.map(({ is_error }) => is_error)).toStrictEqual(others.map(() => false));
         void answers[0]?.then(release);
@@ -379,8 +379,8 @@ describe('the plan of the batch', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   beforeAll(async () => {
-    // With the planner options of the service and statistics of small tenants: autovacuum may have replaced those of
-    // the template.
+    // Uses the planner options of the service and statistics of small tenants, because autovacuum may have replaced the
+    // statistics of the template.
     database = await createTestDatabase();
     client = await connectTo(database.url, { options: plannerOptions });
     await client.query(`

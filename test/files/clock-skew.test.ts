@@ -1,4 +1,4 @@
-/** A replica whose clock is wrong: what expires, and the times that are stored, go by the database's clock. */
+/** A replica with a wrong clock: expiry and stored times follow the clock of the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

@@ -1,4 +1,4 @@
-/** Races on real Postgres between two replicas of the service on one database. */
+/** Races between two replicas of the service on one database of real Postgres. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -33,7 +33,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     return answer;
   }
 
-  /** Runs all inputs at once, alternating between the replicas. */
+  /** Runs all inputs simultaneously, alternating between the replicas. */
   function race(tenant: string, inputs: object[]): Promise<ServiceResponse[]> {
     return Promise.all(inputs.map((input, n) => one(tenant, input, n)));
   }
@@ -44,7 +44,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
   const rename = (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path });
   const remove = (path: string) => ({ command: 'delete', path });
 
-  /** Repeats a race, each time in a new tenant. `verify` receives the answers and the resulting tree. */
+  /** Repeats a race in a new tenant each time. `verify` receives the results and the final tree. */
   async function rounds(
     before: object[],
     inputs: object[],
@@ -115,7 +115,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
       expect(successes(answers)).toHaveLength(3);
       expect(tree.has('/memories/z/d/e/old')).toBe(true);
       for (const name of ['e/new', 'f']) {
-        // It was created before the rename and moved along, or after it and stayed.
+        // The file was created before the rename and moved with it, or after the rename at the old path.
         expect(
           [tree.has(`/memories/d/${name}`), tree.has(`/memories/z/d/${name}`)].filter(Boolean),
         ).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     const before = [create('/memories/a/f', 'a'), create('/memories/b/f', 'b')];
     const inputs = [rename('/memories/a', '/memories/b/a'), rename('/memories/b', '/memories/a/b')];
     await rounds(before, inputs, (answers, tree) => {
-      // The second rename finds the parent of its destination gone and creates it again, so neither ends up inside
+      // The second rename finds no parent of its destination and creates it again, so neither directory contains
       // itself.
       expect(successes(answers)).toHaveLength(2);
       const one = { '/memories/a/b/f': 'b', '/memories/a/b/a/f': 'a' };
@@ -220,7 +220,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     );
     expect(answers.filter(({ is_error }) => is_error)).toEqual([]);
     const lines = (await readTree(replica(0), tenant)).get('/memories/log')?.split('\n') ?? [];
-    // Replaced lines keep their order, whatever was inserted between them.
+    // Replaced lines keep their order, with inserted lines between them.
     expect(lines.filter((line) => line.startsWith('<done'))).toEqual(numbers.map((n) => `<done ${n}>`));
     expect(lines.filter((line) => !line.startsWith('<done')).sort()).toEqual(
       numbers.map((n) => `<new ${n}>`).sort(),

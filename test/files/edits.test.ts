@@ -156,7 +156,7 @@ describe.skipIf(isCitus())('an edit that follows three other edits', () => {
   });
 
   /**
-   * Edits a file by which another replica has always been first, until the tenant is locked.
+   * Edits a file that another replica always changes first, until the tenant is locked.
    *
    * @param locked called on each attempt with the tenant locked
    */

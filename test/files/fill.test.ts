@@ -1,4 +1,4 @@
-/** The faults on Citus fill tenants with these statements, and run only where there is a cluster. */
+/** Statements that fill tenants in the fault tests on Citus, which need a cluster. This test runs them without one. */
 import { expect, it } from 'vitest';
 import { FILL } from '../support/fill.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -1,4 +1,4 @@
-/** Tenants never see each other's data: tested with random interleaved commands and the plan of every statement. */
+/** Isolation of tenants, tested with random interleaved commands and the plan of every statement. */
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,8 +13,8 @@ import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { functionCall, functionCalls, ofKeys, overAllTenants, statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
-// Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own
-// formats.
+// IDs that are prefixes of each other, differ in case, sort next to each other, or contain wildcards and separators of
+// SQL and of this service.
 const TENANTS = [
   'a',
   'A',
@@ -77,7 +77,7 @@ describeServiceOnOwnDatabase(
       };
       serviceKey = await make(null);
       for (const tenant of TENANTS) {
-        // Tenants of earlier versions can have ids that no new tenant can have.
+        // Tenants of earlier versions can have IDs that no new tenant can have.
         await service().query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
         keys.set(tenant, await make(tenant));
       }
@@ -94,7 +94,7 @@ describeServiceOnOwnDatabase(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
           await Promise.all(
             TENANTS.map(async (mine) => {
-              // Tenants run in parallel, the commands of each tenant in order.
+              // Tenants run in parallel, and the commands of each tenant in order.
               for (const { byService, make } of all.filter(({ tenant }) => tenant === mine)) {
                 const headers: Record<string, string> = byService
                   ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
@@ -219,7 +219,7 @@ describe('the plan of the statement in a database function', () => {
       const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
       expect(scan).toMatchObject({
         'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
-        // The check of a foreign key has the parameter first.
+        // A foreign key check has the parameter first.
         [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
           new RegExp(`\\b${column} = |= ${column}\\b`),
         ),

@@ -1,7 +1,7 @@
 /**
- * Records many small concurrent histories and checks that a sequential order of the model explains each one: an order
- * in which a call that ended before another began comes first, every call has its observed result, and the last tree
- * is the one in the database.
+ * Records many small concurrent histories and searches a sequential order of the model for each. In such an order, a
+ * call that ended before another began comes first, every call returns its observed result, and the last tree is the
+ * tree in the database.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ command: fc.constant('delete'), path }) },
   { weight: 2, arbitrary: fc.record({ command: fc.constant('rename'), old_path: path, new_path: path }) },
 );
-// The commands of three clients, each run in sequence. A file exists at the start.
+// Commands of three clients, each run in sequence, on a tenant with one file.
 const plan = fc.array(fc.array(command, { minLength: 3, maxLength: 4, size: 'max' }), {
   minLength: 3,
   maxLength: 3,
@@ -79,7 +79,7 @@ async function record(replicas: Service[], tenant: string, clients: object[][]):
 }
 
 describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on %s', (kind) => {
-  // Two replicas on Postgres. PGlite allows only one.
+  // Two replicas on Postgres and one on PGlite.
   let replicas: Service[] = [];
   let database: { url: string; drop(): Promise<void> } | undefined;
   let histories = 0;

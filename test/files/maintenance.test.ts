@@ -1,5 +1,5 @@
 /**
- * Background jobs and operator commands on many rows work in batches, use the database's clock and need only one
+ * Background jobs and operator commands on many rows work in batches, use the clock of the database, and need only one
  * connection.
  *
  * @module-tag long-on-pglite
@@ -108,7 +108,7 @@ it('runs jobs with a pool of one connection', async () => {
   });
 });
 
-/** The database, where one statement on one tenant fails. */
+/** Returns the database with a failure of one statement on one tenant. */
 function failingOn(name: string, tenant: string): Service['database'] {
   const database = Object.create(service.database) as Service['database'];
   Object.defineProperty(database, 'query', {

@@ -12,7 +12,7 @@ import { cmd } from '../support/table.ts';
 
 const FILES = 10_000;
 
-/** Creates a directory of many files with SQL, as the service would have stored them. */
+/** Creates a directory of many files with SQL, in the same form as the service stores them. */
 async function seedDirectory(service: Service, tenant: string): Promise<void> {
   await service.execute(cmd.create('/memories/big/sub/first', 'x'), { tenant });
   await service.query(
@@ -80,7 +80,7 @@ describe('the store on Postgres', () => {
     await service.query(`UPDATE entries SET content = 'after' WHERE tenant_id = $1 AND kind = 'file'`, [
       tenant,
     ]);
-    // These reads would time out if they waited, because the writer's transaction is open.
+    // These reads would time out if they waited for the writer's open transaction.
     const seen = await service.execute(cmd.view('/memories/f'), { tenant });
     const listed = await service.execute(cmd.view('/memories'), { tenant });
     await service.query('ROLLBACK');
@@ -105,7 +105,7 @@ describe('the store on Postgres', () => {
 });
 
 describe('connections to Postgres', () => {
-  // Fake timers let the test advance the idle timeouts.
+  // Fake timers advance the idle timeouts.
   beforeAll(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
@@ -157,14 +157,14 @@ describe.each([
     });
     database = await openDatabase(config);
     app = await buildApp({ config, database });
-    // The first write creates the tenant, and the second one caches its settings, so that they are not part of the count.
+    // The first write creates the tenant and the second caches its settings, so neither is part of the count.
     for (const path of ['/memories/first', '/memories/second'])
       await app.inject({ method: 'POST', url: '/execute', payload: cmd.create(path) });
     const { query } = pg.Client.prototype;
     restore = () => {
       pg.Client.prototype.query = query;
     };
-    // Count every query that goes over the wire.
+    // Counts every query that is sent to the server.
     pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
       trips++;
       return Reflect.apply(query, this, args);
@@ -182,7 +182,7 @@ describe.each([
     [cmd.create('/memories/a/b', 'x\n'), 1],
     [cmd.view('/memories'), 1],
     [cmd.view('/memories/a/b'), 1],
-    // A read, then a write. The edit after these two starts from the pending result and needs no read.
+    // A read and a write. The edit after these two starts from the pending result and needs no read.
     [cmd.replace('/memories/a/b', 'x', 'y'), 2],
     [cmd.insert('/memories/a/b', 0, 'z'), 2],
     [cmd.replace('/memories/a/b', 'x', 'y'), 1],
@@ -192,7 +192,7 @@ describe.each([
     [cmd.view('/memories/missing.md'), 1],
     [cmd.create('/memories/v1.0/notes', ''), 1],
     [cmd.view('/memories/v1.0/notes'), 1],
-    // A directory whose name looks like a file name.
+    // The name of this directory looks like the name of a file.
     [cmd.view('/memories/v1.0'), 2],
     [cmd.create('/memories/c', ''), 1],
     [cmd.create('/memories/c', ''), 1],

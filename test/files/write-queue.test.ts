@@ -1,5 +1,5 @@
 /**
- * Simultaneous writes share statements without affecting each other.
+ * Simultaneous writes that share statements without affecting each other.
  *
  * @module-tag long-on-pglite
  */
@@ -30,7 +30,7 @@ type Params = {
   createdAt: null;
 };
 
-/** A test function that divides 100 by the length of its result. It locks its tenant like every write. */
+/** A test function that divides 100 by the length of its result and locks its tenant like every write. */
 const DIVIDE = `
 CREATE FUNCTION test_divide(p_tenant text, p_result text, p_wait boolean, OUT outcome text, OUT data jsonb)
 LANGUAGE plpgsql AS $$
@@ -64,7 +64,7 @@ describe('the write queue', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   let servicePool: ConnectionPool;
-  /** For each statement: the number of its calls and whether it waits for locks. */
+  /** The number of calls of each statement, and whether the statement waits for locks. */
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 

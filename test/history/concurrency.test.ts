@@ -1,4 +1,4 @@
-/** Two replicas that write the same tenant's memory at once. */
+/** Two replicas that write to one tenant simultaneously. */
 import { expect, it } from 'vitest';
 import { History } from '../../src/history/history.ts';
 import type { Version } from '../../src/history/version.ts';
@@ -27,7 +27,7 @@ it('records each change once, with a time later than the changes it builds on', 
     for await (const version of new History(first.database).versions('default')) versions.push(version);
     expect(versions).toHaveLength(1 + done);
     expect(new Set(versions.map(({ createdAt }) => createdAt)).size).toBe(versions.length);
-    // In the order of their times, each edit added a line to what the one before it left.
+    // In the order of the times, each edit added a line to the text of the previous edit.
     const sizes = versions
       .filter(({ path }) => path === '/memories/f')
       .map(({ contentSizeBytes }) => contentSizeBytes ?? 0);

@@ -1,5 +1,5 @@
 /**
- * Redaction leaves nothing of a text in any table.
+ * Redaction of a text from every table.
  *
  * @module-tag long-on-pglite
  */
@@ -33,7 +33,7 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
   }
 }
 
-/** The columns of all tables in which a text occurs. */
+/** Returns the columns of all tables that contain a text. */
 async function columnsWith(service: Service, text: string): Promise<string[]> {
   const columns = await service.query(
     `SELECT table_schema || '.' || table_name AS table_name, column_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
@@ -99,7 +99,7 @@ describeService('redacting a version', (service) => {
       const { content, is_error } = await service().execute(request, { tenant });
       expect({ content, is_error }).toStrictEqual({ content: text, is_error: isError });
     }
-    // The requests were not done again.
+    // The requests were not executed again.
     expect(await versionsOf(service(), tenant)).toHaveLength(5);
   });
 
@@ -162,7 +162,7 @@ describeService('redacting a version', (service) => {
     await assertInvariants(service());
   });
 
-  /** What each version holds, by its id. */
+  /** Returns the content of each version by its ID. */
   const contentsOf = async (tenant: string): Promise<Map<string, string | null>> => {
     const history = new History(service().database);
     const all = await versionsOf(service(), tenant);
@@ -172,10 +172,7 @@ describeService('redacting a version', (service) => {
     return new Map(all.map(({ id }, i) => [id, contents[i] ?? null]));
   };
 
-  /**
-   * Redacts every version that holds a text, in the order that `chosen` brings them into, and expects that nothing
-   * else changes.
-   */
+  /** Redacts every version that contains a text, in the given order, and expects all other contents to be unchanged. */
   const redactAll = async (tenant: string, text: string, order: (ids: string[]) => string[]) => {
     const before = await contentsOf(tenant);
     const paths = new Map((await versionsOf(service(), tenant)).map(({ id, path }) => [id, path]));
@@ -193,7 +190,7 @@ describeService('redacting a version', (service) => {
 
   const f = '/memories/f.md';
   const LINES = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join('');
-  /** Each puts a secret into some versions of a file, and takes it out again. */
+  /** Edits that add a secret to some versions of a file and remove it again. */
   const LIVES: Record<string, (secret: string) => object[]> = {
     'in middle versions': (secret) => [
       cmd.create(f, LINES),

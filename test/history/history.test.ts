@@ -1,5 +1,5 @@
 /**
- * What is recorded of each change, whichever way it comes, and what the past looks like.
+ * The record of each change by every kind of caller, and the past memory.
  *
  * @module-tag long-on-pglite
  */
@@ -28,7 +28,7 @@ async function versionsOf(
   return all;
 }
 
-/** A tenant's log, the oldest first, as short lines. */
+/** Returns the log of a tenant as short lines, the oldest first. */
 async function log(service: Service, tenant: string): Promise<string[]> {
   const all = await versionsOf(service, tenant);
   return all
@@ -43,7 +43,7 @@ async function now(service: Service): Promise<string> {
   return String(row?.now);
 }
 
-/** The time of a tenant's last change. */
+/** Returns the time of a tenant's last change. */
 async function lastChange(service: Service, tenant: string): Promise<string> {
   const [row] = await service.query(
     `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -53,7 +53,7 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
   return String(row?.at);
 }
 
-/** A past tree in the model's form. */
+/** Returns a past tree in the form of the model. */
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
   const entries: { path: string; versionId: string | null; memoryId: string | null }[] = [];
   for await (const entry of entriesAt(historyOf(service), tenant, ROOT, at)) entries.push(entry);
@@ -70,7 +70,7 @@ async function treeAt(service: Service, tenant: string, at: string): Promise<Map
   ]);
 }
 
-/** Does each step and fails when one does. */
+/** Executes each step and throws if one fails. */
 async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
   for (const step of steps) {
     const { body } = await service.execute(step, { tenant });
@@ -101,7 +101,7 @@ describeService('the record of a change', (service) => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(5);
     expect(all.map(({ createdAt }) => createdAt)).toStrictEqual(all.map((each) => each.createdAt).sort());
     expect(new Set(all.map(({ createdAt }) => createdAt)).size).toBe(5);
-    // Each lasted until the next one; a deletion is over at once.
+    // Each version is superseded by the next one, and a deletion immediately.
     expect(all.map(({ supersededAt }) => supersededAt)).toStrictEqual([
       ...all.slice(1).map(({ createdAt }) => createdAt),
       all.at(-1)?.createdAt,

@@ -1,5 +1,5 @@
 /**
- * What of the history is kept, and for how long.
+ * Pruning of the history by age and by size.
  *
  * @module-tag long-on-pglite
  */
@@ -37,7 +37,7 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
   }
 }
 
-/** The sizes of a tenant's versions, the oldest first; null for a deletion. */
+/** Returns the sizes of a tenant's versions, the oldest first, with null for a deletion. */
 async function sizes(service: Service, tenant: string): Promise<(number | null)[]> {
   const all: (number | null)[] = [];
   for await (const version of new History(service.database).versions(tenant))
@@ -50,7 +50,7 @@ async function rows(service: Service, table: string, tenant: string): Promise<nu
   return Number((await service.query(sql, [tenant]))[0]?.n);
 }
 
-/** Versions of a file with 1, 2, 3, … bytes. */
+/** Returns commands that create versions of a file with 1, 2, 3, … bytes. */
 const growing = (path: string, versions: number) => [
   cmd.create(path, 'x'),
   ...Array.from({ length: versions - 1 }, (_, i) => cmd.replace(path, 'x'.repeat(i + 1), 'x'.repeat(i + 2))),
@@ -69,7 +69,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     });
     const counted = prunedSinceStart().versions;
     const pruned = await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) });
-    // Of the first file 4 versions, of the second one all 3.
+    // Four versions of the first file and all three of the second.
     expect(pruned?.versions).toBe(7);
     expect(prunedSinceStart().versions).toBe(counted + 7);
     expect(await sizes(service(), tenant)).toStrictEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
@@ -101,7 +101,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
     await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(6) });
     expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
-    // Four versions of each deleted file, among 854 that live files keep.
+    // Four versions of each deleted file. The 854 versions of current files are kept.
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(8) })).toMatchObject({
       versions: 4 * 23,
     });
@@ -140,7 +140,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     );
     const sizesOfRows = bytes.map((row) => Number(row.bytes));
     const [first = 0, second = 0, third = 0, fourth = 0] = sizesOfRows;
-    // The renames keep no content, the edits what they replaced.
+    // The versions before renames store no content, and the versions before edits store the replaced text.
     expect([first, second, third, fourth].map((size) => Math.floor(size / 1000))).toStrictEqual([0, 0, 1, 0]);
     const used = first + second + third + fourth;
     expect(await new Tenants(service().database).find(tenant)).toMatchObject({ historyBytes: used });

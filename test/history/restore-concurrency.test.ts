@@ -1,4 +1,4 @@
-/** Restores beside writers, on two replicas, and one whose process is killed. */
+/** Restores during writes on two replicas, and a restore whose process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { restoreAt } from '../../src/history/restore.ts';
 import { revertActor } from '../../src/history/revert.ts';
@@ -10,7 +10,7 @@ import { lines, moment, OPERATOR, restore, run } from '../support/restore.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** Of the restore that is killed. */
+/** Number of files of the killed restore. */
 const FILES = 10_000;
 
 describe('a restore', () => {
@@ -95,7 +95,7 @@ describe('a restore', () => {
     ]);
     expect(outcomes).toContain(false);
     await assertInvariants(replica(0));
-    // Each write that was acknowledged is in the history once, at a time of its own.
+    // The history contains each acknowledged write once, with a unique time.
     const [row] = await replica(0).query(
       `SELECT count(*)::integer AS changes, count(DISTINCT created_at)::integer AS times FROM memory_versions
        WHERE tenant_id = $1::text AND COALESCE(origin #>> '{actor,type}', '') <> 'operator'`,
@@ -134,7 +134,7 @@ describe('a restore', () => {
     await run(replica(0), tenant, cmd.delete('/memories/e/f7'));
     const present = await moment(replica(0), tenant);
 
-    // The restore has made its changes and waits for this reader of the directory before it removes that.
+    // The restore has made its changes and waits for this reader before it removes the directory.
     const holder = await replica(0).database.transaction(async (query) => {
       await query(
         {

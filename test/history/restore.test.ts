@@ -1,5 +1,5 @@
 /**
- * `restore`: what comes back, what goes, and what stands in the way.
+ * `restore`: restored files, deleted files, and conflicts.
  *
  * @module-tag long-on-pglite
  */
@@ -49,7 +49,7 @@ describeService('a restore', (service) => {
       await run(service(), tenant, step);
       moments.push(await moment(service(), tenant));
     }
-    // Back and forth: 13, 0, 12, 1, …
+    // Alternates between late and early times: 13, 0, 12, 1, …
     const order = moments.flatMap((_, i) => [moments.at(-1 - i), moments[i]]);
     for (const then of order) {
       await restore(service(), tenant, then?.at ?? '');
@@ -83,7 +83,8 @@ describeService('a restore', (service) => {
 
   it('records the restored file after the file that it replaces in the same change', async () => {
     const tenant = freshTenant();
-    // The ids of one change are in no order, so some of these come before those of the deletions, and some after.
+    // The IDs of one change are unordered, so some IDs of created files sort before the IDs of deletions, and some
+    // after.
     const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
     await run(service(), tenant, ...paths.map((path) => cmd.create(path, 'old')));
     const before = await moment(service(), tenant);
@@ -289,7 +290,7 @@ describeService('a restore', (service) => {
     await expect(restore(service(), tenant, then.at, '/memories/e')).rejects.toMatchObject({
       code: 'history_incomplete',
     });
-    // A file whose version is kept can be restored nevertheless.
+    // A file whose required version exists can be restored nevertheless.
     await run(service(), tenant, cmd.replace('/memories/e/g', '1', '3'));
     expect(await restore(service(), tenant, then.at, '/memories/e/g')).toStrictEqual(['M /memories/e/g']);
     await assertInvariants(service());
@@ -330,7 +331,7 @@ describeService('a restore', (service) => {
     await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
     const now = await moment(service(), tenant);
     const all = await versionsOf(service(), tenant);
-    // The content of the second one is that of the live file.
+    // The second content is the content of the current file.
     const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
     const to = (path: string, options = OPERATOR) =>
       restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
@@ -340,7 +341,7 @@ describeService('a restore', (service) => {
     ]);
     expect(await moment(service(), tenant)).toEqual(now);
     expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
-    // Its own path of that time is no exception.
+    // The copy is also created at the path that the version had.
     const { files } = await to('/memories/a');
     const after = await moment(service(), tenant);
     expect(Object.fromEntries(after.tree)).toMatchObject({
@@ -388,7 +389,7 @@ describeService('a restore', (service) => {
     const before = (await versionsOf(service(), tenant)).length;
     await restore(service(), tenant, then.at);
     expect(await readTree(service(), tenant)).toEqual(then.tree);
-    // The heads of three files became those of two.
+    // The two restored files have one superseded version fewer than the three current files.
     expect(await versionsOf(service(), tenant)).toHaveLength(before - 1);
     await expect(restore(service(), tenant, then.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     await assertInvariants(service());
@@ -472,7 +473,7 @@ describeService('a restore', (service) => {
       restoreAt(service().database, tenant, { path: ROOT, at: then.at }, { ...OPERATOR, dryRun: true }),
     ).resolves.toMatchObject({ files: [] });
 
-    // Not only that the file moves, but that its content changes too.
+    // The preview must show that the content changes as well as the path.
     await run(
       service(),
       tenant,

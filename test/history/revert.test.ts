@@ -1,5 +1,5 @@
 /**
- * `revert`: what one actor did is undone, and nothing else.
+ * `revert`: undoes the changes of one actor only.
  *
  * @module-tag long-on-pglite
  */
@@ -17,7 +17,7 @@ import { cmd } from '../support/table.ts';
 const a = '/memories/a';
 const b = '/memories/b';
 
-/** A tenant with two keys, whose labels are the actors. */
+/** Creates a tenant with two keys whose labels are the actors. */
 async function tenantWithKeys(service: Service) {
   const tenant = freshTenant('revert');
   await new Tenants(service.database).create(tenant);
@@ -76,7 +76,7 @@ describeService(
       const now = await moment(service(), tenant);
       expect(now.tree).toEqual(new Map(before.tree).set('/memories/mine', 'mine'));
       expect([...now.ids]).toEqual(expect.arrayContaining([...before.ids]));
-      // There is nothing left to undo.
+      // No changes are left to undo.
       expect(await undo(service(), tenant, before.at)).toStrictEqual([]);
       await assertInvariants(service());
     });
@@ -151,7 +151,7 @@ describeService(
           changedBy: { type: 'api_key', label: 'alice' },
           memoryId: before.ids.get(a),
         },
-        // c is as it was before mallory changed it.
+        // The file c has its content from before mallory's change.
         { path: b, reason: 'mixed', changedBy: { type: 'api_key', label: 'alice' } },
       ]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
@@ -180,7 +180,7 @@ describeService(
       await alice(cmd.create('/memories/c', 'c'));
       const before = await moment(service(), tenant);
       const t = '/memories/t';
-      // Two swap places; a third is where one was; a directory's place is taken by a file.
+      // Two files swap their paths, a third is moved to a former path of another, and a file replaces a directory.
       await mallory(
         cmd.rename(a, t),
         cmd.rename(b, a),
@@ -283,7 +283,7 @@ describeService(
         { ...OPERATOR, origin: { actor: { type: 'operator', name: 'eve' } } },
       );
       await mallory(cmd.replace(a, '1', 'evil'));
-      // Made again by the operator, then changed: before both there was none.
+      // The operator created the file again, and mallory changed it. Before both changes, no file existed.
       expect(await undo(service(), tenant, before.at, 'eve')).toStrictEqual([`changed ${a}`]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([`M ${a}`]);
       await assertInvariants(service());

@@ -1,6 +1,6 @@
 /**
- * Many files and versions: what must not depend on the planner's statistics, take a statement's time limit, or grow
- * beyond a limit.
+ * Many files and versions: properties that must not depend on planner statistics, statement time limits, or the size of
+ * a tenant.
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../supp
 import { statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
-/** Makes files /memories/d/f1, /memories/d/f2, … by SQL. */
+/** Creates the files /memories/d/f1, /memories/d/f2, … with SQL. */
 async function fill(query: Service['query'], tenant: string, files: number): Promise<void> {
   await query('INSERT INTO tenants (id) VALUES ($1::text) ON CONFLICT DO NOTHING', [tenant]);
   await query(
@@ -38,7 +38,7 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
   );
 }
 
-/** Moves 5,000 files to each other's paths, in a session with the planner settings of the service. */
+/** Swaps the paths of 5,000 files in a session with the planner settings of the service. */
 const swapQuery = parseQuery<{ tenant: string; paths: string[]; memoryIds: string[] }>(
   'swap',
   `SELECT memory_change($tenant, memory_begin_change($tenant), gen_random_uuid(), '{}', ($paths::text[])[1:5000], ($paths::text[])[1:5000],
@@ -46,7 +46,7 @@ const swapQuery = parseQuery<{ tenant: string; paths: string[]; memoryIds: strin
      array_fill(NULL::text, ARRAY[5000]), array_fill(NULL::uuid, ARRAY[5000]), array_fill(1, ARRAY[5000]), ARRAY['{}']::jsonb[], 30, 0)`,
 );
 
-/** Statistics that say that a tenant has few files and versions. */
+/** Creates statistics of tenants with few files and versions. */
 const SMALL_TENANTS = `
 INSERT INTO tenants (id) SELECT 'small-' || t FROM generate_series(1, 500) AS t;
 INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
@@ -79,7 +79,7 @@ describe.each([
     await own.drop();
   });
 
-  // Those with these names insert what they are given, and read no table.
+  // Statements with these names only insert their parameters and read no table.
   const inserts = /^(import_|insert_entries$)/;
   it.each(statements.filter(({ name, sql }) => sql.includes('unnest(') && !inserts.test(name)))(
     '$name looks up each item by its key',
@@ -202,7 +202,7 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
   const used = async (tenant: string) =>
     Number((await new Tenants(service().database).find(tenant))?.historyBytes);
 
-  /** A tenant whose history is full, and what it takes after each of many changes. */
+  /** Fills the history of a tenant to its limit and returns its size after each of many changes. */
   async function sizesWith(limit: number, size: number): Promise<number[]> {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);

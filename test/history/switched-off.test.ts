@@ -1,5 +1,5 @@
 /**
- * Versions from before a tenant's history was switched off keep their contents, whatever replaces the current one.
+ * Versions from before the history was disabled keep their contents when the current version is replaced.
  *
  * @module-tag long-on-pglite
  */
@@ -23,7 +23,7 @@ interface Fixture {
   service: Service;
   tenant: string;
   drafting: Drafting;
-  /** The versions of the file, the oldest first. */
+  /** Versions of the file, the oldest first. */
   versions: { id: string; memoryId: string }[];
 }
 
@@ -32,14 +32,14 @@ const tool =
   ({ service, tenant }: Fixture) =>
     run(service, tenant, ...steps);
 
-/** The file as the Memory Stores API has it. */
+/** Returns the file as a memory of the Memory Stores API. */
 async function memoryOf({ service, tenant }: Fixture) {
   const { memories } = sdk(service, 'any').beta.memoryStores;
   const [memory] = await all(memories.list(tenant));
   return { memories, id: (memory as { id: string }).id };
 }
 
-/** Each writer that can replace, move, or delete a file. */
+/** Every operation that can replace, move, or delete a file. */
 const WRITERS: Record<string, (fixture: Fixture) => Promise<unknown>> = {
   'an insert': tool(cmd.insert(PATH, 0, '4\n')),
   'a replacement': tool(cmd.replace(PATH, '3\n', '')),

@@ -19,7 +19,7 @@ afterEach(() => {
 const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}Z`;
 const AGENT = { type: 'session_actor', session_id: 'sesn_1' };
 
-/** The versions of one memory, from the oldest, a second after another; null is a deletion. */
+/** Returns versions of one memory at intervals of a second, the oldest first. A null content is a deletion. */
 function versionsOf(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
   return contents.map((content, i) => ({
     id: `memver_${memory}${i}`,
@@ -41,7 +41,7 @@ const headOf = (version: FakeVersion, createdAt = version.created_at) => ({
   updated_at: version.created_at,
 });
 
-/** All kinds of trouble, one after another, then none. */
+/** All kinds of failures, one after another, then none. */
 const TROUBLE: Fault[] = [
   'drop',
   { status: 429, headers: { 'retry-after': '0' } },
@@ -125,7 +125,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
         actor,
       },
     ]);
-    // Sessions are actors in the API too.
+    // Sessions are also actors in the API.
     const { memoryVersions } = sdk(service(), 'any').beta.memoryStores;
     const of = async (session_id: string) => all(memoryVersions.list(tenant, { session_id }));
     expect((await of('sesn_1')).map(({ created_by }) => created_by)).toStrictEqual(Array(5).fill(AGENT));
@@ -170,14 +170,15 @@ describeService('with a hosted store that fails sometimes', (service) => {
       created_at: '2026-01-01T00:00:00Z',
     } as FakeVersion;
     hosted.add('memstore_x', {
-      // Two of one time, in the order of the store; a path that no file can have here; an author of an unknown kind.
+      // Two versions with one time in the order of the store, a path that is invalid in this service, and an author of
+      // an unknown kind.
       versions: [
         third,
         { ...second, created_at: third.created_at },
         { ...second, id: 'memver_slash', path: '/a\\b', created_at: at(1) },
         { ...first, id: 'memver_gone', ...redacted, created_by: { type: 'new_actor' }, created_at: at(0) },
       ],
-      // Of this one, no version is kept any more; this one was created after the first page was read.
+      // A memory whose versions were all pruned, and a memory created after the first page was read.
       memories: [
         headOf(third),
         headOf(old),
@@ -222,7 +223,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     const lost = new Set<string>();
     hosted.fault = (request, number) => {
       if (number === 1) return { status: 429, headers: { 'retry-after': '0' } };
-      // The response of the first attempt of each kind of write is lost.
+      // The response to the first attempt of each kind of write is lost.
       if (!request.startsWith('POST') || lost.has(request)) return undefined;
       lost.add(request);
       return 'lose';

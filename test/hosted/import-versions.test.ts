@@ -30,7 +30,7 @@ describeService(
     const without = <T extends object>(rows: T[]) =>
       rows.map((row) => ({ ...row, memory_store_id: undefined }));
 
-    /** A store with all that can happen to a memory. */
+    /** Creates a store with a memory in every possible state. */
     async function lived(): Promise<string> {
       const { id } = await stores.create({ name: 'from' });
       const of = { memory_store_id: id };
@@ -97,7 +97,8 @@ describeService(
       });
       expect([await memories(to), await versions(to)]).toStrictEqual(before);
 
-      // Changed here; new there; and in the way of what is new there.
+      // Changes a file in the destination, creates one in the store, and creates one in the destination that blocks
+      // another.
       const [own] = (await memories(to)).filter(({ path }) => path === '/a');
       await stores.memories.update((own as { id: string }).id, { memory_store_id: to, content: 'mine' });
       await stores.memories.create(from, { path: '/new', content: 'new' });

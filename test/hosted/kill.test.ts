@@ -1,4 +1,4 @@
-/** Imports and pushes whose process is killed, and which are run again. */
+/** Imports and pushes that run again after their process was killed. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, lockWait } from '../support/database.ts';
 import { FAKE_KEY, FakeHostedService, type FakeVersion } from '../support/hosted-service.ts';
@@ -83,7 +83,7 @@ describe('a killed command', { tags: 'long' }, () => {
     expect(hosted.requests.length).toBe(8);
     expect(await rows()).toStrictEqual({ files: 0, versions: 0 });
 
-    // The import has written its files, and waits for this lock before it writes their versions.
+    // The import has written its files and waits for this lock before it writes their versions.
     await service.database.transaction(async (query) => {
       await query({ name: 'hold', sql: 'LOCK TABLE versions IN SHARE MODE', parameters: [] }, {});
       const writing = startMemoryService('import', tenant, '--from-store', 'memstore_x');

@@ -103,7 +103,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
       expect((await push('--to-store', to)).stderr).toBe('Memories: 0 created, 0 updated, 3 unchanged.\n');
 
-      // Changed there since, and in the way.
+      // Changes a file in the store and creates a file that another one blocks.
       const [there] = await all(stores.memories.list(to));
       await stores.memories.update((there as { id: string }).id, { memory_store_id: to, content: 'theirs' });
       await create(from, '/more/below');
@@ -153,7 +153,7 @@ describeService(
     });
 
     it('continues after memories that the store rejects and names them', async () => {
-      // Before its first request, as its policy is cached.
+      // Sets the limit before the first request, because the policy is cached.
       await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
       const edited = await create(from, '/a', 'old');
       await create(from, '/b', 'x'.repeat(11));
@@ -190,7 +190,7 @@ describeService(
       });
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
 
-      // Without a name, it has that of the tenant; and what another tenant pushed is not touched.
+      // The name defaults to the ID of the tenant, and stores of other tenants are not changed.
       expect((await push('--create-store')).stderr).toMatch(/^Created the store memstore_/);
       from = to;
       expect((await push('--create-store', 'Ada')).stderr).toMatch(/^Created the store memstore_/);

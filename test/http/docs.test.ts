@@ -7,7 +7,7 @@ import { type Service, startSharedService } from '../support/service.ts';
 let service: Service;
 let port: number;
 beforeAll(async () => {
-  // As behind something that authenticates: under a name of the network, without TLS.
+  // Simulates a service behind an authenticating proxy, under a host name of the network without TLS.
   service = await startSharedService('pglite', { ALLOW_UNAUTHENTICATED: 'true' });
   await service.app.listen({ host: '127.0.0.1', port: 0 });
   port = (service.app.server.address() as AddressInfo).port;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describeInBrowser('in a browser, under a host name of the network over plain HTTP', (browser) => {
-  /** Opens a page; `faults` is what the browser could not load, run or allow. */
+  /** Opens a page. `faults` lists all errors of loading, scripts, and the content security policy. */
   async function open(path: string): Promise<{ page: Page; faults: string[] }> {
     const page = await browser().newPage({ locale: 'en-US' });
     const faults: string[] = [];
@@ -42,7 +42,7 @@ describeInBrowser('in a browser, under a host name of the network over plain HTT
       page.getByRole('button', { name: 'Execute', exact: true }).click(),
     ]);
     expect(answer.status()).toBe(200);
-    // Not in the language of an example.
+    // The response is in English, not in the language of an example header.
     expect(await answer.json()).toMatchObject({ content: expect.stringContaining("Here're the files") });
     await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
     expect(faults).toStrictEqual([]);

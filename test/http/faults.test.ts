@@ -21,7 +21,7 @@ function workloadOn(url: () => string, options: Partial<WorkloadOptions> = {}): 
   return new Workload({ url, tenants, clientsPerTenant: 2, limitMs: STUCK_MS, ...options });
 }
 
-/** Checks that the database matches the ledger and that the store's invariants hold. */
+/** Checks that the database matches the ledger and the invariants. */
 async function check(query: Query, workload: Workload): Promise<void> {
   expect(await workload.verify(query)).toStrictEqual({
     acknowledged: workload.acknowledged,
@@ -96,7 +96,7 @@ describe('the service on Postgres', () => {
     await workload.acknowledge(10);
     await workload.stop();
     await check(query, workload);
-    // DB_POOL_MAX plus four for batches: lost connections are not counted forever.
+    // DB_POOL_MAX plus four for batches. The pool does not count lost connections forever.
     expect(service.database.pool().total).toBeLessThanOrEqual(3 + 4);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^memory_requests_in_flight 0$/m);
     await service.close();
@@ -145,7 +145,7 @@ describe('slow and broken clients', () => {
     await database.drop();
   });
 
-  /** Opens a connection. `all` resolves with everything received until the service closes it. */
+  /** Opens a connection. `all` resolves with all received data when the service closes the connection. */
   async function open(options: { allowHalfOpen?: boolean } = {}): Promise<Socket & { all: Promise<string> }> {
     const socket = connect({ port, host: '127.0.0.1', ...options });
     let text = '';

@@ -1,4 +1,4 @@
-/** No input makes the service answer with a 500 or in a form outside the contract. */
+/** Random input must not cause a 500 or a response outside the contract. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { rawRequest } from '../support/http-arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 
-/** Fails unless the response is a result in one of its three forms or a problem. */
+/** Throws unless the response is a problem or a result in one of its three forms. */
 function assertForm(response: LightMyRequestResponse): void {
   const { statusCode, headers } = response;
   const type = String(headers['content-type']);
@@ -101,7 +101,7 @@ describeService('random bytes on the socket', (service) => {
 
   /**
    * Sends bytes and returns the response. The client half-closes immediately or, for a `whole` request, when the
-   * response starts: before that, Node would treat the close as a client that has disconnected.
+   * response starts. Before that, Node.js would treat the close as a disconnect.
    */
   async function send(bytes: Buffer, whole: boolean): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a text and returns everything received until the service closes the connection. */
+/** Sends a text and returns all data received until the service closes the connection. */
 async function send(text: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
   let answer = '';

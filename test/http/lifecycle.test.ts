@@ -86,7 +86,7 @@ describe('the start of the service', () => {
       [
         { DATABASE_URL: 'postgres://ada:secret@no-such-host.invalid/memory', DB_START_TIMEOUT_MS: '0' },
         { DATABASE_URL: missing.href },
-        // Without the warning that there is no key.
+        // Hides the warning about missing keys.
         { DATABASE_URL: database.url, HOST: '192.0.2.1', LOG_LEVEL: 'error' },
       ].map(async (env) => {
         const cli = startCli(['serve'], { AUTH: 'keys', PORT: '0', ...env });
@@ -156,7 +156,7 @@ describe('the embedded database', () => {
   });
 });
 
-/** Like `post`, but on a connection of the agent. */
+/** Sends a request like `post`, but on a connection of the agent. */
 async function postBy(agent: Agent, url: string, input: object): Promise<{ content: string }> {
   const sent = request(`${url}/execute`, {
     agent,
@@ -169,7 +169,7 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
 }
 
 describe('the stop of the service', () => {
-  /** Locks the tenant's row, so that a write of the tenant stays in flight until the lock is released. */
+  /** Locks the tenant's row, so that a write of the tenant is in flight until the lock is released. */
   async function holdTenant() {
     const client = await connectTo(database.url);
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);

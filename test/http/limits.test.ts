@@ -47,7 +47,7 @@ describeService(
       expect(await run(tenant, cmd.rename('/memories/a/b/f', '/memories/c/d/f'))).toBe(full(2));
       expect(await run(tenant, cmd.create('/memories/c/f', 'x'))).toMatch(/^File created/);
       expect(await run(tenant, cmd.delete('/memories/c/f'))).toMatch(/^Successfully deleted/);
-      // Empty directories count too.
+      // Empty directories count as well.
       expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toBe(full(3));
       expect(await run(tenant, cmd.delete('/memories/c'))).toMatch(/^Successfully deleted/);
       expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toMatch(/^File created/);
@@ -161,7 +161,7 @@ describeService('the size limit of request bodies', (service) => {
       'body_too_large',
       'The body is larger than 200 bytes, the limit of this tenant.',
     ]);
-    // A chunked body does not say its length.
+    // A chunked body has no Content-Length.
     for (const [length, status] of [
       [100, 200],
       [300, 413],

@@ -1,5 +1,5 @@
 /**
- * Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses up the capacity of
+ * Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses the capacity of
  * others.
  */
 import { once } from 'node:events';
@@ -25,10 +25,10 @@ async function listen(service: Service): Promise<number> {
   return (service.app.server.address() as AddressInfo).port;
 }
 
-/** Makes the writes of tenants wait until the returned function is called. */
+/** Blocks the writes of tenants until the returned function is called. */
 async function hold(service: Service, ...tenants: string[]): Promise<() => Promise<unknown>> {
   await service.query('BEGIN');
-  // One after the other: Citus locks no rows of several shards at once.
+  // Locks one row after the other, because Citus cannot lock rows of several shards in one statement.
   for (const tenant of tenants)
     await service.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
   return () => service.query('ROLLBACK');
@@ -45,7 +45,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves with everything that a socket receives until it is closed. */
+/** Resolves with all data that a socket receives until it is closed. */
 async function received(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
@@ -61,7 +61,7 @@ describe('a burst', () => {
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
   beforeAll(async () => {
     service = await startService('postgres', {
-      // The defaults, which `startService` switches off.
+      // The defaults, which `startService` disables.
       MAX_IN_FLIGHT: '64',
       MAX_IN_FLIGHT_PER_TENANT: '32',
       // Long enough for a busy machine.
@@ -138,7 +138,7 @@ describe('an overload', () => {
       'The service is at capacity. Try again shortly.',
       '1',
     ]);
-    // Health checks still answer.
+    // Health checks still respond.
     expect((await service.app.inject('/healthz')).statusCode).toBe(200);
     await release();
     expect((await Promise.all(accepted)).map(({ content }) => content)).toStrictEqual([
@@ -228,7 +228,7 @@ describe('clients that disconnect', () => {
     const release = await hold(service, 'pipelined');
     const socket = await open(port);
     const write = JSON.stringify(cmd.create('/memories/first', 'x'));
-    // The answers of the views are ready, but behind that of the write.
+    // The responses to the views are ready but queued behind the response to the write.
     socket.write(http('pipelined', write) + http('other', view).repeat(7));
     await until(service, 'memory_bytes_in_flight', (bytes) => bytes > 8 * 16_384);
     await until(service, 'memory_requests_in_flight', (count) => count === 1);
@@ -252,7 +252,7 @@ it('the service delivers the rejection to a client that sends far too much', asy
       path: '/execute',
       headers: {
         'content-type': 'application/json',
-        // Without a length, the body is read until it is too large.
+        // Without Content-Length, the service reads the body up to the limit.
         ...(i % 2 === 0 ? { 'content-length': length } : {}),
       },
     });
@@ -284,7 +284,7 @@ describe('slow bodies', () => {
     const slow = await Promise.all(Array.from({ length: 22 }, () => open(port)));
     const refused = Promise.race(slow.map((socket) => once(socket.setEncoding('utf8'), 'data')));
     for (const socket of slow) socket.write(http('slow', `"${'x'.repeat(200_000)}`, 5_000_000));
-    // The tenant may use 1,000,000 bytes. Bodies that do not fit in time are rejected.
+    // The tenant can use 1,000,000 bytes. Bodies that do not fit in time are rejected.
     expect((await refused)[0]).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
     const body = cmd.create('/memories/f', 'x'.repeat(500_000));
     expect((await service.execute(body, { tenant: 'other' })).status).toBe(200);
@@ -337,7 +337,7 @@ it('an unread response holds its bytes but no slot until its connection times ou
   });
   const port = await listen(service);
   const tenant = 'reader';
-  // More than the buffers of a connection hold.
+  // Exceeds the buffers of a connection.
   await service.execute(cmd.create('/memories/f', 'x'.repeat(16_000_000)), { tenant });
   const socket = await open(port);
   socket.pause();
@@ -353,7 +353,7 @@ it('an unread response holds its bytes but no slot until its connection times ou
 it('a slow request receives 503 in time, and a retry replays its result', async () => {
   const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  // Use a socket, because an injected request does not go through the same body reading.
+  // Uses a socket, because an injected request reads its body in another way.
   const send = async () => {
     const response = await fetch(`${url}/execute`, {
       method: 'POST',

@@ -1,5 +1,5 @@
 /**
- * The reader of the log cannot stop the service, whether it stops reading or runs out of disk space.
+ * A log reader that stops reading or whose disk is full must not stop the service.
  *
  * @module-tag long
  */
@@ -77,7 +77,7 @@ async function droppedLines(url: string): Promise<number> {
   return Number(/^memory_log_lines_dropped (\d+)$/m.exec(text)?.[1]);
 }
 
-/** Creates a pipe that holds 64 KiB. Nothing reads it unless the test does. */
+/** Creates a pipe that holds 64 KiB and that only the test reads. */
 function pipe(name: string): number {
   const path = join(folder, name);
   execFileSync('mkfifo', [path]);
@@ -110,7 +110,7 @@ it('the log contains complete lines and the number of dropped lines when its rea
     reported = entry;
     break;
   }
-  // The requests for metrics are logged too.
+  // The requests for metrics are logged as well.
   expect(reported?.dropped).toBeGreaterThanOrEqual(dropped);
   expect(dropped).toBeGreaterThan(0);
   service.child.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** How an MCP host signs in at the organization's identity provider (RFC 9728). */
+/** Sign-in of an MCP host at the identity provider of an organization (RFC 9728). */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';

@@ -1,4 +1,4 @@
-/** What `/mcp` of the service takes, refuses, and answers when something fails. */
+/** Requests that `/mcp` accepts and rejects, and its responses to failures. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -175,7 +175,7 @@ describe('an MCP call during a failure of the database', () => {
     onTestFinished(() => service.close());
     const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
     const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
-    // Looks the tenant up, and loads what is loaded once.
+    // Caches the tenant and loads modules.
     await inject();
     const slots = async () =>
       /^memory_requests_in_flight (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1];

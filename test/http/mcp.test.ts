@@ -1,4 +1,4 @@
-/** `/mcp` of the service itself, used by the official client. What the tools answer is in test/client/mcp.test.ts. */
+/** `/mcp` of the service with the official client. test/client/mcp.test.ts tests the results of the tools. */
 import type { AddressInfo } from 'node:net';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -82,8 +82,7 @@ describe('the official MCP client', () => {
   });
 
   it('connects 400 times simultaneously, each time to its own memory', { tags: 'long' }, async () => {
-    // The machine that runs the tests may be slow, and 400 tenants that the service does not know yet are looked up
-    // in turns.
+    // A slow machine needs a long queue, because the lookups of 400 unknown tenants are queued.
     const service = await startSharedService('postgres', { MAX_QUEUE_MS: '60000' });
     onTestFinished(() => service.close());
     await service.app.listen({ host: '127.0.0.1', port: 0 });

@@ -11,7 +11,7 @@ interface Dashboard {
   templating: { list: { query: string }[] };
 }
 
-/** The expressions of the dashboard and the alerts. */
+/** Returns the expressions of the dashboard and the alerts. */
 function expressions(): string[] {
   const { panels, templating } = JSON.parse(read('grafana-dashboard.json')) as Dashboard;
   const { groups } = parse(read('alerts.yaml')) as { groups: { rules: { expr: string }[] }[] };
@@ -23,7 +23,7 @@ function expressions(): string[] {
   ];
 }
 
-/** The metrics of a PromQL expression: names that are neither labels, functions nor durations. */
+/** Returns the metrics of a PromQL expression: names that are not labels, functions, or durations. */
 function metricsOf(expression: string): string[] {
   const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)|\bby(?= *\()/g, ' ');
   return [...bare.matchAll(/\b[a-z_][a-z0-9_]*\b(?! *\()/g)].map(([name]) => name);
@@ -43,7 +43,7 @@ it('the dashboard and the alerts use only metrics of the service and cover all o
     type === 'histogram' ? `${name}_bucket` : name,
   );
   const used = new Set(expressions().flatMap(metricsOf));
-  // Prometheus makes `up` itself.
+  // Prometheus itself creates the metric `up`.
   expect([...used].filter((name) => name !== 'up' && !offered.includes(name))).toStrictEqual([]);
   const own = offered.filter((name) => /^(memory|http)_/.test(name));
   expect(own.length).toBeGreaterThan(7);

@@ -33,7 +33,7 @@ it.each(documents)('%s shares the parts that operations have in common', async (
   const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
   const parameters = operations
     .flatMap((operation) => operation.parameters ?? [])
-    // A name has one component.
+    // Each name has only one component.
     .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
   const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
   expect(inline.length).toBeGreaterThan(5);
@@ -61,8 +61,7 @@ it('the OpenAPI documents describe each error that an operation can return', () 
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => codeOf(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
-  // What is no operation's answer: unknown routes and methods, URLs that no route can be found for, clients that are
-  // gone.
+  // Errors without an operation: unknown routes and methods, invalid URLs, and clients that have disconnected.
   expect(missing).toStrictEqual(['invalid_url', 'route_not_found', 'method_not_allowed', 'client_gone']);
 });
 

@@ -31,7 +31,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A server that sends its spans to a new collector. `stop` resolves with the spans and the log. */
+/** Starts a server that sends its spans to a new collector. `stop` resolves with the spans and the log. */
 async function startTraced(env: Record<string, string> = {}) {
   collector = await startCollector();
   closings.push(() => collector.close());
@@ -54,8 +54,7 @@ async function startTraced(env: Record<string, string> = {}) {
 
 const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
 /**
- * Makes a tenant by its first write. The service looks the tenant up at its next one: later writes take one
- * statement.
+ * Creates a tenant with its first write. The second write caches the tenant, so that later writes need one statement.
  */
 async function makeTenant(url: string, tenant: string): Promise<void> {
   for (const path of ['/memories/first', '/memories/second'])
@@ -239,7 +238,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
       'create_memory',
       'search_memory',
     ]);
-    // A refusal is the caller's error.
+    // A rejection is an error of the caller.
     const requests = named(spans, 'POST /execute');
     expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toStrictEqual([
       ...Array(10).fill(200),
@@ -266,7 +265,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
   });
 
   it('name an error by its code on each span that it ended', async () => {
-    // On Citus the lock timeout does not reach the workers: the statement timeout ends the wait.
+    // On Citus, the lock timeout does not apply to the workers, so the statement timeout ends the wait.
     const server = await startTraced(
       isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
     );
@@ -292,7 +291,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
 
 describe('a statement for several requests', { tags: 'long' }, () => {
   skipOnCitus('there are no batches on Citus');
-  /** Waits until the server works on as many requests. */
+  /** Waits until the server executes the given number of requests. */
   async function untilInFlight(url: string, count: number): Promise<void> {
     for (;;) {
       const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -315,7 +314,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
     await client.query('BEGIN');
     await client.query(lock);
     const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
-    // The first one waits for the lock, the others for it.
+    // The first request waits for the lock, and the others wait for the first.
     const sent = [post(server.url, input(`/memories/waits-${label}.md`))];
     await untilInFlight(server.url, 1);
     for (const trace of traces) {
@@ -356,7 +355,7 @@ describe('tracing', { tags: 'long' }, () => {
     const view = cmd.view('/memories');
     await post(byCaller.url, view, { ...traceparent(TRACE, '00'), 'x-request-id': 'unsampled' });
     await post(byCaller.url, view, { traceparent: 'nonsense' });
-    // By the caller, and by an instrumented `fetch`.
+    // A header with the contexts of the caller and of an instrumented `fetch`.
     const other = '2'.repeat(32);
     const twice = `00-${other}-${'1'.repeat(16)}-01, ${traceparent(other).traceparent}`;
     await post(byCaller.url, view, { traceparent: twice });
@@ -471,7 +470,7 @@ describe('a trace collector', { tags: 'long' }, () => {
 });
 
 describe('a service without a trace collector', { tags: 'long' }, () => {
-  /** Prints the modules of OpenTelemetry that a process has loaded when it exits. */
+  /** Prints the OpenTelemetry modules that a process has loaded when it exits. */
   const LIST = `data:text/javascript,${encodeURIComponent(`
     import { writeSync } from 'node:fs';
     import { createRequire } from 'node:module';

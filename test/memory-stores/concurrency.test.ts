@@ -8,7 +8,7 @@ import { describeService } from '../support/service.ts';
 describeService(
   'edits by an agent and updates with a precondition',
   (service) => {
-    /** Each adds a line of its own: `each` of both kinds, so many at once. */
+    /** Runs edits and updates that each add a unique line: `each` of both kinds, `width` at a time. */
     async function mix(each: number, width: number): Promise<void> {
       const { memoryStores } = sdk(service(), 'any').beta;
       const { id: store } = await memoryStores.create({ name: 'x' });
@@ -45,7 +45,7 @@ describeService(
       const { content } = await memoryStores.memories.retrieve(id, of);
       const numbers = Array.from({ length: each }, (_, i) => [`edit ${i}`, `update ${i}`]).flat();
       expect(content?.trimEnd().split('\n').sort()).toStrictEqual(numbers.sort());
-      // Each made one version.
+      // Each change created one version.
       const versions = await all(memoryStores.memoryVersions.list(store, { memory_id: id, limit: 100 }));
       expect(versions.length).toBe(2 * each + 1);
       await assertInvariants(service());

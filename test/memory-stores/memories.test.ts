@@ -20,7 +20,7 @@ describeService('memories of a store', (service) => {
   });
   afterAll(() => assertInvariants(service()));
 
-  /** A new store, with memories that have their paths as contents. */
+  /** Creates a store with memories whose contents are their paths. */
   async function storeWith(...paths: string[]): Promise<{ id: string; of: { memory_store_id: string } }> {
     const { id } = await stores.create({ name: 'test' });
     for (const path of paths) await stores.memories.create(id, { path, content: path });
@@ -79,7 +79,7 @@ describeService('memories of a store', (service) => {
     expect(await list({ path_prefix: '/', depth: 0, limit: 2 })).toStrictEqual(whole);
     expect(await list({ path_prefix: '/a/', limit: 1 })).toStrictEqual(['/a/x', '/a/y/z']);
     expect(await list({ path_prefix: '/none/' })).toStrictEqual([]);
-    // An empty directory is not there.
+    // An empty directory is not listed.
     const children = ['/a/', '/a-b', '/a.md', '/b/', '/c'];
     expect(await list({ depth: 1 })).toStrictEqual(children);
     expect(await list({ depth: 1, limit: 2 })).toStrictEqual(children);
@@ -117,7 +117,7 @@ describeService('memories of a store', (service) => {
 
   it('end a page early if their contents are large in JSON', async () => {
     const { id } = await stores.create({ name: 'large in JSON' });
-    // 300,000 bytes, and 1,800,000 in JSON.
+    // 300,000 bytes, which are 1,800,000 bytes in JSON.
     const content = '\u0001'.repeat(300_000);
     for (let i = 0; i < 4; i++) await stores.memories.create(id, { path: `/${i}`, content });
     const page = await stores.memories.list(id, { view: 'full' });
@@ -233,7 +233,7 @@ describeService('memories of a store', (service) => {
     const [, modified, created] = await all(stores.memoryVersions.list(id));
     const between = { 'created_at[gte]': created?.created_at, 'created_at[lte]': modified?.created_at };
     expect(await list(between)).toStrictEqual(['modified /c', 'created /b']);
-    // As Go writes times: nanoseconds, and any offset.
+    // Go writes times with nanoseconds and any offset.
     const nanoseconds = { 'created_at[gte]': created?.created_at.replace('Z', '001Z') };
     expect(await list(nanoseconds)).toStrictEqual(['deleted /c', 'modified /c']);
     const offset = { 'created_at[lte]': '2000-01-01T00:00:00.5+02:00' };

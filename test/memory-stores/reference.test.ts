@@ -1,4 +1,4 @@
-/** Field by field, the types of the SDK are those of this API: `tsc` fails where one has what the other lacks. */
+/** The types of this API and of the SDK, compared field by field. `tsc` fails if a field exists in only one of them. */
 import type {
   BetaManagedAgentsDeletedMemory,
   BetaManagedAgentsErrorObject,
@@ -46,7 +46,7 @@ import type {
   versionList,
 } from '../../src/agents/memory-stores/schemas.ts';
 
-/** What the SDK sends as headers or in the path. */
+/** Parameters that the SDK sends as headers or in the path. */
 type Elsewhere = 'betas' | 'workspace_id' | 'memory_store_id';
 type Sent<Params> = Exclude<keyof Params, Elsewhere>;
 type Taken<Schema extends z.ZodType> = keyof z.input<Schema>;
@@ -78,7 +78,7 @@ it('the Memory Stores API returns the objects that the SDK reads', () => {
   expectTypeOf<keyof Answered<typeof memorySchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemory>();
   expectTypeOf<Answered<typeof prefixSchema>>().toEqualTypeOf<BetaManagedAgentsMemoryPrefix>();
   expectTypeOf<keyof Answered<typeof versionSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryVersion>();
-  // The SDK's type has no null there, its description has.
+  // The description of the SDK permits null here, but its type does not.
   type Version = Omit<BetaManagedAgentsMemoryVersion, 'created_by' | 'redacted_by'>;
   expectTypeOf<Answered<typeof versionSchema>>().toExtend<Version>();
   type Actor = NonNullable<Answered<typeof versionSchema>['created_by']>;
@@ -91,7 +91,7 @@ it('the Memory Stores API returns the objects that the SDK reads', () => {
 });
 
 it('the Memory Stores API returns the error types that the SDK knows', () => {
-  // There are no bills here; and a body that is too large is an error of the whole API.
+  // This service has no billing, and an oversized body is an error of the whole API.
   type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
   expectTypeOf<ErrorType>().toEqualTypeOf<Known>();
   type Fields = keyof Answered<typeof errorSchema>['error'];

@@ -19,7 +19,7 @@ describeService("the SDK's directories of stores", (service) => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A store with two memories, mounted as a folder. */
+  /** Mounts a store with two memories as a local directory. */
   async function mounted(access: 'read_write' | 'read_only') {
     const client = sdk(service(), 'any', { logLevel: 'off' });
     const { memoryStores } = client.beta;
@@ -33,7 +33,7 @@ describeService("the SDK's directories of stores", (service) => {
     return { stores, memoryStores, id, at };
   }
 
-  /** Syncs, as after a tool call when the interval is over. */
+  /** Syncs as after a tool call at the end of the interval. */
   async function sync(stores: SessionMemoryStores): Promise<void> {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
     await stores.syncIfDue();

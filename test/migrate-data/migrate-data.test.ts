@@ -1,4 +1,4 @@
-/** `migrate-data`: a whole embedded database into Postgres, and back. */
+/** `migrate-data`: moves a whole embedded database to Postgres and back. */
 
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -32,10 +32,10 @@ const openAt = (place: string): Promise<Database> =>
     }),
   );
 
-/** The filled embedded database, which stays open, because PGlite takes seconds to start. */
+/** The filled embedded database. It is kept open, because PGlite takes seconds to start. */
 let source: Database;
 
-/** Does `work` on the database at a URL or in a folder. */
+/** Runs `work` on the database at a URL or in a directory. */
 async function on<T>(place: string, work: (database: Database) => Promise<T>): Promise<T> {
   if (place === folder) return work(source);
   const database = await openAt(place);
@@ -50,7 +50,7 @@ const run = (database: Database, sql: string) => database.query(parseQuery('', s
 const rowsOf = async (database: Database, sql: string) =>
   (await run(database, sql)).rows as unknown as Record<string, unknown>[];
 
-/** The rows of each table, in any order, as JSON in UTC; without what `migrate-data` itself records. */
+/** Returns the sorted rows of each table as JSON in UTC, without the records of `migrate-data` itself. */
 function contentsOf(place: string): Promise<Record<string, unknown[]>> {
   return on(place, (database) =>
     database.transaction(async (query) => {
@@ -156,7 +156,7 @@ const rowsIn = (contents: Record<string, unknown[]>) =>
 
 describe('migrate-data', () => {
   it('moves every row of every table to Postgres', async () => {
-    // A new table needs a row here.
+    // Add rows here for each new table.
     expect(Object.entries(rowsIn(filled)).filter(([, rows]) => rows === 0)).toStrictEqual([]);
     const url = await newDatabase({ migrated: false });
     const there = await migrateDataCommand('--from', folder, '--to', url);
@@ -171,7 +171,7 @@ describe('migrate-data', () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const copy = await newFolder();
-    // One end may wait for long while the other one reads a large tenant.
+    // One database may be idle for a long time while the other reads a large tenant.
     const patient = await openPlace({ DB_CONNECT_TIMEOUT_MS: '60s' }, url, {
       migrate: false,
       notify: () => {},
@@ -214,7 +214,7 @@ describe('migrate-data', () => {
         'memory-service: The target already has tenant zeta, with different data. Nothing was changed. Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete\n',
     });
     expect(await contentsOf(url)).toStrictEqual(before);
-    // Data of others is in nobody's way.
+    // Other data in the target does not conflict.
     await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const { tenants, ...rest } = await contentsOf(url);
@@ -248,7 +248,7 @@ describe('migrate-data', () => {
       }),
     );
     const half = await contentsOf(url);
-    // The tenant that was interrupted has left nothing.
+    // The interrupted tenant was rolled back.
     expect(rowsIn(half)).toMatchObject({ tenants: 0, entries: 0, versions: 0, api_keys: 0 });
     await on(folder, (source) =>
       on(url, async (target) => {
@@ -298,7 +298,7 @@ describe('migrate-data', () => {
     expect(await stderr('--from', unmigrated, '--to', none)).toContain(
       'is not set up for this version. Run memory-service migrate, or start the service.',
     );
-    // This process has the lock.
+    // This process holds the lock.
     const cli = startCli(['migrate-data', '--from', folder, '--to', unmigrated], {});
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(
@@ -307,7 +307,7 @@ describe('migrate-data', () => {
   });
 });
 
-/** A database where the `count`-th execution of a statement fails, and takes the transaction with it. */
+/** Returns a database whose `count`-th execution of a statement fails and ends the transaction. */
 function failAfter(database: Database, name: string, count: number): Database {
   let left = count;
   return {
@@ -324,7 +324,7 @@ function failAfter(database: Database, name: string, count: number): Database {
   };
 }
 
-/** A database that loses the last row of each insertion of versions. */
+/** Returns a database that loses the last row of each insertion of versions. */
 function losing(database: Database): Database {
   return {
     ...database,

@@ -1,4 +1,4 @@
-/** `migrate-data` as a process: killed in the middle, and with far more data than it may hold. */
+/** `migrate-data` as a process: killed while it runs, and with far more data than its memory limit. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
@@ -7,7 +7,7 @@ import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { startCli } from '../support/process.ts';
 
-/** An embedded database with what the statements insert. */
+/** Creates an embedded database with the rows that the statements insert. */
 async function folderWith(...statements: string[]): Promise<string> {
   const folder = await copyPgliteTemplate();
   const database = await openDatabase(loadConfig({ DATA_DIR: folder }));

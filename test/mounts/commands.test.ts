@@ -1,4 +1,4 @@
-/** The commands on a tree of several memories: every string as docs/contract.md has it. */
+/** The commands on a tree of several memories, with every string of docs/contract.md. */
 import { expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -9,7 +9,7 @@ import { cmd } from '../support/table.ts';
 const listing = (path: string, lines: string) =>
   `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n${lines}`;
 
-/** Runs commands for a tenant. Returns contents; those of errors begin with `! `. */
+/** Runs commands for a tenant. Returns their contents, with `! ` before errors. */
 const run =
   (service: () => Service) =>
   async (tenant: string, ...inputs: object[]): Promise<string[]> => {
@@ -116,7 +116,7 @@ describeService(
           ].join('\n'),
         ),
       ]);
-      // The mount is the last of its parts that fit.
+      // The mount is the last entry that fits.
       await on(own, ...['f1', 'f2', 'f3', 'f4', 'f5'].map((name) => cmd.delete(`/memories/${name}`)));
       expect(await on(own, cmd.view('/memories'))).toStrictEqual([
         listing(
@@ -335,7 +335,7 @@ describeService('a command below a mount', (service) => {
 
 describeService('a mount whose memory is not available', (service, kind) => {
   const on = run(service);
-  /** What a replica gives that has cached nothing. */
+  /** Runs commands on a replica with an empty cache. */
   const elsewhere = async (tenant: string, ...inputs: object[]) => {
     const replica = await startSharedService(kind);
     try {

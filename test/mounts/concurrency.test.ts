@@ -1,5 +1,5 @@
 /**
- * Many agents and one shared memory: nothing is lost, and nobody sees more than is mounted.
+ * Many agents and one shared memory: no edit is lost, and each agent sees only its mounts.
  *
  * @module-tag long-on-pglite
  */
@@ -42,7 +42,7 @@ describeService('a shared file', (service, kind) => {
               edit % 2 === 0
                 ? cmd.insert('/memories/team/log', 1, line)
                 : cmd.replace('/memories/team/log', 'start', `start\n${line}`);
-            // All agents use the same ids.
+            // All agents use the same IDs.
             const block = { type: 'tool_use', id: `edit-${edit}`, name: 'memory', input };
             const { content, is_error } = await on.execute(block, { tenant });
             expect([content, is_error]).toStrictEqual([expect.stringContaining(' edited.'), false]);
@@ -91,7 +91,7 @@ describeService('isolation with mounts', (service, kind) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80, size: 'max' }), async (all) => {
         const { database } = service();
-        // Six agents with a team memory of their own each: the same names, and never the same memory.
+        // Six agents with a separate team memory each: the same names for different memories.
         const agents = Array.from({ length: 6 }, () => ({
           own: freshTenant('own'),
           team: freshTenant('team'),

@@ -1,5 +1,5 @@
 /**
- * One agent over three memories, whose owners write too: random scripts give the same results as a model of one tree.
+ * One agent over three memories whose owners also write: random scripts match a model of one tree.
  *
  * @module-tag long-on-pglite
  */
@@ -16,12 +16,12 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 const LIMITS = { maxFileBytes: 200 };
 
-// The names of which random paths are made most.
+// Frequent names in random paths.
 const WRITABLE = '/memories/a';
 const READ_ONLY = '/memories/b';
 const MOUNTS = [WRITABLE, READ_ONLY];
 
-/** Canonical, or undefined for what is not a path. */
+/** Returns the canonical path, or undefined for an invalid one. */
 function pathOf(given: unknown): string | undefined {
   try {
     return typeof given === 'string' ? canonical(given) : undefined;
@@ -34,7 +34,7 @@ function pathOf(given: unknown): string | undefined {
 const mountOf = (path: string | undefined) =>
   MOUNTS.find((mount) => path === mount || path?.startsWith(`${mount}/`));
 
-/** What a mount does not allow, by the contract. */
+/** Returns the error of an input that a mount does not permit, as in the contract. */
 function refusal(input: Record<string, unknown>): string | undefined {
   const readOnly = `Error: ${READ_ONLY} is read-only. Write to your own directories under /memories or ${WRITABLE} instead.`;
   if (input.command === 'rename') {
@@ -57,7 +57,7 @@ function refusal(input: Record<string, unknown>): string | undefined {
   return mountOf(path) === READ_ONLY ? readOnly : undefined;
 }
 
-/** The tree that is seen at a directory, as that of its owner. */
+/** Returns the tree below a mount, as its owner sees it. */
 function inner(tree: Tree, mount: string): Tree {
   const below = [...tree].filter(([path]) => path === mount || path.startsWith(`${mount}/`));
   return new Map(below.map(([path, content]) => [`/memories${path.slice(mount.length)}`, content]));
@@ -71,7 +71,7 @@ function replaceInner(tree: Tree, mount: string, owned: Tree): Tree {
   return new Map([...others, ...seen]);
 }
 
-/** All three memories: one tree, as the agent sees it. */
+/** The three memories as one tree, as the agent sees it. */
 class MountedModel {
   tree: Tree = new Map([...emptyTree, [WRITABLE, null], [READ_ONLY, null]]);
 

@@ -1,5 +1,5 @@
 /**
- * How operators mount memories: the admin API, the command line and `BOOTSTRAP`.
+ * Management of mounts by operators: the admin API, the command line, and `BOOTSTRAP`.
  *
  * @module-tag long-on-pglite
  */
@@ -159,7 +159,7 @@ describeService('mounts of the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${own}/mounts`)).body.mounts).toStrictEqual([
       { ...mount, status: 'missing' },
     ]);
-    // A later tenant with the id is another one.
+    // A later tenant with the same ID is a different tenant.
     await new Tenants(service().database).create(renamed);
     expect((await admin().call('GET', `/tenants/${own}/mounts`)).body.mounts).toStrictEqual([
       { ...mount, status: 'missing' },
@@ -168,7 +168,7 @@ describeService('mounts of the admin API', (service) => {
       'Error: /memories/team is not available: the memory mounted there does not exist. You can still use the rest of /memories.',
     );
     expect((await admin().call('DELETE', `/tenants/${renamed}`)).status).toBe(200);
-    // A tenant that becomes what it mounted does not mount itself.
+    // A copy with the ID of a mounted tenant does not mount itself.
     await admin().call('POST', `/tenants/${own}/copy`, { body: { to: renamed } });
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
   });

@@ -1,5 +1,5 @@
 /**
- * What holds for a write below a mount: the policy of its memory, the history, and that it happens once.
+ * Writes below a mount: the policy of the mounted memory, the history, and idempotency.
  *
  * @module-tag long-on-pglite
  */

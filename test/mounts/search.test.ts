@@ -104,7 +104,7 @@ describeService('a search with mounts', (service) => {
     await write(own, '/memories/f');
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [team]);
     await new Tenants(service().database).delete(gone);
-    // Another tenant, which has cached nothing of these.
+    // A reading tenant without cached policies of the mounted tenants.
     const reader = freshTenant('reader');
     const { database } = service();
     await new Tenants(database).create(reader);

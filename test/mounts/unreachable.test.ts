@@ -1,5 +1,5 @@
 /**
- * A mounted memory that the database cannot reach, as when a node of a Citus cluster is down.
+ * A mounted memory that the database cannot reach, for example while a node of a Citus cluster is down.
  *
  * @module-tag long-on-pglite
  */
@@ -16,7 +16,7 @@ describeService('an unreachable mounted memory', (service) => {
   const tenants = { own: '', near: '', far: '' };
   let app: FastifyInstance;
 
-  /** Whether the statements that fail are only those on files, as where the policies are cached. */
+  /** Whether only the statements on files fail, as with cached policies. */
   let isCached = false;
 
   beforeAll(async () => {

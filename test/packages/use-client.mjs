@@ -1,4 +1,4 @@
-/** Run where only memory-service-client is installed. */
+/** Runs where only memory-service-client is installed. */
 import { MemoryClient } from 'memory-service-client';
 
 const memory = new MemoryClient({ url: process.env.MEMORY_SERVICE_URL });

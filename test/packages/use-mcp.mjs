@@ -1,4 +1,4 @@
-/** Run where only memory-service-mcp is installed; the SDK that it depends on is the host. */
+/** Runs where only memory-service-mcp is installed. Its own dependency, the MCP SDK, is the host. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 

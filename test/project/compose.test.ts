@@ -46,7 +46,7 @@ const readAsCompose: Read = (files, env) => {
   return { environment, ports: layers.flatMap(({ ports = [] }) => ports) };
 };
 
-/** `docker compose` or `docker-compose`; undefined where neither is installed. */
+/** `docker compose` or `docker-compose`. Undefined if neither is installed. */
 const command = [['docker', 'compose'], ['docker-compose']].find(([name = '', ...args]) => {
   try {
     execFileSync(name, [...args, 'version'], { stdio: 'ignore' });
@@ -137,7 +137,7 @@ describe.skipIf(command === undefined)('docker compose', { tags: 'long' }, () =>
 
 it('examples/compose/service.yml passes every setting that the container can change', () => {
   const { environment } = readAsCompose(['examples/compose/service.yml'], {});
-  // The image sets HOST, the ports are published by PORT, and the image has no embedded database.
+  // The image sets HOST, PORT sets the published port, and the image has no embedded database.
   const fixed = ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL'];
   const expected = VARIABLES.filter((name) => !fixed.includes(name));
   expect(Object.keys(environment)).toStrictEqual(expect.arrayContaining(expected));

@@ -13,11 +13,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
 
 /**
- * Rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are not literals, so they have no
+ * Matches rows such as "| `PORT` | `8080` | …". Defaults that depend on other variables are no literals and have no
  * such row.
  */
 const DEFAULT = /^\| `([A-Z][A-Z0-9_]+)` +\| `([^`|]+)` +\|/gm;
-/** The default of `AUTH` depends on the address; the others belong to the SDK of OpenTelemetry. */
+/** The default of `AUTH` depends on the address, and the other variables belong to the SDK of OpenTelemetry. */
 const ELSEWHERE = /^(AUTH|OTEL_.*)$/;
 
 it('docs/configuration.md lists the defaults of the code', () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** The rooms (folders) and files of `src`. Each imports only packages, itself, and the rooms above it. */
+/** Directories and files of `src`. Each imports only packages, itself, and the layers before it. */
 const LAYERS = [
   'lib',
   'errors',
@@ -29,7 +29,7 @@ const LAYERS = [
 
 interface Import {
   file: string;
-  /** A path within `src`, or a package. */
+  /** Path within `src`, or name of a package. */
   from: string;
 }
 
@@ -130,7 +130,7 @@ it('the service does not import its clients', () => {
 
 it('a command loads no server code, so that it starts fast', () => {
   const loaded = new Set(['main.ts']);
-  // A set's iteration includes what is added meanwhile.
+  // Iterating over a set includes items that are added meanwhile.
   for (const file of loaded) {
     if (!file.endsWith('.ts')) continue;
     const text = readFileSync(join(src, file), 'utf8');

@@ -27,7 +27,7 @@ describe('the versions of Node.js', () => {
 
 describe('images of other projects', () => {
   it('are pinned by digest in Dockerfile, Compose files, workflows, and tests', () => {
-    // No registry was reachable when they were added. scripts/check-release.ts refuses a release with them.
+    // No registry was reachable when these images were added. scripts/check-release.ts rejects a release with them.
     const withoutDigest = ['citusdata/citus:13.2.0', 'citusdata/citus:14.2.0'];
     const references = imageReferences().filter(({ reference }) => !withoutDigest.includes(reference));
     expect(references.map(({ file }) => file)).toEqual(

@@ -1,4 +1,4 @@
-/** The generated pages of docs are up to date. After a change, run `npm run generate`. */
+/** Up-to-date generated pages of docs. After a change, run `npm run generate`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,7 +19,7 @@ it('docs/errors.md lists the error codes of both APIs', () => {
   const codes = Object.entries<ErrorDefinition<never[]>>(ERROR_CATALOG).map(
     ([reason, { code = reason }]) => code,
   );
-  // Only the log has the code of a client that left.
+  // The code for a disconnected client is only logged.
   const responses = codes.filter((code) => code !== 'client_gone');
   expect(responses.filter((code) => !reference.includes(`\n| \`${code}\` | `))).toStrictEqual([]);
   expect(reference).toMatch(/^\| `too_many_at_once` \| 429 \| \S/m);

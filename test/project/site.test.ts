@@ -1,4 +1,4 @@
-/** The documentation site: what a new page or a new operation gets by itself. */
+/** The documentation site, which includes new pages and operations automatically. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The check of docs/writing.md: each rule with examples that break it, and with examples that do not. */
+/** The check of docs/writing.md: each rule with examples that break it and examples that do not. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), '
 const rules = [...RULES, retiredWords(guide)];
 const found = (text: string, isTitle = false) => check(text, isTitle, rules).map(({ rule }) => rule);
 
-/** By rule: sentences that break only this rule, and sentences that break none. */
+/** By rule: sentences that break only this rule, and sentences without a finding. */
 const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
   clause: {
     breaks: [

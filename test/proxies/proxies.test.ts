@@ -1,7 +1,4 @@
-/**
- * The samples in examples/proxies in front of a service: each as its file says, but for addresses and the
- * certificate.
- */
+/** The samples of examples/proxies in front of a service. Only addresses and the certificate differ from the files. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -25,7 +22,7 @@ interface Ports {
   service: number;
 }
 
-/** By the program: the arguments that start it in the foreground, after a check of the sample. */
+/** By program: checks the sample and returns the arguments that start the program in the foreground. */
 const PROXIES: Record<string, (folder: string, ports: Ports) => Promise<string[]>> = {
   nginx: async (folder, ports) => {
     const config = (await sample('nginx.conf'))
@@ -61,7 +58,7 @@ const isInstalled = (program: string) => {
   }
 };
 
-/** Sends a request through the proxy, as a client that resolves the name. */
+/** Sends a request through the proxy as a client that resolves the host name. */
 async function send(
   port: number,
   path: string,
@@ -78,7 +75,7 @@ async function send(
   });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     sent.once('response', resolve);
-    // Also after the response, when the rest of a body that was refused cannot be sent any more.
+    // The rest of a rejected body can also fail after the response.
     sent.on('error', reject);
   });
   sent.end(body && JSON.stringify(body));
@@ -146,7 +143,7 @@ it.for(Object.entries(PROXIES))(
     const tooLarge = await execute(cmd.create('/memories/larger', `${large}${'x'.repeat(2 * 1024 * 1024)}`));
     expect([tooLarge.status, JSON.parse(tooLarge.body).code]).toStrictEqual([413, 'body_too_large']);
     expect(await send(port, '/metrics')).toMatchObject({ status: 404 });
-    // The failures count for the address of the client, whatever it claims to be.
+    // Failures count for the address of the client, and forged headers are ignored.
     const statuses: unknown[] = [];
     for (const i of [1, 2, 3]) {
       const forged = { authorization: `Bearer ${newApiKey().key}`, 'x-forwarded-for': `10.0.0.${i}` };

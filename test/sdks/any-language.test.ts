@@ -1,6 +1,6 @@
 /**
- * The programs without a client (examples/any-language), each against the real service, behind something that loses
- * answers.
+ * The programs without a client package (examples/any-language), each with the real service behind a proxy that loses
+ * responses.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,9 +18,9 @@ const folder = fileURLToPath(new URL('../../examples/any-language', import.meta.
 
 interface Language {
   name: string;
-  /** Programs without which there is no use in trying; the first one names them. */
+  /** Required programs. The test is skipped and names the first missing one. */
   needs: string[];
-  /** Compiles into a folder, and returns the command. */
+  /** Compiles the program into a directory and returns its command. */
   build(output: string): string[];
 }
 
@@ -73,10 +73,10 @@ const LANGUAGES: Language[] = [
 
 const isMissing = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0;
 
-/** What happens to a request on its way: its answer is lost, or something in front of the service answers. */
+/** The path of a request: it passes, its response is lost, or the proxy responds. */
 type Step = 'pass' | 'lose' | { status: number; retryAfter?: string };
 
-/** Stands in front of the service, and takes the steps one by one, then passes everything. */
+/** Starts a proxy that performs the steps one by one and then passes all requests. */
 async function proxy(steps: Step[]): Promise<{ url: string; bodies: string[] }> {
   const bodies: string[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -144,7 +144,7 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     const [command = '', ...args] = await built;
     const { PATH = '', HOME = '/tmp' } = process.env;
     const cwd = await mkdtemp(join(inject('scratch'), 'any-language-cwd-'));
-    // A proxy of the machine would take the request.
+    // A proxy of the machine would intercept the request.
     const child = spawn(command, args, {
       cwd,
       env: { PATH, HOME, LANG: 'C.UTF-8', no_proxy: '*', ...env },

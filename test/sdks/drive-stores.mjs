@@ -1,6 +1,6 @@
 /**
- * Drives all operations of the Memory Stores API with the Anthropic SDK of the project that it is copied to, and
- * prints what came of each.
+ * Runs all operations of the Memory Stores API with the Anthropic SDK of the project that it is copied to, and prints
+ * the results.
  */
 import Anthropic from '@anthropic-ai/sdk';
 

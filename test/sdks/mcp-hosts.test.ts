@@ -1,4 +1,4 @@
-/** The MCP server with programs that are no client of ours: the MCP inspector, and the types of the Agent SDK. */
+/** The MCP server with independent programs: the MCP inspector and the types of the Agent SDK. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -16,14 +16,14 @@ beforeAll(async () => {
     '@modelcontextprotocol/inspector@2.12.0',
     '@anthropic-ai/claude-agent-sdk@0.3.330',
   ];
-  // The Agent SDK's optional packages are Claude Code itself.
+  // The optional packages of the Agent SDK contain Claude Code.
   const options = ['@types/node@22.20.5', '--omit=optional'];
   ({ folder } = await install([...packages, ...options], 'prefer-offline'));
 }, 480_000);
 
 const bin = (name: string) => join(folder, 'node_modules/.bin', name);
 
-/** Runs the inspector as a command, and returns what it prints. */
+/** Runs the inspector as a command and returns its output. */
 async function inspect(target: string[], method: string[]): Promise<unknown> {
   const args = ['--cli', ...target, '--method', ...method];
   const env = { PATH: process.env.PATH, HOME: folder };

@@ -1,4 +1,4 @@
-/** The oldest version of Anthropic's SDK that has memory stores, and the newest: each drives all operations. */
+/** The oldest version of Anthropic's SDK with memory stores, and the newest: both run all operations. */
 import { copyFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The oldest and the newest version of each agent SDK that an adapter supports: the README's snippet compiles, and
+ * The oldest and the newest version of each agent SDK that an adapter supports: the snippet of the README compiles, and
  * the model reads the documented texts.
  */
 import { readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const fixture = useAgentFixture();
 
 const ANSWER = 'I will remember that you live in Lyon.';
 const CREATE = { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' };
-/** The snippets of the client's README, in its order. */
+/** Snippets in the order of the client's README. */
 const [ANTHROPIC, AI_SDK, LANGCHAIN] = [0, 1, 2];
 
 let archive = '';
@@ -35,7 +35,7 @@ const VERSIONS: [snippet: number, packages: string[]][] = [
   [LANGCHAIN, ['@langchain/core@1.4.0', '@langchain/anthropic@1.5.11']],
 ];
 
-/** What the model reads when the service refuses the key; undefined where the SDK's tool throws. */
+/** Error that the model reads when the service rejects the key. Undefined if the SDK's tool throws. */
 const REFUSED: Record<number, RegExp | undefined> = {
   [ANTHROPIC]: /^Error: The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
   [AI_SDK]: /^The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
@@ -51,12 +51,12 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
       types: ['node'],
       skipLibCheck: true,
     };
-    // As `npm init` makes a project.
+    // `npm init` creates such a project.
     await run('npm', ['pkg', 'set', 'type=commonjs'], { cwd: folder });
     await compile(folder, { 'agent.mts': snippets[snippet] ?? '' }, options);
   }, 480_000);
 
-  /** Runs the snippet, and returns what it prints. */
+  /** Runs the snippet and returns its output. */
   async function runAgent(apiUrl: string, variables: Record<string, string>): Promise<string> {
     const env = {
       PATH: process.env.PATH,
@@ -99,7 +99,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     );
   });
 
-  // The AI SDK refuses this input by a schema of its own.
+  // The schema of the AI SDK rejects this input.
   it.skipIf(snippet === AI_SDK)('deletes the text for an input without `new_str`', async () => {
     const api = await fixture.messagesApi([
       [

@@ -1,5 +1,5 @@
 /**
- * Who may search: whoever may view.
+ * Access to searches, which equals access to views.
  *
  * @module-tag long-on-pglite
  */
@@ -59,7 +59,7 @@ describeService(
 describeService(
   'queued searches',
   (service) => {
-    /** Holds the turn of a tenant until it is called. */
+    /** Holds the search slot of a tenant until the returned function is called. */
     const holdTurn = (tenant: string) => {
       let open = () => {};
       const gate = new Promise<void>((resolve) => {

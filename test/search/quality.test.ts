@@ -1,7 +1,6 @@
 /**
- * How often a search by words puts the file that answers a question among the first three: 60 questions over 300
- * files (quality/), ten of them in other languages than English. Prints the score, and that of the full text search
- * of Postgres.
+ * Share of questions whose answer a search by words ranks among the first three files: 60 questions over 300 files
+ * (quality/), ten of them not in English. Prints the score and the score of the full text search of Postgres.
  *
  * @module-tag long
  */
@@ -12,7 +11,7 @@ import { files, questions } from './quality/files.ts';
 const FIRST = 3;
 const NEEDED = 0.9;
 const BLOCKS = 30;
-/** The questions from this one on are in other languages. */
+/** Questions from this index on are in other languages. */
 const OTHER_LANGUAGES = 50;
 
 async function remember(service: Service, tenant: string): Promise<void> {
@@ -36,7 +35,7 @@ async function bySearch(service: Service, tenant: string, query: string): Promis
   return [...new Set(matches.map(({ path }) => path))];
 }
 
-/** The full text search of Postgres, with its configuration for English, over the same texts. */
+/** The full text search of Postgres over the same texts, with its configuration for English. */
 const FULL_TEXT = (query: string) => `
 SELECT e.path FROM entries AS e, ${query} AS query,
   to_tsvector('english', translate(e.path, '/-.', '   ') || ' ' || e.content) AS text

@@ -8,7 +8,7 @@ import type { Service } from './service.ts';
 
 export interface AdminResponse {
   status: number;
-  /** The parsed body, or its text if it is not JSON. */
+  /** Parsed body, or its text if it is not JSON. */
   body: Record<string, unknown> & { code?: string; detail?: string };
   text: string;
   headers: LightMyRequestResponse['headers'];
@@ -16,7 +16,7 @@ export interface AdminResponse {
 
 export interface Admin {
   app: FastifyInstance;
-  /** The admin key that requests are sent with. */
+  /** Admin key for the requests. */
   key: { key: string; id: string };
   /** Sends a request under `/v1`. An object is sent as JSON. */
   call(
@@ -31,13 +31,13 @@ export interface Admin {
   ): Promise<AdminResponse>;
 }
 
-/** Makes a key as the CLI does. */
+/** Creates a key as the CLI does. */
 export function makeKey(service: Service, purpose: Partial<KeyPurpose> = {}) {
   const defaults = { tenant: null, access: 'read_write', label: '', expiresAt: null } as const;
   return new Keys(service.database).issue({ ...defaults, ...purpose });
 }
 
-/** The admin API on the database of a suite's service, for its tests. */
+/** Opens the admin API on the database of a suite's service. */
 export function useAdmin(service: () => Service, env: Record<string, string> = {}): () => Admin {
   let admin: Admin | undefined;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ export function useAdmin(service: () => Service, env: Record<string, string> = {
   };
 }
 
-/** @param services those of the process; by default the admin API has its own */
+/** @param services services of the process, by default new ones */
 export async function openAdmin(
   service: Service,
   env: Record<string, string> = {},
@@ -88,5 +88,5 @@ export async function openAdmin(
   };
 }
 
-/** What a test of an error looks at. */
+/** Returns the fields of an error that tests compare. */
 export const problem = ({ status, body }: AdminResponse) => [status, body.code, body.detail];

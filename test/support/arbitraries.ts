@@ -1,13 +1,13 @@
-/** fast-check arbitraries: command inputs that collide often and probe the edge cases of the contract. */
+/** fast-check arbitraries: command inputs that collide often and use the edge cases of the contract. */
 import fc from 'fast-check';
 
 export type Input = Record<string, unknown> & { command: string };
 
 /**
- * Returns the seed and the number of runs of a property test. They are fixed, so a run can be repeated; FUZZ_SEED and
- * FUZZ_RUNS override them.
+ * Returns the seed and the number of runs of a property test. Both are fixed, so that a run can be repeated. FUZZ_SEED
+ * and FUZZ_RUNS override them.
  *
- * @param runs the base number; `npm run test:long` runs twice as many, other runs an eighth of it
+ * @param runs base number; `npm run test:long` runs twice as many, other runs an eighth of it
  */
 export function fuzzParameters(runs: number): { seed: number; numRuns: number } {
   const scaled = process.env.TEST_SET === 'long' ? 2 * runs : Math.ceil(runs / 8);
@@ -17,8 +17,8 @@ export function fuzzParameters(runs: number): { seed: number; numRuns: number } 
   };
 }
 
-// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names
-// that listings hide, and letters that sort differently by code point, by locale and in UTF-16.
+// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names that
+// listings hide, and letters that sort differently by code point, by locale, and in UTF-16.
 const COMMON = ['a', 'b', 'c'];
 const TRICKY = [
   'a0',
@@ -80,7 +80,7 @@ export const spelling = fc.oneof(
 
 const y = 'y'.repeat(250);
 
-/** Paths at and past the length limits. As a rename destination they push descendants past the limits. */
+/** Paths at and beyond the length limits. A rename to such a path lengthens the paths below it. */
 const long = fc.constantFrom(
   `/memories${'/a'.repeat(18)}`,
   `/memories${'/a'.repeat(20)}`,
@@ -273,7 +273,7 @@ const FIELDS = [
   'new_path',
 ];
 
-/** Inputs with one or two fields that are missing, invalid, of the wrong type or unknown; and unknown commands. */
+/** Inputs with one or two fields that are missing, invalid, of the wrong type, or unknown, and unknown commands. */
 const malformed: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 8,
@@ -292,7 +292,7 @@ const malformed: fc.Arbitrary<Input> = fc.oneof(
   },
 );
 
-/** Any of the inputs above, mostly valid ones. They went through JSON, so no field is undefined. */
+/** Any of the inputs above, mostly valid ones. A round trip through JSON removes undefined fields. */
 export const anyInput: fc.Arbitrary<Input> = fc
   .oneof({ weight: 12, arbitrary: wellFormed }, { weight: 1, arbitrary: malformed })
   .map((input) => JSON.parse(JSON.stringify(input)));

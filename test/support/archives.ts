@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 
-/** A tar header as an attacker might write it: nothing is validated. */
+/** A tar header as an attacker might write it, without validation. */
 export interface RawHeader {
   name: string | Buffer;
-  /** A string is what the field holds. */
+  /** A string is written to the field unchanged. */
   size?: number | string;
   /** '0' file, '1' hard link, '2' symbolic link, '3' '4' device, '5' directory, '6' pipe, 'x' extended header. */
   type?: string;
@@ -13,7 +13,7 @@ export interface RawHeader {
 
 const BLOCK = 512;
 
-/** Returns one padded archive entry. A `size` larger than the content makes it a truncated one. */
+/** Returns one padded archive entry. A `size` larger than the content truncates the entry. */
 export function entry({ name, type = '0', link = '', content = '', size }: RawHeader): Buffer {
   const body = Buffer.from(content);
   const header = Buffer.alloc(BLOCK);
@@ -35,7 +35,7 @@ export function entry({ name, type = '0', link = '', content = '', size }: RawHe
   return Buffer.concat([header, padded]);
 }
 
-/** Returns a PAX header for the entry that follows. */
+/** Returns a PAX header for the next entry. */
 export function pax(records: Record<string, string | Buffer>): Buffer {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
@@ -54,7 +54,7 @@ export function archiveOf(files: Record<string, string | Buffer>): Buffer {
   return Buffer.concat([...Object.entries(files).map(([name, content]) => entry({ name, content })), END]);
 }
 
-/** Streams `start` and then zeros, more than fits anywhere. `read` returns the number of bytes consumed so far. */
+/** Streams `start` and then 10 GB of zeros. `read` returns the number of bytes consumed so far. */
 export function tenGigabytes(start: Buffer): { stream: Readable; read(): number } {
   const zeros = Buffer.alloc(64 * 1024);
   let read = 0;

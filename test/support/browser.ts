@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
 
 /**
- * Runs a suite with a browser in which every name below `.test` is this machine. Without Chromium the suite is
- * skipped, and its name says so.
+ * Runs a suite with a browser that resolves every name below `.test` to this machine. Without Chromium, the suite is
+ * skipped, and its title gives the reason.
  */
 export function describeInBrowser(name: string, suite: (browser: () => Browser) => void): void {
   if (chromiumPath === undefined) {

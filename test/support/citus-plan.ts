@@ -6,7 +6,7 @@ export type Statement = Pick<Query<Record<string, Value>, unknown>, 'name' | 'sq
 const ID = '00000000-0000-4000-8000-000000000000';
 const TIME = '2026-01-01T00:00:00Z';
 const NUMBER = '1';
-/** Values of parameters by name, or by statement and name; '/memories' for the others. */
+/** Values of parameters by name, or by statement and name. The default is '/memories'. */
 const VALUES: Readonly<Record<string, string>> = {
   tenant: 't',
   to: 'u',
@@ -103,7 +103,7 @@ const VALUES: Readonly<Record<string, string>> = {
   'most_active_tenants.from': TIME,
   'record_fleet.suspended': NUMBER,
 };
-/** Parameters that list tenants, by statement and name. Plans are compared with tenants of every shard. */
+/** Parameters that list tenants, by statement and name. Plans use tenants of every shard. */
 const TENANT_LISTS: ReadonlySet<string> = new Set([
   'list_tenants_by_id.scope',
   'mounted_by.scope',
@@ -114,7 +114,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
 const IS_NUMBER =
   /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
-/** Returns one tenant of each shard, however many shards there are. */
+/** Returns one tenant of each shard. */
 export async function tenantsOfAllShards(client: pg.Client, shardCount: number): Promise<string[]> {
   const { rows } = await client.query(
     `SELECT DISTINCT ON (shard) id FROM (
@@ -139,14 +139,15 @@ interface DistributedPlan {
   Plans?: DistributedPlan[];
 }
 
-/** The node of Citus, below those that the coordinator adds. */
+/** Returns the node of Citus below the nodes that the coordinator adds. */
 function distributedNode(plan: DistributedPlan): DistributedPlan {
   const [only] = plan.Plans ?? [];
   return plan['Custom Plan Provider'] === undefined && only !== undefined ? distributedNode(only) : plan;
 }
 
 /**
- * Where Citus runs a statement. With literals, because EXPLAIN cannot plan every prepared one.
+ * Returns the plan of a statement on Citus. The statement has literals, because EXPLAIN cannot plan every prepared
+ * statement.
  *
  * @param tenants tenants of every shard (`tenantsOfAllShards`)
  */

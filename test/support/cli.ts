@@ -12,14 +12,14 @@ import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
 export interface CliResult {
-  /** The message for the operator when the command fails. */
+  /** Error message for the operator. */
   error?: string;
   exitCode: number;
   stdout: Buffer;
   stderr: string;
 }
 
-/** Runs a memory command of the CLI in this process, on the service's database. */
+/** Runs a memory command of the CLI in this process on the service's database. */
 export async function runCli(
   service: Service,
   args: string[],

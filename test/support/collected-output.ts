@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 
-/** An output of the command line that keeps what is written to it. */
+/** An output of the command line that keeps all written data. */
 export class CollectedOutput extends Writable {
   readonly chunks: Buffer[] = [];
   readonly isTTY: boolean;
@@ -9,7 +9,7 @@ export class CollectedOutput extends Writable {
     super();
     this.isTTY = isTTY;
   }
-  /** As a terminal's, which heeds `NO_COLOR`. */
+  /** Respects `NO_COLOR` like a terminal. */
   getColorDepth(env = process.env): number {
     return WriteStream.prototype.getColorDepth(env);
   }

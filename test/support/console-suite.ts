@@ -10,18 +10,18 @@ import { freshTenant, type Service, startSharedService } from './service.ts';
 export interface ConsoleFixture {
   url: string;
   service: Service;
-  /** Makes a tenant with the memory of `createPoisonedMemory`. */
+  /** Creates a tenant with the memory of `createPoisonedMemory`. */
   poisonedTenant: () => Promise<string>;
   createKey: (purpose?: Partial<KeyPurpose>) => Promise<{ id: string; key: string }>;
-  /** Opens a place of the console in a browser of its own, signed in with a new admin key. */
+  /** Opens a page of the console in a new browser context, signed in with a new admin key. */
   openSignedIn: (place: string, purpose?: Partial<KeyPurpose>) => Promise<Page>;
   open: (context: BrowserContext, place?: string) => Promise<Page>;
   newContext: () => Promise<BrowserContext>;
 }
 
 /**
- * Runs a suite on the console in a browser. After each test, its pages are closed, and nothing must have gone wrong
- * in them: no script failed, and the content security policy had nothing to refuse.
+ * Runs a suite on the console in a browser. After each test, the suite closes its pages and checks that no script
+ * failed and that the content security policy blocked no resource.
  */
 export function describeConsole(name: string, suite: (fixture: () => ConsoleFixture) => void): void {
   describeInBrowser(name, (browser) => {
@@ -50,7 +50,7 @@ export function describeConsole(name: string, suite: (fixture: () => ConsoleFixt
       contexts.push(context);
       context.on('weberror', (error) => faults.push(error.error().message));
       context.on('console', (message) => {
-        // The browser logs each answer with an error, which the tests want.
+        // The browser logs each error response, and tests cause such responses on purpose.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
           faults.push(message.text());
         }

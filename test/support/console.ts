@@ -7,18 +7,17 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 
-/** The admin listener over a service's database, on a socket. */
+/** The admin listener on a socket, with the database of a service. */
 export interface Console {
   url: string;
   close: () => Promise<void>;
 }
 
-/** Builds the page as `npm run build` does. */
 export async function buildConsole(): Promise<void> {
   await promisify(execFile)('npm', ['run', '--silent', 'build:console']);
 }
 
-/** Starts the admin listener with the page that was built last. */
+/** Starts the admin listener with the last build of the console. */
 export async function startConsole(database: Database): Promise<Console> {
   const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', ADMIN_PORT: '0', LOG_LEVEL: 'silent' });
   const app = await buildAdminApp({ config, database });
@@ -43,7 +42,7 @@ export async function createAdminKey(
   return { id, key };
 }
 
-/** An agent with a key of its own. It fails when a command does. */
+/** Creates a key and returns a function that runs commands with it and throws for an error. */
 export async function createAgent(
   app: FastifyInstance,
   database: Database,

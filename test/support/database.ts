@@ -9,8 +9,8 @@ import { createDatabase, dropDatabase } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 
 /**
- * Opens a connection whose loss only rejects its queries. Without an error listener it would end the worker, and
- * vitest would report an unhandled error in whichever file is running.
+ * Opens a connection whose loss only rejects its queries. Without an error listener, the loss would end the worker, and
+ * vitest would report an unhandled error in another file.
  */
 export async function connectTo(url: string, options: pg.ClientConfig = {}): Promise<pg.Client> {
   const client = new pg.Client({ ...options, connectionString: url });
@@ -27,21 +27,20 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-/** Opens a pool as the service does. */
 export function openServicePool(url: string, options: pg.PoolConfig = {}): ConnectionPool {
   const watch = new ConnectionWatch({ unreachable: () => {}, reachable: () => {} });
   return new ConnectionPool({ ...options, connectionString: url }, watch);
 }
 
-/** The databases of this run are on a Citus cluster. */
+/** Whether the databases of this run are on a Citus cluster. */
 export const isCitus = () => inject('postgres').cluster.isCitus;
 
-/** Skips the tests of the suite around it on Citus. The report shows the reason. */
+/** Skips the tests of the surrounding suite on Citus. The report shows the reason. */
 export function skipOnCitus(reason: string): void {
   beforeEach(({ skip }) => skip(isCitus(), reason));
 }
 
-/** Resolves once a session of the database waits for a lock: on Citus, on any node. */
+/** Resolves once a session of the database waits for a lock. On Citus, the session can be on any node. */
 export async function lockWait(url: string): Promise<void> {
   const { nodes } = inject('postgres').cluster;
   const name = new URL(url).pathname.slice(1);
@@ -61,7 +60,7 @@ export async function lockWait(url: string): Promise<void> {
 /**
  * Creates a database on the Postgres server of this run.
  *
- * @param options.migrated false for an empty database; by default it is a copy of the migrated template
+ * @param options.migrated false for an empty database; by default a copy of the migrated template
  * @returns its URL, and `drop`, which also terminates open connections
  */
 export async function createTestDatabase(

@@ -38,7 +38,7 @@ export class Drafting {
     return compareDraft(this.service().database, this.threads, { tenant, draft: id });
   }
 
-  /** @param settled by the names of the files: their paths, by default */
+  /** @param settled resolutions by file name, by default the path */
   async merge(
     draft: Draft,
     settled: Record<string, Resolution> = {},
@@ -74,8 +74,7 @@ export class Drafting {
 }
 
 /**
- * What a comparison says of each file that changed, and its blockers: `/memories/b: moved | changed: path
- * [/memories/c]`.
+ * Formats the changed files of a comparison with their blockers: `/memories/b: moved | changed: path [/memories/c]`.
  */
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files

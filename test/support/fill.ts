@@ -6,10 +6,7 @@ const CALLS = [
   "memory_write($1, path, md5('1' || path)::uuid, 0, 4, 'edit', md5('2' || path)::uuid, '{}', 'w' || n, 'r', 'answer', 0, 30, 0, true)",
 ];
 
-/**
- * Statements that fill the tenant $1 with $2 files of 1,700 bytes, which Postgres does not compress, and edit each
- * once.
- */
+/** Statements that fill the tenant $1 with $2 files of 1,700 incompressible bytes and edit each file once. */
 export const FILL: readonly string[] = CALLS.map(
   (call) =>
     `SELECT count(*) FILTER (WHERE done.outcome IN ('created', 'written'))::integer AS done FROM ${PATHS}, ${call} AS done`,

@@ -22,22 +22,22 @@ declare module 'vitest' {
      * run creates.
      */
     postgres: { url: string; cluster: Cluster; template: string; empty: string; prefix: string };
-    /** A DATA_DIR with an empty, migrated database. Tests copy it because PGlite takes seconds to create one. */
+    /** A DATA_DIR with an empty, migrated database. Tests copy it, because PGlite takes seconds to create one. */
     pglite: { template: string };
-    /** A folder for temporary files, removed after the run. */
+    /** Directory for temporary files, removed after the run. */
     scratch: string;
   }
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch folder until `release`. */
+/** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch directory until `release`. */
 function startSupervisor(scratch: string): { supervised: Promise<Supervised>; release(): Promise<void> } {
   const script = fileURLToPath(new URL('./postgres/supervisor.ts', import.meta.url));
   const supervisor = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
-    // A separate process group: Ctrl-C reaches only this process, and the supervisor then cleans up in order.
+    // A separate process group, so that Ctrl-C reaches only this process and the supervisor then cleans up in order.
     detached: true,
   });
   const ended = once(supervisor, 'close');
@@ -54,7 +54,7 @@ function startSupervisor(scratch: string): { supervised: Promise<Supervised>; re
   return { supervised, release };
 }
 
-/** Migrates the database that the settings name. */
+/** Migrates the database of the settings. */
 async function migrateDatabase(env: Record<string, string>): Promise<void> {
   const patient = { AUTH: 'none', LOG_LEVEL: 'silent', DB_CONNECT_TIMEOUT_MS: '60000' };
   const database = await openDatabase(loadConfig({ ...patient, ...env }));
@@ -65,7 +65,7 @@ async function migrateDatabase(env: Record<string, string>): Promise<void> {
   }
 }
 
-/** Creates a database, does the work on it, and closes it to connections, so that tests can copy it. */
+/** Creates a database, fills it, and closes it to connections, so that tests can copy it. */
 async function createTemplate(
   cluster: Cluster,
   name: string,
@@ -79,8 +79,8 @@ async function createTemplate(
 }
 
 /**
- * What the tests of this run need built: the compiled service, because a start from source takes longer, and the
- * console. They are built here, once: a build empties the folder that the tests of another worker read.
+ * Returns the builds that the tests of this run need: the compiled service, because it starts faster than the source,
+ * and the console. Each is built once here, because a build empties the directory that tests of another worker read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));
@@ -107,7 +107,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ...neededBuilds(project).map(build),
   ];
   project.provide('scratch', scratch);
-  // Wait for all of them before cleaning up, even if one fails.
+  // Waits for all preparations before the cleanup, even if one fails.
   const failed = (await Promise.allSettled(preparations)).find(({ status }) => status === 'rejected');
   if (failed) {
     await release();
@@ -128,7 +128,7 @@ async function preparePostgres(project: TestProject, supervised: Promise<Supervi
 }
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
-  // To optimize WebAssembly takes longer than what it saves while PGlite creates a database.
+  // Optimizing WebAssembly takes longer than it saves while PGlite creates a database.
   setFlagsFromString('--liftoff-only');
   const template = join(scratch, 'pglite-template');
   await mkdir(template);

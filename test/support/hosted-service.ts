@@ -26,8 +26,8 @@ export interface FakeMemory {
 }
 
 /**
- * What goes wrong with a request: nothing is answered, or half of it; a status; or the work is done and the response
- * is lost.
+ * Failure of a request: the connection is dropped, the response is cut, the response has an error status, or the
+ * response is lost after the work.
  */
 export type Fault =
   | 'drop'
@@ -38,7 +38,7 @@ export type Fault =
 
 interface FakeStore {
   memories: FakeMemory[];
-  /** The newest first. */
+  /** Versions, the newest first. */
   versions: FakeVersion[];
   record: { id: string; name: string; metadata: Record<string, string>; created_at: string };
 }
@@ -46,14 +46,14 @@ interface FakeStore {
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /**
- * A small service with the part of the Memory Stores API that import and push use, whose ids are not those of this
- * service.
+ * A small service with the part of the Memory Stores API that import and push use. The format of its IDs differs from
+ * this service.
  */
 export class FakeHostedService {
   readonly stores = new Map<string, FakeStore>();
   /** Method and path of each request, in order. */
   readonly requests: string[] = [];
-  /** Asked at each request, with its number from 1. */
+  /** Returns the failure of a request, given its number from 1. */
   fault: (request: string, number: number) => Fault = () => undefined;
   pageSize = 2;
   readonly #server = createServer((request, response) => void this.#handle(request, response));

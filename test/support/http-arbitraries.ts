@@ -33,7 +33,7 @@ const ODD_KEYS = [
 ];
 const COMMANDS = ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'];
 
-/** JSON assembled as text, so that it may repeat keys or contain what JSON.stringify would not write. */
+/** JSON as text, so that it can repeat keys or contain values that JSON.stringify does not write. */
 const token: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'null',
@@ -142,7 +142,7 @@ const jsonText = fc.oneof(
   { weight: 1, arbitrary: deep.map((text) => `{"command":"view","path":"/memories","view_range":${text}}`) },
 );
 
-/** Bodies with bytes inserted, truncated bodies, and random bytes. */
+/** Bodies with inserted bytes, truncated bodies, and random bytes. */
 const brokenBytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
   fc.tuple(jsonText, fc.nat(200), fc.uint8Array({ maxLength: 3 })).map(([text, at, bytes]) => {
@@ -170,7 +170,7 @@ export const body: fc.Arbitrary<string | Buffer> = fc.oneof(
   { weight: 1, arbitrary: brokenBytes },
 );
 
-// Any characters that a header may contain on the wire, without line breaks.
+// Any characters that a header can contain on the wire, without line breaks.
 const headerText = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((n) => String.fromCharCode(n)),
   maxLength: 40,

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Tree } from './model.ts';
 import type { Service } from './service.ts';
 
-/** Invariants that hold in the database at any time, each as a query that finds violations. */
+/** Invariants of the database, each as a query that finds violations. */
 const VIOLATIONS = {
   'an entry whose parent is missing or a file': `
     SELECT e.tenant_id, e.path FROM entries e
@@ -56,7 +56,7 @@ const VIOLATIONS = {
     SELECT e.tenant_id, e.path FROM entries e JOIN tenants t ON t.id = e.tenant_id WHERE e.changed_at > t.last_change_at`,
 };
 
-/** Fails if any tenant in the service's database violates an invariant. */
+/** Throws if any tenant in the service's database violates an invariant. */
 export async function assertInvariants(service: Service): Promise<void> {
   for (const [violation, sql] of Object.entries(VIOLATIONS)) {
     expect(await service.query(sql), violation).toEqual([]);
@@ -76,8 +76,8 @@ SELECT tenant_id, memory_id, id, splice_start, splice_length, content, size_byte
 FROM versions`;
 
 /**
- * The versions whose content, made here from what the tables keep, is not that of their hash and size; and those that
- * have a content without being a file.
+ * Returns versions whose rebuilt content does not match their hash and size, and versions with a content that are not
+ * files.
  */
 async function wrongContents(service: Service): Promise<string[]> {
   const wrong: string[] = [];
@@ -103,7 +103,7 @@ async function wrongContents(service: Service): Promise<string[]> {
   return wrong;
 }
 
-/** Reads a tenant's memory from the database, in the form of the model. */
+/** Reads a tenant's memory from the database in the form of the model. */
 export async function readTree(service: Service, tenant: string): Promise<Tree> {
   const rows = await service.query(
     'SELECT path, kind::text AS kind, content FROM entries WHERE tenant_id = $1',

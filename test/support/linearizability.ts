@@ -14,10 +14,11 @@ export function fingerprint(tree: Tree): string {
 }
 
 /**
- * Searches for a sequential order that explains the history: the model gives each call the result that was observed,
- * a call that ended before another began comes first, and the last state is `final`.
+ * Searches for a sequential order that explains the history. The model gives each call its observed result, a call that
+ * ended before another began comes first, and the last state is `final`.
  *
- * The algorithm is Wing and Gong's (1993) with Lowe's memo of (calls done, state) pairs that lead nowhere (2017).
+ * The algorithm is by Wing and Gong (1993) with Lowe's memo (2017) of pairs of completed calls and state that lead to
+ * no order.
  *
  * @returns the calls in such an order, or undefined if there is none
  */

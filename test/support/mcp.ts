@@ -8,7 +8,7 @@ export const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
 export const view = { command: 'view', path };
 export const VIEWED = "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.";
 export const MISSING = 'The path /memories/user.md does not exist. Please provide a valid path.';
-/** The result of a tool. */
+/** Builds the result of a tool. */
 export const text = (words: string, isError = false) => ({
   content: [{ type: 'text', text: words }],
   isError,
@@ -35,7 +35,7 @@ export const headersOf = (key?: string, more: Record<string, string> = {}): Reco
   ...more,
 });
 
-/** @param url of the service */
+/** @param url URL of the service */
 export async function sendMcp(url: string, body: string | object, headers: Record<string, string>) {
   const response = await fetch(`${url}/mcp`, {
     method: 'POST',
@@ -50,7 +50,7 @@ export async function sendMcp(url: string, body: string | object, headers: Recor
   };
 }
 
-/** The official client, connected to a service. */
+/** Connects the official client to a service. */
 export async function connectMcp(url: string, headers: Record<string, string>): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   onTestFinished(() => client.close());

@@ -5,12 +5,14 @@ import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { makeKey } from './admin.ts';
 import type { Service } from './service.ts';
 
-/** Issues a key: by default one that may do everything with all stores. */
+/** Issues a key, by default with full access to all stores. */
 export async function storeKey(service: Service, purpose: Partial<KeyPurpose> = {}): Promise<string> {
   return (await makeKey(service, { managesStores: true, ...purpose })).key;
 }
 
-/** The unmodified SDK, whose requests reach the service without a socket. It does not repeat a request. */
+/**
+ * Creates a client of the unmodified SDK whose requests reach the service without a socket. It does not retry requests.
+ */
 export function sdk(service: Service, apiKey: string, options: ClientOptions = {}): Anthropic {
   return new Anthropic({
     apiKey,
@@ -21,7 +23,7 @@ export function sdk(service: Service, apiKey: string, options: ClientOptions = {
   });
 }
 
-/** `fetch` by Fastify's `inject`. */
+/** Implements `fetch` with Fastify's `inject`. */
 export function fetchFrom({ app }: Service): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
@@ -62,7 +64,7 @@ export async function listening({ app }: Service): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
-/** Collects a list of the SDK, page by page. */
+/** Collects a list of the SDK page by page. */
 export async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const collected: Item[] = [];
   for await (const item of items) collected.push(item);

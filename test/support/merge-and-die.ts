@@ -1,7 +1,7 @@
 /**
- * Merges a draft in a process of its own, which kills itself with SIGKILL as the transaction comes to a statement:
- * before it is sent, or while the server works on it. Arguments: the URL of the database, the tenant, the draft, the
- * statement, its number, `before` or `during`.
+ * Merges a draft in a separate process, which kills itself with SIGKILL when the transaction reaches a statement:
+ * before the statement is sent, or while the server executes it. Arguments: the URL of the database, the tenant, the
+ * draft, the statement, its number, `before` or `during`.
  */
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';

@@ -1,17 +1,14 @@
 import type { Resolution } from '../../src/drafts/merge-file.ts';
 
-/*
- * What the contract says of merging drafts, file by file and line by line, by brute force. It knows nothing of the
- * service.
- */
+/* Independent model of merging drafts by the contract, file by file and line by line, by brute force. */
 
-/** A file: its lines that are changed, with lines between them that never are. */
+/** A file with its changing lines. Constant lines separate them in the text. */
 export interface ModelFile {
   path: string;
   lines: string[];
 }
 
-/** Files by their identity, which the model gives, and directories without the root. */
+/** Files by an identity that the model assigns, and directories without the root. */
 export interface Model {
   files: Map<number, ModelFile>;
   directories: Set<string>;
@@ -23,7 +20,7 @@ export interface ModelSides {
   original: Model;
 }
 
-/** A file that was settled by a text is that text. */
+/** A file that was resolved by a text consists of this text. */
 export const textOf = ({ lines }: ModelFile) =>
   lines.length === 1 ? String(lines[0]) : lines.map((line, i) => `${line}\n-- ${i} --\n`).join('');
 
@@ -32,7 +29,7 @@ export const copyOf = ({ files, directories }: Model): Model => ({
   directories: new Set(directories),
 });
 
-/** The directories above a path, without the root. */
+/** Returns the directories above a path, without the root. */
 export function parentsOf(path: string): string[] {
   const names = path.split('/').slice(2, -1);
   return names.map((_, i) => ['/memories', ...names.slice(0, i + 1)].join('/'));
@@ -41,7 +38,7 @@ export function parentsOf(path: string): string[] {
 const isWithin = (path: string, directory: string) => path === directory || path.startsWith(`${directory}/`);
 const collide = (one: string, other: string) => isWithin(one, other) || isWithin(other, one);
 
-/** The tree as tests read it: null for a directory. Two files at one path are told. */
+/** Returns the tree in the form of the tests, with null for a directory. Throws if two files have one path. */
 export function treeOf({ files, directories }: Model): Map<string, string | null> {
   const tree = new Map<string, string | null>([...directories].map((path) => [path, null]));
   for (const file of files.values()) {
@@ -51,7 +48,10 @@ export function treeOf({ files, directories }: Model): Map<string, string | null
   return new Map([...tree].sort());
 }
 
-/** Who deletes a file and puts another in its place has changed it, and what both sides put at one path is one file. */
+/**
+ * Treats a file that replaces another one at its path as a change of that file, and files that both sides create at one
+ * path as one file.
+ */
 export function joinNewcomers({ base, draft, original }: ModelSides): void {
   const rename = (side: Model, from: number, to: number) => {
     const file = side.files.get(from);
@@ -91,7 +91,7 @@ export const isChangedInDraft = (sides: ModelSides, id: number) => {
   return !same(base, draft);
 };
 
-/** What becomes of a file by itself, or `conflict`. */
+/** Returns the merged file without regard to other files, or `conflict`. */
 function mergeOne(sides: ModelSides, id: number): Kept | 'conflict' {
   const [b, d, o] = filesOf(sides, id);
   if (same(b, d)) return o;
@@ -108,7 +108,7 @@ function mergeFiles(b: Kept, d: ModelFile, o: ModelFile): ModelFile | null {
   const path = pathOfBoth(b, d, o);
   if (path === undefined) return null;
   if (textOf(d) === textOf(o)) return { path, lines: o.lines };
-  // Only one side has another text: it is that one, however many lines it has.
+  // If only one side has another text, the result is this text.
   if (b !== undefined && textOf(d) === textOf(b)) return { path, lines: o.lines };
   if (b !== undefined && textOf(o) === textOf(b)) return { path, lines: d.lines };
   if (b === undefined || b.lines.length !== d.lines.length || b.lines.length !== o.lines.length) return null;
@@ -130,21 +130,21 @@ function settleOne(sides: ModelSides, id: number, resolution: Resolution): Kept 
 }
 
 export interface ModelMerge {
-  /** Files whose sides do not go together. */
+  /** Files whose sides conflict. */
   conflicts: Set<number>;
-  /** Files that cannot come where they are to come, and do not conflict otherwise. */
+  /** Files without another conflict whose path is occupied. */
   occupied: Set<number>;
   /**
-   * By the files that the draft has elsewhere than the original: the files that block them, or an empty list for an
-   * empty directory.
+   * Files that block a file by that file's ID, for each file whose path differs between the draft and the original. An
+   * empty directory gives an empty list.
    */
   blockedBy: Map<number, Set<number>>;
-  /** What was settled, or makes room for that, and becomes as in the draft. */
+  /** Files that were resolved by `draft` or unblock such a file, and that change to their state in the draft. */
   asInDraft: Set<number>;
   result: Model;
 }
 
-/** What a merge makes, with some files settled. */
+/** Merges with some files resolved. */
 export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, Resolution>): ModelMerge {
   const settled = [...resolutions].flatMap(([id, each]) => (each === 'draft' ? [id] : []));
   const asInDraft = new Set(settled);
@@ -164,7 +164,7 @@ export function mergeModels(sides: ModelSides, resolutions: ReadonlyMap<number, 
   return { ...place(sides, outcomes, settled), conflicts, asInDraft };
 }
 
-/** Puts files where they are to come, except blocked files. */
+/** Places all files at their paths in the result, except blocked files. */
 function place(sides: ModelSides, outcomes: ReadonlyMap<number, Kept>, settled: readonly number[]) {
   const { base, draft, original } = sides;
   const cleared = settled.flatMap((id) => draft.files.get(id)?.path ?? []);

@@ -1,7 +1,7 @@
 /**
- * A fake Messages API that plays a scripted conversation. It answers each request with the next reply and records the
- * request for the test. Like the real API, it rejects context editing without its beta header and a turn that does
- * not answer all tool calls.
+ * A fake Messages API that plays a scripted conversation. It sends the next reply to each request and records the
+ * request for the test. Like the real API, it rejects context editing without the beta header and a turn without
+ * results for all tool calls.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -32,11 +32,11 @@ export interface MessagesRequest {
   };
 }
 
-/** An assistant turn. `context_management` is what the API reports as cleared. */
+/** An assistant turn. `context_management` lists the cleared results that the API reports. */
 export type Reply = Block[] | { content: Block[]; context_management: object };
 
 export interface MessagesApi {
-  /** The value for `ANTHROPIC_BASE_URL`. */
+  /** Value for `ANTHROPIC_BASE_URL`. */
   url: string;
   requests: MessagesRequest[];
   close(): Promise<void>;
@@ -112,16 +112,16 @@ function contentOf(reply: Reply | undefined): Block[] {
 }
 
 /**
- * Returns the error message if the real API would answer 400. Checks only what the tests rely on.
+ * Returns the error message if the real API would respond with 400. Checks only the rules that the tests need.
  *
- * @param last the reply before this request
+ * @param last reply before this request
  */
 function refuse(
   { url, headers }: IncomingMessage,
   { messages, thread, context_management }: MessagesRequest['body'],
   last: { id: string; content: Block[] },
 ): string | undefined {
-  // Only the Vercel AI SDK's base URL ends in /v1.
+  // Only the base URL of the Vercel AI SDK ends in /v1.
   if (!/^(\/v1)?\/messages(\?|$)/.test(url ?? '')) return `There is no ${url}.`;
   // Newer SDKs send the key as a bearer token.
   if (headers['x-api-key'] === undefined && headers.authorization === undefined) {

@@ -1,6 +1,6 @@
 /**
- * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares
- * nothing with src/. It is the oracle of the differential, linearizability and fuzz tests.
+ * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares no code
+ * with src/. It is the oracle of the differential, linearizability, and fuzz tests.
  */
 import { create, insert, remove, rename, strReplace } from './model/edit.ts';
 import { checkInput } from './model/input.ts';
@@ -26,9 +26,7 @@ const commands: Record<string, Command> = {
   rename,
 };
 
-/**
- * Runs one command, given as parsed JSON, on a tree. A command that fails returns the tree unchanged.
- */
+/** Runs one command, given as parsed JSON, on a tree. A command that fails returns the tree unchanged. */
 export function run(tree: Tree, input: object, limits = defaults): { tree: Tree; result: Result } {
   try {
     const { command, fields } = checkInput(input as Record<string, unknown>);
@@ -45,7 +43,6 @@ export function run(tree: Tree, input: object, limits = defaults): { tree: Tree;
   }
 }
 
-/** A stateful model of one tenant's memory. */
 export class Model {
   tree: Tree = emptyTree;
   readonly limits: Limits;

@@ -3,14 +3,14 @@ import type { TenantSettings } from '../../src/tenants/settings.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { freshTenant, type Service } from './service.ts';
 
-/** What a test says of a mount: its access, and settings of the mounted tenant. */
+/** Options of a mount in a test: its access, and settings of the mounted tenant. */
 export interface MountOptions {
   access?: 'read_only' | 'read_write';
   instructions?: string;
   settings?: Partial<TenantSettings>;
 }
 
-/** Creates a tenant that mounts new ones; returns their ids by the names of the mounts, and its own as `own`. */
+/** Creates a tenant that mounts new tenants. Returns their IDs by the names of the mounts, and its own ID as `own`. */
 export async function tenantWithMounts<Name extends string>(
   { database }: Service,
   mounts: Record<Name, MountOptions>,

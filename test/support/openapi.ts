@@ -6,17 +6,17 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 
-/** What makes each of the documents at the root of the repository. */
+/** Builders of the two documents at the root of the repository. */
 export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': buildAdminApp } as const;
 
-/** The types that the console has of the admin API. */
+/** Path of the console's generated types of the admin API. */
 export const CONSOLE_TYPES = 'console/src/api/schema.ts';
 
 const refuse = () => {
   throw new Error('The documents are made without a database.');
 };
 
-/** In place of a database, which no document depends on. */
+/** Replaces the database, which no document depends on. */
 const noDatabase: Database = {
   kind: 'postgres',
   batchSize: 1,
@@ -32,7 +32,7 @@ const noDatabase: Database = {
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];
 
 /**
- * Returns the OpenAPI document of a listener that requires a credential, as YAML: references and lists of names on
+ * Returns the OpenAPI document of a listener that requires a credential, as YAML with references and lists of names on
  * one line.
  */
 export async function openApiYaml(build: Build = buildApp): Promise<string> {
@@ -52,7 +52,7 @@ export async function openApiYaml(build: Build = buildApp): Promise<string> {
 
 /** Returns the types of the admin API's document for the console. */
 export async function consoleTypes(): Promise<string> {
-  // It loads a TypeScript compiler.
+  // The import loads a TypeScript compiler.
   const { typesOf } = await import('../../console/generate-types.ts');
   return typesOf(await openApiDocument({ AUTH: 'keys' }, buildAdminApp));
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } };
 type Attributes = { key: string; value: Value }[];
 
-/** A span as OTLP/JSON has it. */
+/** A span in OTLP/JSON. */
 interface OtlpSpan {
   traceId: string;
   spanId: string;
@@ -21,15 +21,15 @@ export interface Span extends Omit<OtlpSpan, 'attributes'> {
   attributes: Record<string, unknown>;
 }
 
-/** Export requests that a collector got. */
+/** A collector with the export requests that it received. */
 export interface Collector {
   url: string;
   received: { path: string; headers: IncomingHttpHeaders; body: string }[];
-  /** How the next export requests are answered: by a status, or not at all. */
+  /** Response to the next export requests: a status, or none. */
   answer: number | 'hang';
-  /** The spans of all export requests (http/json). */
+  /** Returns the spans of all export requests (http/json). */
   spans(): Span[];
-  /** The attributes of the first export request's resource. */
+  /** Returns the attributes of the first export request's resource. */
   resource(): Record<string, unknown>;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ function readAttributes(attributes: Attributes): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, read(value)]));
 }
 
-/** The spans below a parent, each on a line, indented by its depth. */
+/** Returns the spans below a parent, one per line, indented by depth. */
 export function showTree(spans: Span[], parentSpanId: string, depth = 0): string[] {
   return spans
     .filter((span) => span.parentSpanId === parentSpanId)

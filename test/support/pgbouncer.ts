@@ -11,7 +11,7 @@ import { asNobody } from './postgres/binaries.ts';
 
 const binary = process.env.PGBOUNCER ?? 'pgbouncer';
 
-/** The version, such as `[1, 25]`; undefined when there is no PgBouncer. */
+/** Returns the version, such as `[1, 25]`, or undefined if PgBouncer is not installed. */
 export async function pgbouncerVersion(): Promise<[major: number, minor: number] | undefined> {
   const { stdout } = await promisify(execFile)(binary, ['--version']).catch(() => ({ stdout: '' }));
   const [, major, minor] = /^PgBouncer (\d+)\.(\d+)/.exec(stdout) ?? [];
@@ -27,7 +27,7 @@ export class PgBouncer {
     this.#child = child;
   }
 
-  /** @param settings of the section [pgbouncer] */
+  /** @param settings settings of the section [pgbouncer] */
   static async start(databaseUrl: string, settings: Record<string, string | number>): Promise<PgBouncer> {
     const folder = await mkdtemp(join(inject('scratch'), 'pgbouncer-'));
     const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl);

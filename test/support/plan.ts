@@ -10,8 +10,8 @@ export interface Plan {
 }
 
 /**
- * Returns the generic plan of a statement. It is prepared first, because EXPLAIN supports GENERIC_PLAN only since
- * Postgres 16.
+ * Returns the generic plan of a statement. The statement is prepared first, because EXPLAIN supports GENERIC_PLAN only
+ * since Postgres 16.
  */
 export async function genericPlan(
   client: pg.Client,

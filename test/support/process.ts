@@ -7,7 +7,7 @@ const root = new URL('../..', import.meta.url);
 /** The CLI as a child process. */
 export interface CliProcess {
   child: ChildProcess;
-  /** Everything printed so far. */
+  /** Returns the output so far. */
   output(): string;
   /** Resolves with the first line of output that matches. Rejects if the process ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
@@ -17,7 +17,7 @@ export interface CliProcess {
 
 /** Starts the compiled `memory-service` with only the given environment and PATH. */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
-  // PGlite's WebAssembly is compiled but not optimized: the process ends before that pays.
+  // PGlite's WebAssembly is compiled but not optimized, because the process ends before an optimization saves time.
   return startProcess(process.execPath, ['--liftoff-only', 'dist/main.js', ...args], env);
 }
 
@@ -63,14 +63,14 @@ export function startProcess(command: string, args: string[], env: Record<string
   };
 }
 
-/** `memory-service serve` on a free port, once it listens. */
+/** Starts `memory-service serve` on a free port and resolves once it listens. */
 export async function startServer(env: Record<string, string>): Promise<CliProcess & { url: string }> {
   const server = startCli(['serve'], { PORT: '0', AUTH: 'none', ...env });
   const [, url] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
   return { ...server, url: url ?? '' };
 }
 
-/** The URL of the admin listener of a server with `ADMIN_PORT: '0'`, once it listens. */
+/** Returns the URL of the admin listener of a server with `ADMIN_PORT: '0'`, once it listens. */
 export async function adminUrlOf(server: CliProcess & { url: string }): Promise<string> {
   const { port } = new URL(server.url);
   const [, url] = await server.line(new RegExp(`(http://127\\.0\\.0\\.1:(?!${port}\\b)\\d+)`));

@@ -12,11 +12,11 @@ export interface ProgramRun {
 }
 
 /**
- * Runs the whole command line in this process, on the service's database.
+ * Runs the whole command line in this process on the service's database.
  *
  * @param options.isTTY whether standard output is a terminal
- * @param options.admin the admin API to use instead of the database
- * @param options.typed what an operator types at a terminal; without, there is no terminal
+ * @param options.admin admin API to use instead of the database
+ * @param options.typed input of an operator at a terminal; without input, there is no terminal
  */
 export async function runOn(
   service: Service,

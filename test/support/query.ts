@@ -1,6 +1,6 @@
 import type { Query, Value } from '../../src/database/query.ts';
 
-/** Returns a query whose text has numbers for its parameters, `$1`, `$2`, …, and its parameters. */
+/** Returns a query with numbered parameters, `$1`, `$2`, …, and its parameters. */
 export function numberedQuery<Row>(
   sql: string,
   values: readonly Value[],

@@ -1,4 +1,6 @@
-/** The SDK's `BetaLocalFilesystemMemoryTool` on a temporary folder, and the differences that the contract defines. */
+/**
+ * The SDK's `BetaLocalFilesystemMemoryTool` on a temporary directory, and the differences that the contract defines.
+ */
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
@@ -51,7 +53,6 @@ export class Reference {
     }
   }
 
-  /** Empties the memory. */
   async clear(): Promise<void> {
     await rm(join(this.#folder, 'memories'), { recursive: true });
     await mkdir(join(this.#folder, 'memories'));
@@ -62,13 +63,13 @@ export class Reference {
   }
 }
 
-/** Brings a result of the service into a form that can be compared with `normalizeReference`. */
+/** Normalizes a result of the service for the comparison with `normalizeReference`. */
 export function normalizeService({ content, is_error }: Result): Result {
   // "Documented error strings and prefixes": errors of the class have no prefix.
   return { content: is_error ? content.replace(/^Error: /, '') : content, is_error };
 }
 
-/** @param input the command that the class received */
+/** @param input command that the class received */
 export function normalizeReference({ content, is_error }: Result, input: Input): Result {
   // "Documented error strings": an insert into a missing path or a directory has its own message.
   // "`insert` and `str_replace` on a directory": the directory is reported as missing.
@@ -88,7 +89,7 @@ function normalizeListing(content: string): string {
   return content
     .split('\n')
     .map((line, i) => {
-      // Section 2: a directory always has the size of a POSIX directory entry, whatever this filesystem reports.
+      // Section 2: a directory always has the size of a POSIX directory entry, on any filesystem.
       if (i === 1 || line.endsWith('/')) return line.replace(/^[^\t]*\t/, '4.0K\t');
       // "One decimal in sizes": the class writes 2K for 2.0K.
       return line.replace(/^(\d+)([KMG])\t/, '$1.0$2\t');

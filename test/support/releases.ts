@@ -7,8 +7,8 @@ import { writeFunctions } from '../../src/files/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
 
 /*
- * Fixtures of releases: the migrations, functions, and statements of each, for tests of later versions beside it. The
- * release workflow writes them with `npm run generate -- release`.
+ * Fixtures of releases: migrations, functions, and statements for tests of later versions beside a release. The release
+ * workflow writes them with `npm run generate -- release`.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -31,7 +31,7 @@ function currentStatements(): StoredStatements {
   return sent;
 }
 
-/** Returns the files of this checkout's fixture, by their paths in it. */
+/** Returns the files of this checkout's fixture by their paths in it. */
 export function fixtureFiles(): Record<string, string> {
   const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, encoding: 'utf8' }).filter(
     (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
@@ -45,7 +45,7 @@ export function fixtureFiles(): Record<string, string> {
   };
 }
 
-/** The files of a release's fixture, by their paths in it. */
+/** Returns the files of a release's fixture by their paths in it. */
 export function storedFiles(version: string): Record<string, string> {
   const folder = join(RELEASES_FOLDER, version);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
@@ -56,9 +56,9 @@ export function storedFiles(version: string): Record<string, string> {
 
 export interface Release {
   version: string;
-  /** The folder of its migrations. */
+  /** Directory of the migrations. */
   migrations: string;
-  /** The script that creates its functions. */
+  /** Script that creates the functions. */
   functions: string;
   statements: AnyQuery[];
 }
@@ -92,14 +92,14 @@ function readStatements(stored: StoredStatements): AnyQuery[] {
   return Object.entries(stored).map(([name, statement]) => ({ name, ...statement }));
 }
 
-/** Sends a release's own statements. Fails for a parameter that `values` lacks. */
+/** Sends a release's own statements. Throws for a parameter that is missing in `values`. */
 export function statementsOf({ version, statements }: Release, query: QueryExecutor) {
   return async (name: string, values: Record<string, Value>): Promise<Record<string, unknown>[]> => {
     const statement = statements.find((each) => each.name === name);
     if (statement === undefined) throw new Error(`${version} has no statement ${name}.`);
     const missing = statement.parameters.filter((parameter) => values[parameter] === undefined);
     if (missing.length > 0) throw new Error(`Give ${name} of ${version} a value for ${missing.join(', ')}.`);
-    // Another name, so that a connection prepares it beside that of this version.
+    // A different name, so that a connection can also prepare the statement of this version.
     return (await query({ ...statement, name: `${version} ${name}` }, values)).rows;
   };
 }

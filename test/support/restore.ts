@@ -11,21 +11,21 @@ export const OPERATOR: ChangeOptions = {
   defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
 };
 
-/** Does each step and fails when one does. */
+/** Executes each step and throws if one fails. */
 export async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
   for (const step of steps) {
     expect((await service.execute(step, { tenant })).body).toMatchObject({ is_error: false });
   }
 }
 
-/** A memory at one moment: the time, the tree, and the ids of the files. */
+/** A memory at one time: the time, the tree, and the IDs of the files. */
 export interface Moment {
   at: string;
   tree: ReadonlyMap<string, string | null>;
   ids: ReadonlyMap<string, string>;
 }
 
-/** The moment of a tenant's last change. */
+/** Returns the memory at the time of a tenant's last change. */
 export async function moment(service: Service, tenant: string): Promise<Moment> {
   const [row] = await service.query(
     `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -44,8 +44,7 @@ export async function moment(service: Service, tenant: string): Promise<Moment> 
 }
 
 /**
- * Restores a memory or a part of it. Returns the lines that the command would print, of files and then of
- * directories.
+ * Restores a memory or a part of it. Returns the lines that the command would print for files and then for directories.
  */
 export async function restore(
   service: Service,

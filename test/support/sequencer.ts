@@ -15,10 +15,7 @@ const LONGEST = [
   'http/limits',
 ];
 
-/**
- * Starts slow files early, so that no worker is left alone with one at the end, and keeps the files of a project
- * together.
- */
+/** Starts slow files early, so that no worker runs one alone at the end, and keeps the files of a project together. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {

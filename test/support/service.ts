@@ -14,10 +14,10 @@ export type Backend = 'postgres' | 'pglite';
 
 export interface ServiceResponse {
   status: number;
-  /** The tool's message. Undefined in a problem response. */
+  /** Message of the tool. Undefined in a problem response. */
   content: string;
   is_error: boolean;
-  /** The parsed body, or its text if it is not JSON. */
+  /** Parsed body, or its text if it is not JSON. */
   body: Record<string, unknown>;
   headers: LightMyRequestResponse['headers'];
 }
@@ -27,7 +27,7 @@ export type Row = Record<string, unknown>;
 export interface Service {
   app: FastifyInstance;
   database: Database;
-  /** Sends POST /execute. A string or buffer is sent unchanged, anything else as JSON. */
+  /** Sends POST /execute. A string or buffer is sent unchanged, any other value as JSON. */
   execute(
     input: unknown,
     options?: { tenant?: string; headers?: Record<string, string> },
@@ -44,7 +44,7 @@ interface TestBackend {
   end(): Promise<void>;
 }
 
-/** @param url an existing database, which is kept afterwards; otherwise a new one */
+/** @param url URL of an existing database, which is kept afterward; by default a new one */
 async function postgresBackend(url?: string): Promise<TestBackend> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
   const pool = openPool(own.url, { max: 3 });
@@ -58,7 +58,7 @@ async function postgresBackend(url?: string): Promise<TestBackend> {
   };
 }
 
-/** @param folder an existing DATA_DIR, which is kept afterwards; otherwise a new one */
+/** @param folder existing DATA_DIR, which is kept afterward; by default a new one */
 async function pgliteBackend(folder?: string): Promise<TestBackend> {
   const own = folder ?? (await copyPgliteTemplate());
   return {
@@ -74,7 +74,7 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
   };
 }
 
-// Long timeouts and no concurrency limits, so that a slow machine does not fail a test.
+// Long timeouts and no concurrency limits, so that tests pass on a slow machine.
 const DEFAULTS = {
   HANDLER_TIMEOUT_MS: '120000',
   MAX_QUEUE_MS: '60000',
@@ -107,10 +107,7 @@ async function openBackend(kind: Backend, env: Record<string, string> = {}): Pro
   };
 }
 
-/**
- * The databases that all files of this worker share. They are never closed: they disappear with the server of the
- * run.
- */
+/** Databases that all files of this worker share. They are never closed and disappear with the server of the run. */
 const shared = new Map<Backend, Promise<OpenBackend>>();
 
 async function sharedBackend(kind: Backend): Promise<OpenBackend> {
@@ -119,7 +116,7 @@ async function sharedBackend(kind: Backend): Promise<OpenBackend> {
   return { ...(await opened), end: async () => {} };
 }
 
-/** Databases on PGlite that no suite uses any more, empty again, because PGlite takes seconds to start. */
+/** Emptied databases on PGlite from finished suites. They are reused, because PGlite takes seconds to start. */
 const unused: OpenBackend[] = [];
 
 async function ownPglite(): Promise<OpenBackend> {
@@ -138,9 +135,9 @@ const TRUNCATE_ALL = `DO $$ BEGIN
 END $$`;
 
 /**
- * Starts the whole service in this process, without a socket, on a database that is empty and no one else's.
+ * Starts the whole service in this process, without a socket, on an empty database that no other test uses.
  *
- * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR the service uses that database
+ * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR, the service uses that database
  *   and keeps it, so that a test can open it twice.
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
@@ -149,7 +146,7 @@ export async function startService(kind: Backend, env: Record<string, string> = 
   return serviceOn(await (reusable ? ownPglite() : openBackend(kind, env)), env);
 }
 
-/** Like `startService`, but on the worker's shared database: for tests that only see their own tenants. */
+/** Like `startService`, but on the worker's shared database, for tests that only see their own tenants. */
 export async function startSharedService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
   return serviceOn(await sharedBackend(kind), env);
 }
@@ -196,7 +193,7 @@ async function execute(
   };
 }
 
-/** On Citus, the suites need not run on PGlite too. */
+/** The suites on Citus run without PGlite. */
 const backends =
   process.env.TEST_SET === 'citus' ? (['postgres'] as const) : (['postgres', 'pglite'] as const);
 
@@ -223,7 +220,7 @@ export function describeServiceOnOwnDatabase(
   describeOn(startService, name, suite, env);
 }
 
-/** The services of the current file, by start function, backend and settings. */
+/** Services of the current file, by start function, backend, and settings. */
 const services = new Map<string, Promise<Service>>();
 
 function describeOn(start: Start, name: string, suite: Suite, env: Record<string, string>): void {
@@ -250,13 +247,13 @@ function describeOn(start: Start, name: string, suite: Suite, env: Record<string
 
 let tenants = 0;
 
-/** Returns a tenant id that no other test on this worker's shared databases uses. */
+/** Returns a tenant ID that no other test on this worker's shared databases uses. */
 export function freshTenant(label = 'tenant'): string {
   tenants += 1;
   return `${label}-${tenants}`;
 }
 
-/** Sets how long a tenant keeps its history, if there is such a tenant; 0 switches it off. */
+/** Sets how long a tenant keeps its history, if the tenant exists. 0 disables the history. */
 export async function setHistoryDays(service: Service, tenant: string, days: number): Promise<void> {
   await service.query('UPDATE tenants SET history_days = $2::bigint WHERE id = $1', [tenant, days]);
 }

@@ -12,18 +12,15 @@ for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
   if (/\bdefine(Batch)?Query\b/.test(readFileSync(path, 'utf8'))) await import(path);
 }
 
-/** The statements that work on many calls of another one. */
+/** Statements that execute many calls of another statement. */
 export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
 
-/** Ask the catalog of Citus, which a plain server does not have. */
+/** Statements on the catalog of Citus, which a plain server lacks. */
 const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'plan_cache_modes']);
 
-/**
- * Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions
- * (`writeFunctions`).
- */
+/** Every statement of the service, except batches (`batchQueries`) and calls of write functions (`writeFunctions`). */
 export const statements = definedQueries.filter(
   (query) =>
     !OF_CITUS.has(query.name) &&
@@ -31,7 +28,7 @@ export const statements = definedQueries.filter(
     !ofFunctions.some((each) => each.name === query.name),
 );
 
-/** Operators and background jobs page through all tenants but read no entries. */
+/** Statements of operators and background jobs that page through all tenants but read no entries. */
 export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_id',
   'list_tenants_by_key',
@@ -55,7 +52,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'move_mounts',
 ]);
 
-/** A key is found by its hash before its tenant is known. Operators list and revoke keys. */
+/** Statements on keys: a key is found by its hash before its tenant is known, and operators list and revoke keys. */
 export const ofKeys: ReadonlySet<string> = new Set([
   'find_key',
   'keep_tenant',
@@ -82,8 +79,8 @@ export const ofKeys: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. `:first`
- * is the id of the tenant's oldest superseded version, `:memory` that of its last file.
+ * Calls of the write functions, in order for one tenant, that run nearly all of their statements. `:first` is the ID of
+ * the tenant's oldest superseded version, and `:memory` the ID of its last file.
  */
 export const functionCalls: readonly string[] = [
   "memory_create('t', '/memories/a/b/f', 'x', md5('1')::uuid, true, '{}', 'k1', 'r', 'answer', 9, 9, true)",

@@ -34,14 +34,14 @@ export const cmd = {
   rename: (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path }),
 };
 
-/** The files that a tenant starts with: contents by path. */
+/** Initial files of a tenant: contents by path. */
 export type Files = Record<string, string>;
 
 /**
- * Defines two tests: on a new tenant with `files`, each step gives exactly the expected answer, and so it does below
- * a mount, with the paths there.
+ * Defines two tests. On a new tenant with `files`, each step returns exactly the expected result. Below a mount, the
+ * results are the same with the paths of the mount.
  *
- * @param options.onlyAtRoot why the answers below a mount differ in more than the path
+ * @param options.onlyAtRoot reason why the results below a mount differ in more than the path
  */
 export function script(
   service: () => Service,
@@ -74,7 +74,7 @@ async function runScript(service: Service, tenant: string, files: Files, steps: 
   }
 }
 
-/** Moves all paths in strings below `/memories/team`. What the contract says of `/memories` as such stays. */
+/** Moves all paths in strings below `/memories/team`, except the root in sentences of the contract. */
 function belowMount<T>(value: T): T {
   if (typeof value === 'string') {
     return value

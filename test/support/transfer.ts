@@ -8,11 +8,11 @@ import { readTree } from './invariants.ts';
 import { freshTenant, type Service } from './service.ts';
 import { cmd } from './table.ts';
 
-/** A folder for one test's files. */
+/** Creates a directory for the files of one test. */
 export const scratchFolder = () => mkdtemp(join(inject('scratch'), 'transfer-'));
 
 const long = (length: number) => 'n'.repeat(length);
-/** Files whose names, sizes and contents are hard to transfer. */
+/** Files whose names, sizes, and contents are hard to transfer. */
 export const FILES: Record<string, string> = {
   '/memories/a.md': 'one\r\ntwo\n',
   // Sorts between a directory and its contents.
@@ -36,7 +36,7 @@ async function fill(service: Service, tenant: string, files: Record<string, stri
   }
   await service.execute(cmd.create('/memories/empty/directory/f'), { tenant });
   await service.execute(cmd.delete('/memories/empty/directory/f'), { tenant });
-  // A different time for every entry.
+  // Every entry has a different time.
   await service.query(
     `UPDATE entries AS e SET updated_at = to_timestamp(1709210096.789 + n.n * 60),
        changed_at = CASE kind WHEN 'dir' THEN to_timestamp(1709210096.789 + n.n * 60) ELSE changed_at END
@@ -66,7 +66,7 @@ export async function rowsOf(service: Service, tenant: string): Promise<Map<stri
   return new Map(rows.map((row) => [String(row.path), [row.content as string | null, Number(row.seconds)]]));
 }
 
-/** Reads a folder in the form of `rowsOf`. */
+/** Reads a directory in the form of `rowsOf`. */
 export async function treeOf(folder: string): Promise<Map<string, Entry>> {
   const tree: [string, Entry][] = [];
   for (const name of await readdir(folder, { recursive: true })) {
@@ -79,7 +79,7 @@ export async function treeOf(folder: string): Promise<Map<string, Entry>> {
 }
 
 /**
- * Tries an import that must be rejected and change nothing. Returns its message, with `{tenant}` for the tenant's id.
+ * Tries an import that must be rejected without any change. Returns its message, with `{tenant}` for the tenant's ID.
  */
 export async function refusedImport(
   service: Service,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
-/** Sends the headers of an import, and returns once its request is in flight: its body is still to be sent. */
+/** Sends the headers of an import and returns once its request is in flight. The caller sends the body. */
 export async function openUpload(
   url: string,
   { tenant, key, accept }: { tenant: string; key?: string; accept?: string },
@@ -13,7 +13,7 @@ export async function openUpload(
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(accept === undefined ? {} : { accept }),
       'content-type': 'application/x-tar',
-      // The service answers this when it takes up the request.
+      // The service sends 100 Continue when it starts the request.
       expect: '100-continue',
     },
   });
@@ -22,7 +22,7 @@ export async function openUpload(
   return upload;
 }
 
-/** The answer to an upload that has ended, or that the service does not wait for: one line of JSON, or several. */
+/** Returns the response to an upload that is complete or was rejected: one line of JSON, or several. */
 export async function answerTo(upload: ClientRequest) {
   const [response] = (await once(upload, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await response.toArray()).toString();

@@ -1,4 +1,4 @@
-/** A memory with 100,000 files, each with three superseded versions: too many to be written by commands. */
+/** A memory with 100,000 files, each with three superseded versions. Commands would be too slow to create it. */
 
 export const VAST_FILES = 100_000;
 const DIRECTORIES = 1000;
@@ -16,7 +16,7 @@ export const LAYOUTS = {
 
 const ago = (n: string) => `now() - ${n} * interval '36 hours'`;
 
-/** Fills a tenant that has nothing. Its history is of the last ten days. */
+/** Fills an empty tenant with a history of the last ten days. */
 export async function fillVastMemory(
   run: (sql: string) => Promise<unknown>,
   tenant: string,

@@ -1,4 +1,4 @@
-/** The audit trail may have a million events. */
+/** The audit trail can contain a million events. */
 import '../../src/tenants/audit.ts';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -97,7 +97,7 @@ describeService(
       const service1 = await createKey(service());
       const tenant = freshTenant('new');
       const headers = { ...bearer(service1.key), 'x-tenant-id': tenant };
-      // Remembered as a tenant that does not exist yet.
+      // The service caches that the tenant does not exist.
       expect(summary(await view(headers))).toStrictEqual([200, EMPTY]);
       await createTenant(service(), tenant);
       const own = await createKey(service(), { tenant });
@@ -206,7 +206,7 @@ describeService(
         (await service().execute(cmd.view('/memories'), { headers: bearer(key) })).status;
       expect(await status()).toBe(200);
       await new Keys(service().database).revoke(id);
-      // Repeat until the service reads the key from the database again.
+      // Repeats until the service reads the key from the database again.
       while ((await status()) === 200);
       expect(await status()).toBe(401);
     });
@@ -246,7 +246,7 @@ describe('key guessing', () => {
     for (let i = 0; i < 6; i++)
       await service.execute(cmd.view('/memories'), { headers: bearer(newApiKey().key) });
     await service.query(`UPDATE api_keys SET access = 'read_only' WHERE id = $1`, [id]);
-    // Retry until the service reads the key from the database again.
+    // Repeats until the service reads the key from the database again.
     let answer = await service.execute(cmd.create('/memories/f'), { headers });
     while (answer.content === 'Error: File /memories/f already exists') {
       answer = await service.execute(cmd.create('/memories/f'), { headers });

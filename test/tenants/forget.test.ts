@@ -1,4 +1,4 @@
-/** After `--forget`, no column of any table has the ID of a deleted tenant. */
+/** `--forget` removes the ID of a deleted tenant from every column of every table. */
 import { expect, it } from 'vitest';
 import { withoutTenant } from '../../src/tenants/forget.ts';
 import { useAdmin } from '../support/admin.ts';
@@ -16,7 +16,7 @@ describeService(
       expect([status, result], path).toMatchObject([expect.toSatisfy((code: number) => code < 300), {}]);
       return result;
     };
-    /** The rows of all tables that contain a text. */
+    /** Returns the rows of all tables that contain a text. */
     const rowsWith = async (text: string) => {
       const tables = await service().query(
         "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1",
@@ -37,7 +37,7 @@ describeService(
         unknown
       >[];
 
-    /** Creates a tenant whose ID gets into every kind of event. */
+    /** Creates a tenant whose ID occurs in every kind of event. */
     const mention = async (id: string) => {
       const other = freshTenant('other');
       for (const each of [id, other]) await call('POST', '/tenants', { id: each });
@@ -89,7 +89,7 @@ describeService(
         { action: 'setMount', details: { new: { tenant: hash, access: 'read_only' } } },
         { action: 'createTenant', tenant: other },
       ]);
-      // The revoked admin key keeps its scope without the tenant, and its latest label.
+      // The revoked admin key keeps its latest label and its scope without the tenant.
       expect((await rowsWith(id)).filter((row) => !String(row).includes(`${id}-2`))).toStrictEqual([]);
       // A renamed tenant had two IDs, and each is forgotten by itself.
       expect((await admin().call('DELETE', `/tenants/${id}-2?forget=true`)).status).toBe(200);

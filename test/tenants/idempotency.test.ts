@@ -258,7 +258,7 @@ describeService('several tool calls in one request', (service) => {
       result(3, "Here's the content of /memories/f with line numbers:\n     1\tx", false),
     ];
     expect([status, body]).toStrictEqual([200, expected]);
-    // Each call is idempotent by itself, so a repeated request gets the same answers.
+    // Each call is idempotent by itself, so a repeated request receives the same results.
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
@@ -296,7 +296,7 @@ describeService('several tool calls in one request', (service) => {
     const { status, body } = await service().execute([...views, write], { tenant });
     expect(status).toBe(200);
     const results = Object.values(body as Record<string, { content: string; is_error: boolean }>);
-    // Four are 4 characters short of that, because a cut line leaves room for its hint.
+    // Each result is one character short of the limit, because a cut line leaves room for its hint.
     expect(results.slice(0, 5).map(({ content }) => content.length)).toStrictEqual(Array(5).fill(99_999));
     for (const { content, is_error } of results.slice(5)) {
       expect([content, is_error]).toStrictEqual([

@@ -21,7 +21,7 @@ describeServiceOnOwnDatabase('the bootstrap', (service) => {
     const bootstrap = load({
       tenants: [
         { id: 'acme', max_files: 5, secrets: 'mask' },
-        // As these settings were named at first.
+        // The former spelling of the settings.
         { id: 'older', maxFiles: 6 },
       ],
       keys: [

@@ -1,4 +1,4 @@
-/** What happens to a key, or to its tenant, while another change of the key is not committed. */
+/** Changes of a key, or of its tenant, while another change of the key is not committed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -36,8 +36,8 @@ describe('keys of a tenant', () => {
     ).rows;
 
   /**
-   * Keys of a database in which `change` starts, and waits for a lock, before a transaction with this statement is
-   * committed.
+   * Returns keys of a database in which `change` starts and waits for a lock before a transaction with this statement
+   * is committed.
    */
   function keysDuring(statement: string, change: () => Promise<unknown>) {
     let changed: Promise<unknown> | undefined;

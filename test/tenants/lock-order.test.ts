@@ -1,4 +1,6 @@
-/** Changes of several keys or tenants at once, while another session holds some of their locks: no deadlock. */
+/**
+ * Simultaneous changes of several keys or tenants while another session holds some of their locks, without a deadlock.
+ */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { moveTenantData } from '../../src/tenants/copy.ts';
@@ -8,7 +10,7 @@ import { Tenants } from '../../src/tenants/tenants.ts';
 import { connectTo, createTestDatabase, isCitus, lockWait } from '../support/database.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 
-// On Citus, a session has to be of the tenant's node.
+// On Citus, the other session would have to be on the tenant's node.
 describe.skipIf(isCitus())('locks of several rows', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;

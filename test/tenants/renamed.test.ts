@@ -1,6 +1,6 @@
 /**
- * A write that waits while its tenant is renamed: it follows a key of the tenant, and is for the old id where the
- * caller names the tenant.
+ * A write that waits while its tenant is renamed. With a key of the tenant, the write follows the tenant. If the caller
+ * names the tenant, the write applies to the old ID.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -44,7 +44,7 @@ const token: Caller = async (_, tenant) =>
       .sign(privateKey),
   );
 
-/** What a write responds, and the files under the old id (undefined without a tenant) and the new one. */
+/** Response to a write, and the files under the old ID (undefined without a tenant) and the new ID. */
 interface Outcome {
   response: [number, string];
   old?: string[];
@@ -88,7 +88,7 @@ for (const [title, env, caller, expected] of cases) {
           )
         ).map(({ path }) => path);
 
-      // PGlite has one connection, so nothing waits for a lock.
+      // PGlite has one connection, so no statement waits for a lock.
       it.runIf(kind === 'postgres')(`waits, with ${title}`, async () => {
         const [old, renamed] = [freshTenant('old'), freshTenant('new')];
         await new Tenants(service().database).create(old);
@@ -121,7 +121,7 @@ async function renameDuring<T>(
     database.transaction(
       (run) =>
         work(async (statement, params) => {
-          // The files are copied, and not yet erased.
+          // The files are copied and not yet deleted.
           if (statement.name === 'copy_stored_results') {
             written = write();
             await Promise.race([written, lockWait(url)]);

@@ -1,6 +1,6 @@
 /**
- * A tenant that is deleted or renamed, and another one with its id: what was cached of the old one is not valid for
- * the new one, on any replica.
+ * A tenant that is deleted or renamed and replaced by another one with its ID. Cached data of the old tenant is invalid
+ * for the new one on every replica.
  *
  * @module-tag long-on-pglite
  */
@@ -32,7 +32,7 @@ describeService(
       const response = await service().app.inject({ method, url, headers, ...(payload && { payload }) });
       return [response.statusCode, response.json().code ?? response.json().error?.type];
     };
-    /** A tenant whose keys, policy and file were just used, so that they are cached. */
+    /** Creates a tenant whose keys, policy, and file were just used, so that they are cached. */
     const used = async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
@@ -42,7 +42,7 @@ describeService(
       expect((await send(proposing, cmd.view('/memories/old.md')))[0]).toBe(200);
       return { tenant, key, proposing };
     };
-    /** Another customer's tenant with the id, in which a file was written past this process. */
+    /** Creates another customer's tenant with the same ID and writes a file directly to the database. */
     const createAgain = async (tenant: string) => {
       await tenants().create(tenant);
       const { key } = await makeKey(service(), { tenant });
@@ -138,7 +138,7 @@ describeService(
     });
 
     const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');
-    /** Makes calls with one service key for any tenant. */
+    /** Returns a function that makes calls with one service key for any tenant. */
     const asService = async () => {
       const { key } = await makeKey(service(), {});
       return async (tenant: string, input: object, more: Record<string, string> = {}) =>
@@ -172,7 +172,7 @@ describeService(
 
     describe('that replaces a mounted tenant', () => {
       const team = '/memories/team';
-      /** A tenant with a mount that it has just used. */
+      /** Creates a tenant that has just used its mount. */
       const mounting = async (send: Awaited<ReturnType<typeof asService>>) => {
         const [own, mounted] = [freshTenant('mounting'), freshTenant('mounted')];
         for (const id of [own, mounted]) await tenants().create(id);

@@ -1,4 +1,4 @@
-/** Each setting of the table (src/tenants/settings.ts) is everywhere that a setting has to be. */
+/** Completeness of the settings table (src/tenants/settings.ts) in every place that lists settings. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,13 +14,13 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 const file = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 
-/** A value that is not the default. */
+/** Returns a value other than the default. */
 const sample = (setting: Setting) =>
   'choices' in setting ? Object.keys(setting.choices)[1] : Math.min(2000, setting.max);
 const samples = Object.fromEntries(
   ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), sample(setting)] as [string, number | string]),
 );
-/** A default as the documentation has it. */
+/** Returns a default as the documentation shows it. */
 const typed = (setting: Setting) => {
   if ('choices' in setting || setting.default === 0) return setting.default;
   return setting.unit === 'days' ? `${setting.default}d` : typedQuantity(setting.default, setting.unit);

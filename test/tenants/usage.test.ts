@@ -1,5 +1,5 @@
 /**
- * What tenants used by day: counted in memory, written once a minute, and listed by the admin API and the command line.
+ * Daily usage of tenants: counted in memory, written once a minute, and listed by the admin API and the command line.
  *
  * @module-tag long-on-pglite
  */
@@ -21,7 +21,7 @@ import { cmd } from '../support/table.ts';
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-/** Adds a day to what is recorded of a tenant. */
+/** Adds a day to the recorded usage of a tenant. */
 const addDay = (service: Service, tenant: string, day: string, reads = 0, files = 1) =>
   service.query(
     `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
@@ -126,7 +126,7 @@ describeService(
       await moveTenantData(service().database, tenant, renamed);
       expect(await days(renamed, '?since=2026-03-01')).toMatchObject([{ day: '2026-03-01', reads: 5 }]);
       await new Tenants(service().database).delete(renamed);
-      // What is counted of a tenant that is gone is dropped.
+      // Counts of a deleted tenant are dropped.
       service().app.usageCounts.add(renamed, null, { reads: 1, writes: 0, refused: 0 });
       await service().app.usageCounts.flush();
       const left = 'SELECT day FROM tenant_usage WHERE tenant_id IN ($1::text, $2::text)';
@@ -189,7 +189,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     await addDay(service(), 'a', '2026-03-01');
     await service().query("INSERT INTO fleet_usage VALUES ('2026-02-28', 1, 0, 1, 1, 1)");
     expect(await recordSizes(service().database, config, at)).toBe(true);
-    // Nothing has changed, so that a later day has no row of a tenant.
+    // A later day without changes has no rows of tenants.
     expect(await recordSizes(service().database, config, new Date('2026-04-01T12:00:00Z'))).toBe(true);
     const rows = await service().query(
       'SELECT tenant_id, day::text, files::float8 FROM tenant_usage ORDER BY tenant_id, day',

@@ -1,6 +1,6 @@
 /**
- * Clients that leave in the middle of each kind of request. The service keeps running, releases files, transactions
- * and slots, and logs departures without errors.
+ * Clients that disconnect in the middle of each kind of request. The service keeps running, releases files,
+ * transactions, and slots, and logs no errors.
  */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
@@ -14,11 +14,11 @@ import { checkNoLeak, createDatabase, type Environment, LIMITS, within } from '.
 import { Row } from '../report.ts';
 
 const CLIENTS = 10;
-/** A client leaves at a random time before this one. */
+/** A client disconnects at a random time before this limit. */
 const MAX_STAY_MS = 12;
-/** Complete requests after the departures. */
+/** Number of complete requests after the disconnects. */
 const COMPLETE = 4;
-/** Work that has begun for a client goes on when it leaves. */
+/** Work that has begun continues after its client disconnects. */
 const RECOVERY_MS = 60_000;
 
 const FEW = 'few-files';
@@ -31,7 +31,7 @@ interface LeftRequest {
   type?: string;
   accept?: string;
   body?: string | Buffer;
-  /** The fraction of the body that is sent before the client leaves. */
+  /** Fraction of the body that is sent before the client disconnects. */
   part?: number;
 }
 
@@ -96,7 +96,7 @@ const administrators: Record<string, (draft: string) => LeftRequest> = {
   documents: () => ({ path: '/openapi.json' }),
 };
 
-/** Sends a request, and leaves after `stayMs` if given. Resolves with the status, or 0 without a response. */
+/** Sends a request and disconnects after `stayMs` if given. Resolves with the status, or 0 without a response. */
 async function send(
   url: string,
   { method = 'GET', path, type, accept = 'application/json, text/event-stream', body, part = 1 }: LeftRequest,
@@ -123,21 +123,21 @@ async function send(
   if (stayMs === undefined) await new Promise((resolve) => socket.once('close', resolve));
   else {
     await delay(stayMs);
-    // Half of them reset the connection, as a process that is killed does.
+    // Half of the clients reset the connection, like a killed process.
     if (Math.random() < 0.5) socket.resetAndDestroy();
     else socket.destroy();
   }
   return Number(answer.split(' ')[1] ?? 0);
 }
 
-/** Counts the descriptors of a process that are no sockets. */
+/** Counts the open files of a process, without sockets. */
 function filesOf(pid: number): number {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).filter((fd) => {
     try {
       return !readlinkSync(`${folder}/${fd}`).startsWith('socket:');
     } catch {
-      // It was closed since the folder was read.
+      // The file was closed after the directory was read.
       return false;
     }
   }).length;
@@ -177,7 +177,7 @@ export async function departures({ postgres, option }: Environment): Promise<Row
       url: adminUrl,
     })),
   ];
-  // The first of each kind load modules and open connections.
+  // The first request of each kind loads modules and opens connections.
   for (const { title, next, url } of all) {
     const request = next();
     if (request.part !== undefined) continue;
@@ -232,7 +232,7 @@ async function openTransactions(postgres: Environment['postgres'], database: str
   return Number(rows[0]?.n);
 }
 
-/** Fills the tenants. Returns the id of a draft of the one with versions. */
+/** Fills the tenants. Returns the ID of a draft of the tenant with versions. */
 async function prepare(url: string, adminUrl: string): Promise<string> {
   const execute = async (tenant: string, input: object) => {
     const response = await fetch(`${url}/execute`, {

@@ -1,4 +1,4 @@
-/** Drafts that got a secret before their tenant rejected or masked secrets, merged and replaced after it. */
+/** Drafts with a secret from before their tenant rejected or masked secrets, merged and replaced afterward. */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../report.ts';

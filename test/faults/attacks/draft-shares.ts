@@ -1,6 +1,4 @@
-/**
- * The propose-only keys of one tenant search for as long as a search may take, and send more than the tenant's rate.
- */
+/** Several propose-only keys of one tenant search for the maximum time and exceed the tenant's rate. */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../report.ts';
@@ -8,7 +6,7 @@ import { call, execute, openScene } from './scene.ts';
 
 const PROPOSERS = 4;
 const RATE = 60;
-/** A search takes turns with three others of its replica at most, none of which is slow. */
+/** A search shares its replica with at most three other searches, all of them fast. */
 const MAX_SEARCH_MS = 2000;
 const SLOW = { query: '(\\pL{30} ){30}x', mode: 'regex' };
 
@@ -53,7 +51,7 @@ export async function draftShares(environment: Environment): Promise<Row> {
   const served = statuses.filter((status) => status === 200).length;
   row.times += statuses.length;
   row.notes.push(`${served} of ${statuses.length} requests served at a rate of ${RATE}`);
-  // A minute may end between them.
+  // The requests may extend into a second minute.
   row.expect(served <= 2 * RATE, `${served} requests were served at a rate of ${RATE} a minute`);
   await scene.end();
   return row;

@@ -1,6 +1,6 @@
 /**
- * Attacks that ended the process, or that shut other tenants out, before the service withstood them. CI runs all of
- * them in a short form (`npm run test:attacks`). To add one, write a file of its own in this folder and list it here.
+ * Attacks that stopped the process or blocked other tenants in earlier versions. CI runs all of them in a short form
+ * (`npm run test:attacks`). To add an attack, write a file in this directory and list it here.
  */
 import type { Environment } from '../environment.ts';
 import type { Row } from '../report.ts';

@@ -1,6 +1,6 @@
 /**
- * One request at a time, each of a kind that reads or changes as much at once as the default limits allow: none of
- * them holds the event loop for long.
+ * One request at a time, of each kind that reads or changes the maximum of the default limits. Each must not block the
+ * event loop for long.
  */
 import { randomUUID } from 'node:crypto';
 import { archiveOf } from '../../support/archives.ts';
@@ -11,10 +11,10 @@ import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../report.ts';
 
 const MIB = 1024 * 1024;
-/** The longest that a request may compute without a pause, in processor time. */
+/** The maximum processor time that a request may compute without a pause. */
 const LONGEST_MS = 100;
 const CALLS_A_REQUEST = 32;
-/** Has the most bytes in JSON for its size. */
+/** Longest character in JSON relative to its size. */
 const CONTROL = '\u0001';
 
 export async function longRequests({ postgres, option }: Environment): Promise<Row> {
@@ -135,7 +135,7 @@ class MeasuredService {
     }
   }
 
-  /** @returns the id of a new draft, which is the tenant that its changes are made in */
+  /** @returns the ID of a new draft, which is also the tenant for its changes */
   async draftOf(tenant: string): Promise<string> {
     const { id } = await this.adminJson<{ id: string }>(`/tenants/${tenant}/drafts`, { title: 'Measured' });
     return id;
@@ -147,7 +147,7 @@ class MeasuredService {
   }
 }
 
-/** The response, read to its end. */
+/** Sends a request and reads the response to its end. */
 async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init).catch((error) => {
     throw new Error(`${init.method ?? 'GET'} ${url}`, { cause: error });
@@ -160,7 +160,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   return new Response(body, response);
 }
 
-/** A memory with as many files as a tenant may have, and changes of all of them at once. */
+/** Measures a memory with the maximum number of files, and changes of all files in one request. */
 async function manyFiles(service: MeasuredService, count: number): Promise<void> {
   const tenant = 'files';
   await service.admin('/tenants', { id: tenant });
@@ -218,7 +218,7 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   await service.measure('import with a history', () => service.admin('/tenants/copy/import', exported));
 }
 
-/** @returns the time of the last change */
+/** Returns the time of the last change. */
 async function lastChange(service: MeasuredService, tenant: string): Promise<string> {
   const { versions } = await service.adminJson<{ versions: { created_at: string }[] }>(
     `/tenants/${tenant}/versions?limit=1`,
@@ -226,7 +226,7 @@ async function lastChange(service: MeasuredService, tenant: string): Promise<str
   return versions[0]?.created_at ?? '';
 }
 
-/** Files of equal lines, the slowest to merge, that both a draft and its original changed. */
+/** Measures merges of files with equal lines, the slowest case, that a draft and its original changed. */
 async function manyLines(service: MeasuredService, count: number): Promise<void> {
   const tenant = 'lines';
   await service.admin('/tenants', { id: tenant });
@@ -246,7 +246,7 @@ async function manyLines(service: MeasuredService, count: number): Promise<void>
   );
 }
 
-/** Files of the largest size. */
+/** Measures files of the maximum size. */
 async function largeTexts(service: MeasuredService): Promise<void> {
   const tenant = 'texts';
   await service.admin('/tenants', { id: tenant });
@@ -300,12 +300,12 @@ async function largeTexts(service: MeasuredService): Promise<void> {
   await service.measure('search', () => service.post('/search', tenant, { query: 'by' }));
 }
 
-/** Lines of which every second one differs from side to side: as many conflicts as a text may have. */
+/** Returns lines of which every second one differs between the sides: the maximum number of conflicts in a text. */
 function alternating(side: string): string {
   return Array.from({ length: 60_000 }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${side} ${i}\n`)).join('');
 }
 
-/** Full pages of what has no files. */
+/** Measures full pages of lists without files. */
 async function fullPages(service: MeasuredService): Promise<void> {
   const text = (length: number) => '\u{1F600}'.repeat(length);
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`${text(60)}${i}`, text(512)]));

@@ -1,4 +1,4 @@
-/** A stranger without a credential sends thousands of requests with bodies on kept connections. */
+/** A client without a credential sends thousands of requests with bodies on kept connections. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { freePort } from '../../support/faults/postgres.ts';
@@ -8,10 +8,10 @@ import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../report.ts';
 
 const CONNECTIONS = 8;
-/** Fewer than one connection may pipeline. */
+/** Below the maximum of pipelined requests per connection. */
 const AT_ONCE = 4;
 const STATUS_LINE = 'HTTP/1.1 404 ';
-/** Growth of the process after the first half of the requests: garbage that is not yet collected. */
+/** Maximum growth of the process after half of the requests, as garbage that is not collected yet. */
 const MAX_GROWTH_MIB = 64;
 
 export async function refusedRequests({ postgres, option }: Environment): Promise<Row> {
@@ -55,9 +55,9 @@ export async function refusedRequests({ postgres, option }: Environment): Promis
 }
 
 /**
- * Sends requests with a body of two bytes on one connection, the last with `Connection: close`.
+ * Sends requests with a body of two bytes on one connection, the last one with `Connection: close`.
  *
- * @returns how many responses have the status
+ * @returns the number of responses with the status
  */
 async function sendRefused(url: string, path: string, count: number, status: number): Promise<number> {
   const { hostname, port } = new URL(url);

@@ -1,6 +1,6 @@
 /**
- * The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer has got its
- * id.
+ * The keys of a deleted or renamed tenant, on two replicas that have cached them, after another customer received the
+ * ID of the tenant.
  */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';

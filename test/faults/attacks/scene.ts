@@ -1,4 +1,4 @@
-/** A service with tenants, keys and the admin API, for attacks by customers and operators. */
+/** A service with tenants, keys, and the admin API, for attacks by customers and operators. */
 import { randomUUID } from 'node:crypto';
 import { newApiKey } from '../../../src/tenants/keys.ts';
 import { freePort } from '../../support/faults/postgres.ts';
@@ -12,14 +12,14 @@ export interface Answer {
 
 export interface Scene {
   replicas: Replica[];
-  /** Sends a request to the admin API with an admin key for all tenants, or with another one. */
+  /** Sends a request to the admin API, by default with an unscoped admin key. */
   admin(method: string, path: string, body?: object, key?: string): Promise<Answer>;
-  /** Creates a key by the admin API and returns its secret. */
+  /** Creates a key with the admin API and returns its secret. */
   newKey(purpose: object): Promise<string>;
   end(): Promise<void>;
 }
 
-/** @param env settings of all replicas; the first one has the admin API */
+/** @param env settings of all replicas, of which the first has the admin API */
 export async function openScene(
   { postgres }: Environment,
   env: Record<string, string> = {},

@@ -1,4 +1,4 @@
-/** An admin key for one tenant asks for everything that may name another tenant. */
+/** An admin key for one tenant requests everything that could name another tenant. */
 import { cmd } from '../../support/table.ts';
 import type { Environment } from '../environment.ts';
 import { Row } from '../report.ts';

@@ -1,4 +1,4 @@
-/** A read-only key of a tenant asks for the longest responses that there are, over connections that read nothing. */
+/** A read-only key requests the longest responses over connections that read nothing. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -11,7 +11,7 @@ import { createDatabase, type Environment } from '../environment.ts';
 import { Row } from '../report.ts';
 
 const CONNECTIONS = 32;
-/** Requests that a connection sends without reading. */
+/** Number of requests that a connection sends without reading. */
 const PIPELINED = 4;
 const FILES = 5;
 const MIB = 1024 * 1024;
@@ -19,7 +19,7 @@ const EVERY_MS = 50;
 /** With the default `MAX_IN_FLIGHT_BYTES` of 128 MiB. */
 const MAX_RESIDENT_MIB = 900;
 const QUIET = 'quiet';
-/** The character that each tenant's files consist of: six bytes in JSON, and two. */
+/** Character of all files of a tenant: six and two bytes in JSON. */
 const ATTACKERS = { control: '\u0001', quotes: '"' };
 
 export async function unreadResponses({ postgres, option }: Environment): Promise<Row> {
@@ -113,7 +113,7 @@ function requestsOf(tenant: string): Record<string, Unread> {
   };
 }
 
-/** Keeps connections open that send a request a few times and read nothing. Returns a function that ends them. */
+/** Keeps connections open that send a request several times and do not read. Returns a function that closes them. */
 function readNothing(port: number, request: string): () => Promise<number> {
   const open = new Set<Socket>();
   let isOver = false;
@@ -125,7 +125,7 @@ function readNothing(port: number, request: string): () => Promise<number> {
       opened++;
       socket.pause().write(request.repeat(PIPELINED));
       const closed = new Promise((resolve) => socket.once('close', resolve));
-      // A paused socket does not see that the service has closed the connection.
+      // A paused socket does not notice that the service has closed the connection.
       await Promise.race([closed, delay(5000, undefined, { ref: false })]);
       socket.destroy();
       open.delete(socket);
@@ -158,7 +158,7 @@ async function send(url: string, path: string, key: string, body: object): Promi
   }
 }
 
-/** Makes a key for each tenant, and one for an operator. */
+/** Creates a key for each tenant and a key for an operator. */
 async function makeKeys(
   database: string,
 ): Promise<Record<string, string> & { quiet: string; admin: string }> {

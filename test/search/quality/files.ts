@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /*
- * A memory of 300 files, as an assistant keeps it for one person: those of facts.txt, which answer the questions, and
- * others about the same people, projects and things, which do not.
+ * A memory of 300 files, as an assistant keeps for one person. The files of facts.txt contain the answers to the
+ * questions. The others mention the same people, projects, and things.
  */
 
 const FILES = 300;
@@ -14,7 +14,7 @@ export interface File {
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-/** The questions, each with the path of the file that answers it. */
+/** Questions with the path of the file that contains the answer. */
 export const questions = read('questions.txt')
   .trimEnd()
   .split('\n')
@@ -63,7 +63,7 @@ const THINGS = [
   'dashboard',
 ];
 
-/** What the files of each kind are called, and the sentences that they are made of. */
+/** Names and sentences of the files of each kind. */
 const KINDS: { folder: string; name: (n: number) => string; title: string; lines: string[] }[] = [
   {
     folder: 'journal',
@@ -228,7 +228,7 @@ const KINDS: { folder: string; name: (n: number) => string; title: string; lines
   },
 ];
 
-/** The same numbers at each run (Numerical Recipes' generator). */
+/** Generates the same numbers in each run (generator of Numerical Recipes). */
 function* numbers(): Generator<number> {
   for (let state = 42; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

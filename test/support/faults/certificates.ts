@@ -1,4 +1,4 @@
-/** Certificates of a TLS server that a test makes with `openssl`. */
+/** Certificates of a TLS server, created with `openssl`. */
 import { execFile } from 'node:child_process';
 import { chmodSync, chownSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { asNobody } from '../postgres/binaries.ts';
 const run = promisify(execFile);
 
 /**
- * Makes a self-signed certificate, which is its own CA, and its key.
+ * Creates a self-signed certificate, which is its own CA, and its key.
  *
- * @param folder of `NAME.crt` and `NAME.key`, which the user that runs Postgres can read
- * @param options.host whom the certificate is for: an IP address
+ * @param folder directory for `NAME.crt` and `NAME.key`, readable for the user that runs Postgres
+ * @param options.host IP address that the certificate is for
  */
 export async function makeCertificate(
   folder: string,

@@ -8,21 +8,21 @@ import { databaseUrl } from '../postgres/server.ts';
 const run = promisify(execFile);
 const SCRIPT = fileURLToPath(new URL('../../../scripts/citus-cluster', import.meta.url));
 
-/** No Citus cluster can be started here. */
+/** Thrown if no Citus cluster can be started on this machine. */
 export class NoCluster extends Error {
   override name = 'NoCluster';
 }
 
 /**
- * A Citus cluster in Docker whose nodes can be killed and added: node 0 is the coordinator, the others are workers.
- * `CITUS_IMAGE` names another image than that of `scripts/citus-cluster`.
+ * A Citus cluster in Docker whose nodes can be killed and added. Node 0 is the coordinator, and the others are workers.
+ * `CITUS_IMAGE` overrides the image of `scripts/citus-cluster`.
  */
 export class FaultyCluster {
   readonly #name = `memory-citus-${randomBytes(4).toString('hex')}`;
   readonly #env: NodeJS.ProcessEnv;
 
   private constructor(settings: Record<string, string>) {
-    // Two clusters that start at once rarely take the same ports.
+    // A random range, so that two clusters rarely use the same ports.
     const port = 20_000 + 20 * Math.floor(Math.random() * 400);
     this.#env = { ...process.env, CITUS_NAME: this.#name, CITUS_PORT: String(port), ...settings };
   }
@@ -53,21 +53,21 @@ export class FaultyCluster {
   }
 
   /**
-   * Creates a database on all nodes, or extends one that the coordinator has to all, and returns its URL on the
+   * Creates a database on all nodes, or extends a database of the coordinator to all nodes. Returns its URL on the
    * coordinator.
    */
   async createDatabase(name: string): Promise<string> {
     return (await this.#call('createdb', name)).trim().split('\n').at(-1) ?? '';
   }
 
-  /** Creates a database without the extension, on the coordinator alone, and returns its URL. */
+  /** Creates a database without the extension on the coordinator alone and returns its URL. */
   async createPlainDatabase(name: string): Promise<string> {
     const url = (await this.#call('url')).trim();
     await createDatabase({ isCitus: false, nodes: [url] }, name);
     return databaseUrl(url, name);
   }
 
-  /** The URLs of a database on the workers. */
+  /** Returns the URLs of a database on the workers. */
   async workers(url: string): Promise<string[]> {
     const nodes = await query(url, 'SELECT nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY groupid');
     return nodes.map(({ nodeport }) => {
@@ -82,7 +82,7 @@ export class FaultyCluster {
   restart = (node: number) => this.#call('restart', String(node));
   remove = () => this.#call('remove');
 
-  /** Runs a program of Postgres in the container of the coordinator, which has the version of the server. */
+  /** Runs a Postgres program in the container of the coordinator, where it has the version of the server. */
   async runOnCoordinator(program: string, args: string[]): Promise<void> {
     await run('docker', ['exec', `${this.#name}-0`, program, ...args]);
   }

@@ -1,7 +1,7 @@
 /**
- * Loaded by `node --import` into a service that is measured: finds how long the main thread computed without letting
- * anything else run. It counts processor time, so that a busy machine lengthens nothing. `GET` on the port
- * `CPU_BLOCKS_PORT` returns the longest block in milliseconds, and starts anew.
+ * Measures how long the main thread of a service computes without a pause. Loaded with `node --import`. The measure is
+ * processor time, so that other load on the machine has no effect. `GET` on the port `CPU_BLOCKS_PORT` returns the
+ * longest block in milliseconds and resets it.
  */
 import { createServer } from 'node:http';
 import { isMainThread } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** An operator who follows docs/backup.md to the letter: the commands are read from that document. */
+/** An operator who follows docs/backup.md literally: the commands are read from that document. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ export function documentedCommands(heading: string): string[] {
   return [...section.matchAll(/^```\w*\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 }
 
-/** Maps the hosts and folders of the document to those of the test. */
+/** Maps the hosts and directories of the document to the test's own. */
 export type Substitutions = Record<string, string>;
 
-/** Runs shell commands in a folder, as the user that Postgres runs as or as the current one. */
+/** Runs shell commands in a directory, as the user that Postgres runs as or as the current one. */
 export class Operator {
   readonly #folder: string;
   readonly #env: Record<string, string>;
@@ -38,9 +38,9 @@ export class Operator {
     this.#user = user;
   }
 
-  /** Replaces the hosts and folders of the document with those of the test. */
+  /** Replaces the hosts and directories of the document by the test's own. */
   translate(text: string): string {
-    // Longest first, because an address contains HOST.
+    // The longest word first, because an address contains HOST.
     const words = Object.keys(this.#substitutions).sort((a, b) => b.length - a.length);
     if (words.length === 0) return text;
     return text.replace(new RegExp(words.join('|'), 'g'), (word) => this.#substitutions[word] ?? word);
@@ -58,7 +58,7 @@ export class Operator {
 }
 
 export interface Tools {
-  /** Folder of the server binaries. */
+  /** Directory of the server binaries. */
   server: string;
   /** PATH with the server binaries and the client tools. */
   path: string;
@@ -66,10 +66,10 @@ export interface Tools {
 }
 
 /**
- * Finds PostgreSQL's client tools in PG_BIN or the folder that `pg_config` names, and a matching server: the one in
- * the same folder if there is one, otherwise ours.
+ * Finds PostgreSQL's client tools in PG_BIN or the directory that `pg_config` prints, and a matching server in the same
+ * directory or among our binaries.
  *
- * @param ours folder of our server binaries
+ * @param ours directory of our server binaries
  * @returns the tools, or the reason why they are missing or do not match the server
  */
 export async function findTools(ours: string): Promise<Tools | string> {

@@ -1,4 +1,4 @@
-/** One attempt at a tool call, by a client that does not wait forever. */
+/** One attempt at a tool call by a client with a timeout. */
 import { type Agent, request } from 'node:http';
 
 export interface Attempt {
@@ -8,7 +8,7 @@ export interface Attempt {
   isError: boolean;
 }
 
-/** @throws the error that ended the connection, or one with the code HUNG when no answer came in time */
+/** @throws the error that ended the connection, or an error with the code HUNG after the timeout */
 export function post(
   url: string,
   agent: Agent,

@@ -1,4 +1,6 @@
-/** Postgres servers that a fault test starts, kills, freezes and moves. Each is a separate process, with fsync on. */
+/**
+ * Postgres servers that a fault test starts, kills, freezes, and moves. Each is a separate process with fsync enabled.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -30,9 +32,9 @@ export function freePort(): Promise<number> {
 
 export interface PostgresOptions {
   binaries: string;
-  /** An existing, empty folder for the server. */
+  /** Existing, empty directory for the server. */
   folder: string;
-  /** The data directory; by default in `folder`. */
+  /** Data directory, by default in `folder`. */
   data?: string;
   settings?: string[];
   /** More arguments for initdb. */
@@ -84,8 +86,8 @@ export class PostgresServer {
       'shared_buffers=32MB',
       ...(this.#options.settings ?? []),
     ];
-    // Processes of a killed server may hold its shared memory for a moment. The new server then exits at once, so try
-    // again.
+    // Processes of a killed server may briefly hold its shared memory. The new server then exits immediately and must
+    // be started again.
     for (;;) {
       const log = openSync(join(this.#options.folder, 'log'), 'a');
       const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];
@@ -127,7 +129,7 @@ export class PostgresServer {
     }
   }
 
-  /** The process ids of the postmaster and its children. */
+  /** Returns the process IDs of the postmaster and its children. */
   pids(): number[] {
     const postmaster = this.#postmaster?.pid;
     if (postmaster === undefined) return [];
@@ -151,7 +153,7 @@ export class PostgresServer {
     if (rows[0]) kill(rows[0].pid, 'SIGKILL');
   }
 
-  /** Shuts the server down cleanly, or with `immediate` as if it had crashed. */
+  /** Shuts the server down cleanly, or with `immediate` as after a crash. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     const child = this.#postmaster;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -160,10 +162,10 @@ export class PostgresServer {
     await gone;
   }
 
-  /** Sends SIGSTOP. The kernel still accepts connections, but nothing answers. */
+  /** Sends SIGSTOP. The kernel still accepts connections, but the server does not respond. */
   freeze(): void {
     const postmaster = this.#postmaster?.pid ?? 0;
-    // The postmaster first, so that it cannot start a process that is not on the list.
+    // Stops the postmaster first, so that it cannot start a process that is not on the list.
     kill(postmaster, 'SIGSTOP');
     for (const pid of childrenOf(postmaster)) kill(pid, 'SIGSTOP');
   }

@@ -14,7 +14,7 @@ interface Address {
   port: number;
 }
 
-/** Forwards TCP connections to `target`, which may change. It can refuse, reset and blackhole connections. */
+/** Forwards TCP connections to `target`, which can change. It can reject, reset, and blackhole connections. */
 export class TcpProxy {
   target: Address;
   port = 0;
@@ -46,7 +46,7 @@ export class TcpProxy {
     this.#server = server;
   }
 
-  /** Refuses new connections and resets the open ones. */
+  /** Rejects new connections and resets the open ones. */
   async refuse(): Promise<void> {
     const server = this.#server;
     if (!server) return;
@@ -57,7 +57,6 @@ export class TcpProxy {
     await closed;
   }
 
-  /** Resets the open connections. */
   reset(): void {
     for (const [client, upstream] of this.#pairs) {
       client.resetAndDestroy();
@@ -65,7 +64,7 @@ export class TcpProxy {
     }
   }
 
-  /** Keeps the open connections but forwards nothing anymore. */
+  /** Keeps the open connections but forwards no more data. */
   blackhole(): void {
     for (const [client, upstream] of this.#pairs) {
       client.unpipe(upstream);
@@ -77,8 +76,8 @@ export class TcpProxy {
 }
 
 /**
- * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to those that last
- * answered 200. It never retries a request.
+ * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to replicas that last
+ * responded with 200. It never retries a request.
  */
 export class Balancer {
   readonly #replicas: { url: URL; ready: boolean }[];

@@ -26,7 +26,7 @@ export class Replica {
     this.#env = { PORT: String(port), ...env };
   }
 
-  /** @param cli the program: by default `FAULTS_CLI`, or else dist/main.js */
+  /** @param cli path of the program, by default `FAULTS_CLI` or dist/main.js */
   static async create(
     env: Record<string, string>,
     cli = process.env.FAULTS_CLI ?? 'dist/main.js',
@@ -43,7 +43,7 @@ export class Replica {
     return this.#child?.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Passes each line that the process prints from its next start on. */
+  /** Sets a listener for each line that the process prints, from its next start on. */
   onLine(listener: (line: string) => void): void {
     this.#onLine = listener;
   }
@@ -71,13 +71,12 @@ export class Replica {
     }
   }
 
-  /** Stops reading the output of the process. */
   stopReadingOutput(): void {
     this.#child?.stdout?.pause();
     this.#child?.stderr?.pause();
   }
 
-  /** Returns the status of a route, or 0 when the service does not answer. */
+  /** Returns the status of a route, or 0 if the service does not respond. */
   async status(path: string): Promise<number> {
     try {
       const answer = await fetch(this.url + path);

@@ -1,6 +1,6 @@
 /**
- * Clients that retry writes under idempotency keys until they are answered, and a ledger of what the database must
- * then contain.
+ * Clients that retry writes under idempotency keys until they receive a response, and a ledger of the expected contents
+ * of the database.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
@@ -10,21 +10,21 @@ import { type Attempt, post } from './post.ts';
 
 export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** One possible state of the files in a slot: contents by path below the slot. */
+/** One possible state of the files of a client: contents by path below its directory. */
 type Files = Readonly<Record<string, string>>;
 
 /**
- * When a write was first sent and when it was acknowledged, by `performance.now()`. Infinity: it was abandoned or is
- * in flight.
+ * Times when a write was first sent and acknowledged, by `performance.now()`. Infinity means that the write was
+ * abandoned or is in flight.
  */
 interface Write {
-  /** The id of its tool call, which the history records. */
+  /** ID of the tool call, which the history records. */
   toolUse: string;
   sent: number;
   acknowledged: number;
 }
 
-/** The interval in which the database was read or copied. */
+/** Interval in which the database was read or copied. */
 export interface Moment {
   from: number;
   until: number;
@@ -35,11 +35,11 @@ export interface WorkloadOptions {
   url: () => string;
   tenants: string[];
   clientsPerTenant: number;
-  /** How long one attempt may take before it counts as hung. */
+  /** Maximum duration of an attempt before it counts as hung. */
   limitMs: number;
-  /** Whether connections to the service may break, as they do when the service is killed. */
+  /** Whether connections to the service can break, for example when the service is killed. */
   mayBreak?: boolean;
-  /** The probability that a client abandons a write after a failed attempt instead of retrying it. */
+  /** Probability that a client abandons a write after a failed attempt instead of retrying it. */
   abandon?: number;
   /** Returns the content of a new file, which the client will delete or keep. */
   text?: (deletes: boolean) => string;
@@ -53,7 +53,7 @@ export interface Verdict {
   wrong: string[];
 }
 
-/** How long clients wait before a retry. Shorter than Retry-After, to add pressure. */
+/** Time that clients wait before a retry. It is shorter than Retry-After, to increase the load. */
 const BACKOFF_MS = 60;
 
 export class Workload {
@@ -63,11 +63,11 @@ export class Workload {
   acknowledged = 0;
   abandoned = 0;
   longestMs = 0;
-  /** What `verify` has compared. */
+  /** Totals of all files that `verify` has compared. */
   compared = { files: 0, bytes: 0 };
   readonly #options: WorkloadOptions;
   readonly #agent: Agent;
-  /** The states of each slot, one per write. */
+  /** Possible states of the files of each client, one per write. */
   readonly #slots = new Map<string, (Write & { files: Files })[]>();
   readonly #lines = new Map<string, Write>();
   readonly #acknowledging = new Set<() => void>();
@@ -88,7 +88,7 @@ export class Workload {
     );
   }
 
-  /** Stops the clients after their current slot. */
+  /** Stops the clients after their current round of writes. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;
@@ -111,8 +111,8 @@ export class Workload {
   }
 
   /**
-   * Creates a file, renames it, inserts a line into a file that the tenant's clients share, and deletes the file if
-   * asked to.
+   * Creates a file, renames it, inserts a line into a file that the tenant's clients share, and deletes the file on
+   * request.
    */
   async #slot(tenant: string, slot: string, deletes: boolean): Promise<void> {
     const text = this.#options.text?.(deletes) ?? `${slot} text`;
@@ -145,8 +145,8 @@ export class Workload {
   }
 
   /**
-   * Sends a block until it is answered or abandoned (never without an expected answer). Returns whether it was
-   * acknowledged.
+   * Sends a block until it receives a response or is abandoned. Without an expected result, it is never abandoned.
+   * Returns whether the write was acknowledged.
    */
   async #write(
     tenant: string,
@@ -192,7 +192,7 @@ export class Workload {
     return outcome;
   }
 
-  /** Compares the ledger with the database while no client runs, or with a copy that was taken at `moment`. */
+  /** Compares the ledger with the database while no client runs, or with a copy from `moment`. */
   async verify(query: Query, moment: Moment = now()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,
@@ -241,7 +241,7 @@ export class Workload {
     return verdict;
   }
 
-  /** Each acknowledged write changes one file, so it is one version. */
+  /** Each acknowledged write changes one file, so it creates one version. */
   async #verifyHistory(query: Query, moment: Moment, verdict: Verdict): Promise<void> {
     const rows = await query(
       `SELECT origin ->> 'toolUseId' AS use, count(*)::integer AS times FROM memory_versions
@@ -273,8 +273,8 @@ function now(): Moment {
 }
 
 /**
- * The states that a slot may have at a moment: the one the last acknowledged write left, or that of a write in
- * flight.
+ * Returns the possible states of a client's files at a time: the state after the last acknowledged write, or after a
+ * write in flight.
  */
 function allowed(states: (Write & { files: Files })[], { from, until }: Moment): Files[] {
   const settled = states.findLastIndex(({ acknowledged }) => acknowledged <= from);

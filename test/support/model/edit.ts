@@ -2,7 +2,7 @@ import { ancestors, isBelow, ROOT, tooLong } from './path.ts';
 import { byCodePoint, bytes, type Fields, fail, type Limits, type Tree } from './types.ts';
 import { numbered } from './view.ts';
 
-/** The result of a writing command: the new tree and the message. */
+/** Result of a writing command: the new tree and the message. */
 type Change = { tree: Tree; content: string };
 
 function checkSize(path: string, content: string, { maxFileBytes }: Limits): void {
@@ -11,14 +11,14 @@ function checkSize(path: string, content: string, { maxFileBytes }: Limits): voi
   }
 }
 
-/** Shortens a text that is too long to quote and says how much was left out (section 2). */
+/** Shortens a text that is too long to quote and appends the number of omitted characters (section 2). */
 function quoted(text: string): string {
   if (text.length <= 4096) return text;
   const kept = text.slice(0, /^[\ud800-\udbff]/.test(text.charAt(4095)) ? 4095 : 4096);
   return `${kept}[… ${text.length - kept.length} more characters]`;
 }
 
-/** Returns the tree with one more entry and the directories above it. None of those may be a file. */
+/** Returns the tree with one more entry and the directories above it. Throws if one of them is a file. */
 function add(tree: Tree, path: string, content: string | null): Map<string, string | null> {
   const next = new Map(tree);
   next.set(path, content);

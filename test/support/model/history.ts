@@ -1,8 +1,8 @@
-/** A naive model of the history: every state of a memory, and who made it. */
+/** A naive model of the history: every state of a memory, with its actor. */
 import { ancestors, canonical, isBelow, ROOT } from './path.ts';
 import type { Tree } from './types.ts';
 
-/** A memory at one moment, and the id of the file at each path. */
+/** A memory at one time, with the ID of the file at each path. */
 export interface State {
   tree: Tree;
   ids: ReadonlyMap<string, string>;
@@ -24,7 +24,7 @@ export interface Version {
   actor: string;
   operation: 'created' | 'modified' | 'renamed' | 'deleted';
   path: string;
-  /** Null for a deletion. */
+  /** Content of the file, or null for a deletion. */
   content: string | null;
   supersededAt: string | null;
 }
@@ -38,7 +38,7 @@ function operationOf(old: File | undefined, file: File | undefined): Version['op
   return old.content === file.content ? 'renamed' : 'modified';
 }
 
-/** The files of a state by their ids. */
+/** Returns the files of a state by their IDs. */
 export function filesOf({ tree, ids }: State): Map<string, File> {
   return new Map([...ids].map(([path, id]) => [id, { path, content: tree.get(path) ?? '' }]));
 }
@@ -47,7 +47,7 @@ export function directoriesOf({ tree }: State): string[] {
   return [...tree].flatMap(([path, content]) => (content === null && path !== ROOT ? [path] : []));
 }
 
-/** The ids after a command that succeeded; a new file has none yet. */
+/** Returns the IDs after a successful command. A new file has no ID yet. */
 export function idsAfter(
   { ids }: State,
   tree: Tree,
@@ -68,9 +68,9 @@ export function idsAfter(
 
 export class HistoryModel {
   readonly changes: Change[];
-  /** Versions that were redacted, by `keyOf`. */
+  /** Redacted versions by `keyOf`. */
   readonly redacted = new Set<string>();
-  /** Their paths, which are secret too. */
+  /** Paths of the redacted versions, which are secret too. */
   readonly redactedPaths = new Set<string>();
 
   constructor(createdAt: string) {
@@ -112,7 +112,7 @@ export class HistoryModel {
     return versions;
   }
 
-  /** The ids of files that were redacted as they were at a time. */
+  /** Returns the IDs of files whose version at a time was redacted. */
   redactedAt(time: string): Set<string> {
     const current = this.versions().filter(
       ({ at, supersededAt }) => at <= time && (supersededAt === null || supersededAt > time),
@@ -120,7 +120,7 @@ export class HistoryModel {
     return new Set(current.filter((each) => this.redacted.has(keyOf(each))).map(({ memoryId }) => memoryId));
   }
 
-  /** What a restore of a path makes of the memory, or why it fails. */
+  /** Returns the memory after a restore of a path, or the reason why the restore fails. */
   restored(path: string, time: string): State | 'nothing' | 'redacted' | 'conflict' {
     const [now, past] = [this.now, this.at(time)];
     const [filesNow, filesPast] = [filesOf(now), filesOf(past)];
@@ -154,7 +154,7 @@ export class HistoryModel {
     };
   }
 
-  /** What a revert makes of each file that an actor has changed: what it was, or a conflict. */
+  /** Returns the outcome of a revert for each file that an actor has changed: the earlier state or a conflict. */
   reverted(by: string, since: string) {
     const files = new Map<string, Version[]>();
     for (const version of this.versions()) {

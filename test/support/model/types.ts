@@ -1,4 +1,3 @@
-/** The result of a command. */
 export interface Result {
   content: string;
   is_error: boolean;
@@ -25,7 +24,7 @@ export interface Fields {
   view_range?: [number, number] | null;
 }
 
-/** Thrown where the contract answers with an error result. */
+/** Thrown where the contract requires an error result. */
 export class Failure extends Error {}
 
 export function fail(content: string): never {

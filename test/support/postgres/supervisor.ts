@@ -1,8 +1,7 @@
 /**
  * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{
  * error }`), and waits for the end of its standard input. Then it drops the run's databases, stops the server if it
- * started it, and removes the scratch folder that its argument names. So a run leaves nothing behind, even after
- * `kill -9`.
+ * started it, and removes the scratch directory in its argument. This way, a run cleans up even after `kill -9`.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -10,13 +9,13 @@ import { dropDatabase, findCluster, query } from './cluster.ts';
 import { messageOf, type TestServer } from './server.ts';
 import { startServer } from './sources.ts';
 
-/** What the supervisor provides for the run. */
+/** Data that the supervisor provides for the run. */
 export interface Supervised {
-  /** URL of a role that may create databases. */
+  /** URL of a role that can create databases. */
   url: string;
   /** Prefix of every database of the run. */
   prefix: string;
-  /** The line that the run prints about its Postgres. */
+  /** Line that the run prints about its Postgres. */
   description: string;
 }
 

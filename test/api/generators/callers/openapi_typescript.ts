@@ -6,6 +6,6 @@ const { data, error } = await client.POST('/execute', {
   body: { command: 'create', path: '/memories/openapi_typescript.txt', file_text: 'one\ntwo\n' },
 });
 if (error) throw new Error(`${error.code}: ${error.detail}`);
-// A string for Accept: text/plain, an array for several blocks.
+// The response is a string for `Accept: text/plain` and an array for several blocks.
 if (typeof data === 'string' || Array.isArray(data)) throw new Error('one result was expected');
 console.log(data.content);
