@@ -22,18 +22,18 @@ from real_service import make_key, run_command, running_service
 
 HERE = Path(__file__).parent
 TENANT = "acme"
-# A credential of one tenant is refused for others before anything else is looked at; other targets vary the header.
+# A credential of one tenant is rejected for others before any other check. Other targets vary the header.
 ONE_TENANT = {"X-Tenant-Id": TENANT}
 STORES_TAG = "memory stores"
-# As many requests as schemathesis likes, and as many without a valid credential.
+# Disables the limits on requests and on failed attempts.
 NO_RATE_LIMITS = {"RATE_LIMIT_PER_MINUTE": "0", "AUTH_FAILURES_PER_MINUTE": "0"}
-# A run takes much less; what hangs fails.
+# A run is much faster, so only a hanging run reaches this limit.
 TIMEOUT_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Target:
-    """An API to test: where its document is, a credential, headers of each request, and schemathesis' configuration."""
+    """An API to test: its document, a credential, headers of each request, and the configuration of schemathesis."""
 
     name: str
     document_url: str
@@ -114,7 +114,7 @@ MODES = {"none": auth_none, "keys": auth_keys, "jwt": auth_jwt}
 
 
 def check(target: Target, json_report: Path, junit_report: Path, options: list[str]) -> bool:
-    """Runs schemathesis and says whether it found nothing."""
+    """Runs schemathesis. Returns whether all checks passed."""
     headers = [option for name, value in target.headers.items() for option in ("--header", f"{name}: {value}")]
     reports = ["--report-json-path", str(json_report), "--report-junit-path", str(junit_report)]
     schemathesis = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(target.config)]

@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the memory API that an OpenAPI document cannot say."""
+"""Hooks of schemathesis for rules of the memory API that OpenAPI cannot express."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _VALID_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Gives each request idempotency keys of its own: two writes under one key would be one write, or 422."""
+    """Makes the idempotency keys of each request unique. Two writes under one key would be one write, or a 422."""
     key = case.headers.get("idempotency-key")
-    # An invalid one has to stay invalid: shortened, it might be accepted.
+    # An invalid key must remain invalid, because the service might accept a shortened key.
     if isinstance(key, str) and _VALID_KEY.fullmatch(key):
         case.headers["idempotency-key"] = key[: _MAX_KEY - len(case.id)] + case.id
     for block in case.body if isinstance(case.body, list) else [case.body]:
@@ -30,9 +30,9 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
-    """Accepts two answers that the contract asks for; all others stay failures."""
+    """Accepts two responses that the contract requires. All others are failures."""
     if isinstance(failure, AcceptedNegativeData):
-        # What the model got wrong is rejected with a result that it can read.
+        # Invalid input of a model is rejected with a result that the model can read.
         return not _reports_error(response)
     if isinstance(failure, RejectedPositiveData):
         # Whether the header is required depends on the key.
@@ -43,7 +43,7 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
 def _reports_error(response: Response) -> bool:
     if response.status_code != 200:
         return False
-    # There with `Accept: text/plain`.
+    # Present with `Accept: text/plain`.
     flag = response.headers.get("x-memory-is-error")
     if flag is not None:
         return flag == ["true"]

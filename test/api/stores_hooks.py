@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the Memory Stores API that an OpenAPI document cannot say."""
+"""Hooks of schemathesis for rules of the Memory Stores API that OpenAPI cannot express."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from schemathesis import Case, HookContext, Response
 from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPositiveData
 
-# A URL or its headers.
+# Statuses for an overlong URL or overlong headers.
 _TOO_LONG = {414, 431}
 _OK = 200
-# What the caller may not do, what is not there, and what the state of the store refuses.
+# Statuses for missing permissions, missing items, and rejections because of the state of the store.
 _REFUSED = {403, 404, 409}
-# Tested on another store, so that the one of all other operations stays as it is.
+# Operations that run on another store, so that the store of all other operations is unchanged.
 _ENDING = {"deleteMemoryStore", "archiveMemoryStore"}
 _DOOMED = "doomed"
 
@@ -25,7 +25,7 @@ _versions: deque[str] = deque(maxlen=8)
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
-    """Names memories and versions that there are, in most requests."""
+    """Uses existing memories and versions in most requests."""
     operation = case.operation.definition.raw.get("operationId")
     parameters = case.path_parameters
     if operation in _ENDING and parameters.get("memory_store_id") == "acme":
@@ -39,7 +39,7 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 
 @schemathesis.hook
 def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
-    """Remembers what was made in the store."""
+    """Remembers the memories and versions that were created in the store."""
     operation = case.operation.definition.raw.get("operationId")
     if response.status_code == _OK and operation in {"createMemory", "updateMemory"}:
         memory = response.json()
@@ -49,14 +49,14 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
 
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
-    """Accepts that valid data is refused for the state, and for rules that a schema does not show."""
+    """Accepts rejections of valid data because of the state or of rules that a schema cannot express."""
     if response.status_code in _TOO_LONG:
-        # It is refused before anybody looks at its method and parameters.
+        # The service rejects the request before it checks the method and parameters.
         return False
     if isinstance(failure, EnsureResourceAvailability):
-        # Sent to the other store, which was deleted before.
+        # The request was sent to the other store, which was deleted before.
         return case.path_parameters.get("memory_store_id") != _DOOMED
     if not isinstance(failure, RejectedPositiveData):
         return True
-    # A path, a time and a cursor are texts with rules of their own.
+    # Paths, times, and cursors have rules that a schema cannot express.
     return response.status_code not in _REFUSED and response.json()["error"]["type"] != "invalid_request_error"

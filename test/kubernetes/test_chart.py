@@ -1,4 +1,4 @@
-"""The chart with each of its value sets, as helm renders it, and the example that is made from it."""
+"""The chart as helm renders it with each of its value sets, and the example generated from the chart."""
 
 import json
 import os
@@ -17,7 +17,7 @@ CHART = ROOT / "charts/memory-service"
 EXAMPLE = ROOT / "examples/kubernetes/memory-service.yaml"
 HELM = os.environ["HELM"]
 VALUE_SETS = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").iterdir())
-# The oldest that the chart is for, one between, and the newest.
+# The oldest version that the chart supports, one in between, and the newest.
 VERSIONS = ["1.25", "1.31", "1.37"]
 OF_THE_OPERATOR = {"ServiceMonitor", "PrometheusRule"}
 
@@ -65,12 +65,12 @@ def environment(values: str) -> dict[str, Any]:
     return {each["name"]: each.get("value") for each in container["env"]}
 
 
-def test_there_are_five_value_sets() -> None:
+def test_the_chart_has_five_value_sets() -> None:
     assert VALUE_SETS == ["citus", "control-plane", "default", "kubectl", "production"]
 
 
 @pytest.mark.parametrize("values", VALUE_SETS)
-def test_lint(values: str) -> None:
+def test_lint_accepts_the_value_set(values: str) -> None:
     chosen = str(CHART / f"ci/{values}-values.yaml")
     result = helm("lint", "--strict", "--kube-version", "1.31", str(CHART), "-f", chosen)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -78,33 +78,33 @@ def test_lint(values: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("values", VALUE_SETS)
-def test_schemas_of_kubernetes(values: str, version: str) -> None:
+def test_manifests_match_the_schemas_of_kubernetes(values: str, version: str) -> None:
     manifests = [each for each in rendered(values, version) if each["kind"] not in OF_THE_OPERATOR]
     assert len(manifests) >= 4
     for manifest in manifests:
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
-def test_the_schemas_find_mistakes() -> None:
+def test_the_schemas_reject_mistakes() -> None:
     broken = json.loads(json.dumps(the("Deployment", "default")))
     broken["spec"]["replica"] = 2
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, "1.31", strict=True)
 
 
-def test_schemas_of_the_prometheus_operator() -> None:
+def test_manifests_match_the_schemas_of_the_prometheus_operator() -> None:
     resources = [each for each in rendered("production") if each["kind"] in OF_THE_OPERATOR]
     assert sorted(each["kind"] for each in resources) == ["PrometheusRule", "ServiceMonitor"]
     subprocess.run(["node", "operator_resource.js"], cwd=HERE, input=json.dumps(resources), text=True, check=True)
 
 
-def test_what_is_on_by_default() -> None:
+def test_default_values_render_the_expected_resources() -> None:
     assert kinds("default") == ["Deployment", "Job", "NetworkPolicy", "PodDisruptionBudget", "Service"]
     assert the("Deployment", "default")["spec"]["replicas"] == 2
     assert environment("default")["ADMIN_HOST"] == "127.0.0.1"
 
 
-def test_the_admin_port_is_in_no_service_and_no_ingress_by_default() -> None:
+def test_the_admin_port_is_not_exposed_by_default() -> None:
     for values in ["default", "production"]:
         assert the("Service", values)["spec"]["ports"] == [
             {"name": "http", "port": 80, "targetPort": "http"},
@@ -114,7 +114,7 @@ def test_the_admin_port_is_in_no_service_and_no_ingress_by_default() -> None:
     assert "8081" not in json.dumps(the("Ingress", "production"))
 
 
-def test_an_exposed_admin_port_is_for_named_peers_only() -> None:
+def test_an_exposed_admin_port_accepts_only_named_peers() -> None:
     assert environment("control-plane")["ADMIN_HOST"] == "0.0.0.0"
     rules = the("NetworkPolicy", "control-plane")["spec"]["ingress"]
     assert rules[1] == {
@@ -126,7 +126,7 @@ def test_an_exposed_admin_port_is_for_named_peers_only() -> None:
     assert "networkPolicy" in refusal(exposed, "networkPolicy.enabled=false")
 
 
-def test_the_ingress_has_every_path_of_the_api_and_no_other() -> None:
+def test_the_ingress_routes_exactly_the_paths_of_the_api() -> None:
     rules = the("Ingress", "production")["spec"]["rules"]
     paths = [path["path"] for path in rules[0]["http"]["paths"]]
     of_the_api = list(yaml.safe_load((ROOT / "openapi.yaml").read_text())["paths"])
@@ -137,7 +137,7 @@ def test_the_ingress_has_every_path_of_the_api_and_no_other() -> None:
         assert "ingress" in refusal("ingress.paths=" + json.dumps([path]))
 
 
-def test_every_container_is_locked_down() -> None:
+def test_every_container_is_unprivileged() -> None:
     for values in VALUE_SETS:
         for manifest in rendered(values):
             spec = manifest.get("spec", {}).get("template", {}).get("spec")
@@ -154,7 +154,7 @@ def test_every_container_is_locked_down() -> None:
                 assert container["resources"]["limits"]["memory"]
 
 
-def test_each_selector_finds_the_pods_that_it_is_for() -> None:
+def test_each_selector_matches_its_pods() -> None:
     labels = the("Deployment", "production")["spec"]["template"]["metadata"]["labels"]
     of_the_job = the("Job", "production")["spec"]["template"]["metadata"]["labels"]
 
@@ -171,11 +171,11 @@ def test_each_selector_finds_the_pods_that_it_is_for() -> None:
     assert finds(policy, of_the_job)
     monitor = the("ServiceMonitor", "production")["spec"]
     assert finds(monitor["selector"]["matchLabels"], service["metadata"]["labels"])
-    # The job of the metrics, which the alerts name.
+    # The alerts contain the job name of the metrics.
     assert service["metadata"]["labels"][monitor["jobLabel"]] == "memory-service"
 
 
-def test_who_migrates() -> None:
+def test_migrations_run_in_a_job_or_an_init_container() -> None:
     job = the("Job", "citus")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     [container] = job["spec"]["template"]["spec"]["containers"]
@@ -186,7 +186,7 @@ def test_who_migrates() -> None:
     assert "Job" not in kinds("kubectl") + kinds("control-plane")
 
 
-def test_times_of_a_shutdown_fit() -> None:
+def test_shutdown_times_fit_the_longest_request_and_the_grace_period() -> None:
     seconds = {
         name: int(environment("default")[f"SHUTDOWN_{name}_MS"].removesuffix("s")) for name in ["DELAY", "TIMEOUT"]
     }
@@ -195,12 +195,12 @@ def test_times_of_a_shutdown_fit() -> None:
     assert pod("default")["terminationGracePeriodSeconds"] > seconds["TIMEOUT"]
 
 
-def test_with_autoscaling_the_number_of_replicas_is_left_to_it() -> None:
+def test_autoscaling_omits_the_number_of_replicas() -> None:
     assert "replicas" not in the("Deployment", "production")["spec"]
     assert the("HorizontalPodAutoscaler", "production")["spec"]["minReplicas"] == 2
 
 
-def test_values_are_checked() -> None:
+def test_invalid_values_are_rejected() -> None:
     assert "replica" in refusal("replica=3")
     assert "config" in refusal("config.MAX_TENANT_BYTES=104857600")
     assert "PORT" in refusal('config.PORT="9000"')
@@ -208,13 +208,13 @@ def test_values_are_checked() -> None:
     assert "1.24" in template("default", version="1.24").stderr
 
 
-def test_alerts_are_those_of_the_monitoring_example() -> None:
+def test_alerts_equal_the_monitoring_example() -> None:
     alerts = (ROOT / "examples/monitoring/alerts.yaml").read_text()
     assert (CHART / "files/alerts.yaml").read_text() == alerts
     assert the("PrometheusRule", "production")["spec"] == yaml.safe_load(alerts)
 
 
-def test_the_chart_is_of_this_version() -> None:
+def test_the_chart_has_this_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     version = json.loads((ROOT / "package.json").read_text())["version"]
     assert [chart["version"], chart["appVersion"]] == [version, version]
@@ -238,7 +238,7 @@ def example() -> str:
     return HEAD + "\n".join(lines).replace("managed-by: Helm", "managed-by: kubectl") + "\n"
 
 
-def test_the_example_is_made_from_the_chart() -> None:
+def test_the_example_is_generated_from_the_chart() -> None:
     assert EXAMPLE.read_text() == example()
     for manifest in yaml.safe_load_all(EXAMPLE.read_text()):
         kubernetes_validate.validate(manifest, "1.31", strict=True)

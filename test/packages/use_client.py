@@ -1,4 +1,4 @@
-"""Run where only the Python package is installed."""
+"""Runs where only the Python package is installed."""
 
 import os
 

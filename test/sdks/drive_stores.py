@@ -1,4 +1,4 @@
-"""Drives all operations of the Memory Stores API with the `anthropic` package that is installed, against the service's build."""
+"""Runs all operations of the Memory Stores API of the built service with the installed `anthropic` package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generates clients from openapi.yaml, checks the types of what uses them, and makes calls with them."""
+"""Generates clients from openapi.yaml, checks the types of their callers, and runs the callers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 def check_types(folder: Path, *targets: str) -> None:
-    # What is only imported is the generator's own code; the targets are checked against its types.
+    # Imported modules are the generator's own code. Only the targets are checked against its types.
     run(BIN / "mypy", "--strict", "--follow-imports=silent", *targets, cwd=folder, MYPYPATH=str(folder))
 
 
@@ -47,7 +47,7 @@ def call_with_python(caller: str, folder: Path, url: str) -> None:
 
 
 def call_with_typescript(caller: str, folder: Path, url: str) -> None:
-    # Beside the generated code, and below the packages that it needs.
+    # Beside the generated code and below the packages that it needs.
     (folder / f"{caller}.ts").write_text((CALLERS / f"{caller}.ts").read_text())
     options = "--noEmit --strict --target es2022 --module es2022 --moduleResolution bundler --types node"
     run(NODE_BIN / "tsc", *options.split(), f"{caller}.ts", cwd=folder)
@@ -57,7 +57,7 @@ def call_with_typescript(caller: str, folder: Path, url: str) -> None:
 
 @pytest.fixture
 def node_folder() -> Iterator[Path]:
-    """A folder in which node finds the packages of package.json."""
+    """A directory in which Node.js finds the packages of package.json."""
     with tempfile.TemporaryDirectory(dir=HERE, prefix="generated-") as name:
         yield Path(name)
 
@@ -66,7 +66,7 @@ def openapi_generator(generator: str, folder: Path) -> None:
     run(BIN / "openapi-generator-cli", "generate", "-i", DOCUMENT, "-g", generator, "-o", folder, cwd=folder)
 
 
-def test_openapi_generator_finds_the_document_valid(tmp_path: Path) -> None:
+def test_openapi_generator_accepts_the_document(tmp_path: Path) -> None:
     output = run(BIN / "openapi-generator-cli", "validate", "-i", DOCUMENT, "--recommend", cwd=tmp_path)
     assert "No validation issues detected." in output
 
