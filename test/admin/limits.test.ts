@@ -35,7 +35,6 @@ describeService(
       await new Tenants(service().database).create(id);
       return id;
     }
-    /** Creates a tenant with one large file. */
     async function largeTenant(admin: Admin): Promise<string> {
       const id = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 0 });

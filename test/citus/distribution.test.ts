@@ -193,7 +193,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     );
   });
 
-  it('rejects a worker that is not migrated yet, and serves from it afterward', async () => {
+  it('rejects a worker that is not migrated yet, and serves from a migrated one', async () => {
     const empty = await ownDatabase({ migrated: false });
     await expect(on(onWorker(empty), migrate)).rejects.toThrow('only the coordinator can be migrated');
     await own?.drop();

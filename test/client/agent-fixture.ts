@@ -21,7 +21,6 @@ export interface AgentFixture {
   messagesApi(replies: readonly Reply[]): Promise<MessagesApi>;
   /** Returns a client with a service key, by default for a new tenant. */
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
-  /** Database of the service. */
   database(): Service['database'];
   /** Creates a tenant and returns a key for it. */
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;

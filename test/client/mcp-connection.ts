@@ -22,7 +22,6 @@ export async function connectStdio(url: string, key: string, tenant?: string): P
   );
 }
 
-/** Connects to a running HTTP server. */
 export async function connectHttp(url: string, key: string): Promise<Client> {
   const headers = { Authorization: `Bearer ${key}` };
   return connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
@@ -35,7 +34,6 @@ async function connect(transport: Transport): Promise<Client> {
   return client;
 }
 
-/** Starts the command of the MCP server. */
 export function runMcp(args: string[], env: Record<string, string> = {}): CliProcess {
   return startProcess(process.execPath, [...COMMAND, ...args], env);
 }

@@ -122,7 +122,6 @@ describe('a search over a thousand files finds a fact, and an edit changes its f
   });
 });
 
-/** Plays the conversation with the SDK of each adapter. */
 const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) => PromiseLike<unknown>> = {
   anthropic: (url, memory) =>
     new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 }).beta.messages.toolRunner({

@@ -91,7 +91,6 @@ interface LogLine {
   redacted_at: string | null;
 }
 
-/** A tenant and its model. */
 class World {
   readonly service: Service;
   readonly tenant = freshTenant('past');

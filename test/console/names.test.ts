@@ -121,7 +121,7 @@ describeConsole('long names in the console', (fixture) => {
     await row.getByText(`${id} · What the team has learned`).waitFor();
   });
 
-  it('of a memory store are displayed with its details and whether it is archived', async () => {
+  it('in the settings of a memory store are displayed with its other details', async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const send = (url: string, payload: object = {}) =>

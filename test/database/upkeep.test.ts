@@ -66,7 +66,7 @@ it('the embedded database reuses the space of overwritten and deleted rows', { t
   expect(await bytes()).toBeLessThan(5 * MEBIBYTE);
 });
 
-it('the embedded database keeps at most 128 MB of its log', async () => {
+it('the embedded database limits its log to 128 MB and keeps 32 MB for reuse', async () => {
   const settings = ['max_wal_size', 'min_wal_size'].map((name) => `current_setting('${name}') AS ${name}`);
   expect(await service.query(`SELECT ${settings.join(', ')}`)).toStrictEqual([
     { max_wal_size: '128MB', min_wal_size: '32MB' },

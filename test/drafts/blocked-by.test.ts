@@ -241,7 +241,7 @@ describeService('files that block a merge', (service) => {
         [y]: 'y of the draft\n',
       },
     });
-    // A file with another resolution does not unblock.
+    // A resolution other than `draft` does not unblock the file.
     const again = await start({
       base: [cmd.create(y, 'y\n')],
       draft: [cmd.create(plan, 'the plan\n'), cmd.replace(y, 'y', 'y of the draft')],

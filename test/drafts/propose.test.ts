@@ -243,7 +243,7 @@ describeService(
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);
     });
 
-    it('and other kinds of keys have the permitted operations', async () => {
+    it('have exactly the permitted operations, as do other kinds of keys', async () => {
       const tenant = await newTenant();
       const draft = String(
         (await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } })).body.id,

@@ -25,7 +25,6 @@ import {
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** Total number of changes. */
 const CHANGES = process.env.TEST_SET === 'long' ? 3000 : 120;
 const CHANGES_A_ROUND = 60;
 /** With more files, free paths would be rare. */

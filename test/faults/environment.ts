@@ -17,7 +17,6 @@ import type { Row } from './report.ts';
 export interface Environment {
   /** Directory for files, accessible to the unprivileged user. */
   scratch: string;
-  /** Directory of the Postgres binaries. */
   binaries: string;
   postgres: PostgresServer;
   /**
@@ -55,7 +54,6 @@ export function workloadOn(replica: Replica, options: Partial<WorkloadOptions> =
 
 let databases = 0;
 
-/** Creates an empty database on the server and returns its name. */
 export async function createDatabase(postgres: PostgresServer): Promise<string> {
   const name = `faults_${++databases}`;
   await postgres.query(`CREATE DATABASE ${name}`);

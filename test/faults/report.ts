@@ -1,6 +1,5 @@
 import type { Verdict, Workload } from '../support/faults/workload.ts';
 
-/** A row of the table that a run prints at the end. */
 export class Row {
   readonly fault: string;
   times = 0;

@@ -2,12 +2,12 @@
  * `npm run test:faults`: injects hundreds of failures into real processes. Prints a table and exits with 1 if a write
  * was lost or doubled, or if another check failed.
  *
- * Environment variables set how often each failure is injected: KILLS (200), PGLITE_KILLS (half of KILLS),
- * POSTGRES_KILLS (20), TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5), CONFLICTS
- * (100), RESTARTS (20), STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects cases by their names in
- * `faults` below, separated by commas, and `attacks` selects all cases of `attacks/index.ts`. SHORT=true runs the short
- * form of the cases, in which a slow case is only noted. PG_BIN is the directory of PostgreSQL's client tools, and
- * optionally its server, for the backups.
+ * Environment variables set how often each failure is injected. Their defaults: KILLS (200), PGLITE_KILLS (half of
+ * KILLS), POSTGRES_KILLS (20), TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5),
+ * CONFLICTS (100), RESTARTS (20), STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects cases by their names
+ * in `faults` below, separated by commas, and `attacks` selects all cases of `attacks/index.ts`. SHORT=true runs the
+ * short form of the cases, in which a slow case is only noted. PG_BIN is the directory of PostgreSQL's client tools,
+ * and optionally its server, for the backups.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

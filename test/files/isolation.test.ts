@@ -219,7 +219,7 @@ describe('the plan of the statement in a database function', () => {
       const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
       expect(scan).toMatchObject({
         'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
-        // A foreign key check has the parameter first.
+        // In the check of a foreign key, the parameter is on the left of the condition.
         [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
           new RegExp(`\\b${column} = |= ${column}\\b`),
         ),

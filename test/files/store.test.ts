@@ -164,7 +164,6 @@ describe.each([
     restore = () => {
       pg.Client.prototype.query = query;
     };
-    // Counts every query that is sent to the server.
     pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
       trips++;
       return Reflect.apply(query, this, args);

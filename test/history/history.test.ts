@@ -43,7 +43,6 @@ async function now(service: Service): Promise<string> {
   return String(row?.now);
 }
 
-/** Returns the time of a tenant's last change. */
 async function lastChange(service: Service, tenant: string): Promise<string> {
   const [row] = await service.query(
     `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
@@ -53,7 +52,6 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
   return String(row?.at);
 }
 
-/** Returns a past tree in the form of the model. */
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
   const entries: { path: string; versionId: string | null; memoryId: string | null }[] = [];
   for await (const entry of entriesAt(historyOf(service), tenant, ROOT, at)) entries.push(entry);

@@ -81,7 +81,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('records the restored file after the file that it replaces in the same change', async () => {
+  it('shows the restored file instead of the file that it replaced in the same change', async () => {
     const tenant = freshTenant();
     // The IDs of one change are unordered, so some IDs of created files sort before the IDs of deletions, and some
     // after.

@@ -76,7 +76,7 @@ describeService(
       const now = await moment(service(), tenant);
       expect(now.tree).toEqual(new Map(before.tree).set('/memories/mine', 'mine'));
       expect([...now.ids]).toEqual(expect.arrayContaining([...before.ids]));
-      // No changes are left to undo.
+      // A repeated revert finds no changes to undo.
       expect(await undo(service(), tenant, before.at)).toStrictEqual([]);
       await assertInvariants(service());
     });

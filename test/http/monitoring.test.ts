@@ -11,7 +11,6 @@ interface Dashboard {
   templating: { list: { query: string }[] };
 }
 
-/** Returns the expressions of the dashboard and the alerts. */
 function expressions(): string[] {
   const { panels, templating } = JSON.parse(read('grafana-dashboard.json')) as Dashboard;
   const { groups } = parse(read('alerts.yaml')) as { groups: { rules: { expr: string }[] }[] };

@@ -214,7 +214,7 @@ describe('migrate-data', () => {
         'memory-service: The target already has tenant zeta, with different data. Nothing was changed. Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete\n',
     });
     expect(await contentsOf(url)).toStrictEqual(before);
-    // Other data in the target does not conflict.
+    // Other tenants in the target do not prevent the copy.
     await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const { tenants, ...rest } = await contentsOf(url);

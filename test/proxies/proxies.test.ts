@@ -84,7 +84,7 @@ async function send(
 }
 
 it.for(Object.entries(PROXIES))(
-  '%s',
+  'the proxy sample for %s works in front of the service',
   { tags: 'long' },
   async ([program, prepare], { skip, onTestFinished }) => {
     skip(!isInstalled(program), `${program} is not installed`);

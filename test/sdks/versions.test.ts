@@ -56,7 +56,6 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     await compile(folder, { 'agent.mts': snippets[snippet] ?? '' }, options);
   }, 480_000);
 
-  /** Runs the snippet and returns its output. */
   async function runAgent(apiUrl: string, variables: Record<string, string>): Promise<string> {
     const env = {
       PATH: process.env.PATH,

@@ -17,8 +17,8 @@ export function fuzzParameters(runs: number): { seed: number; numRuns: number } 
   };
 }
 
-// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names that
-// listings hide, and letters that sort differently by code point, by locale, and in UTF-16.
+// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), and LIKE wildcards. Names
+// that listings hide, and letters that sort differently by code point, by locale, and in UTF-16.
 const COMMON = ['a', 'b', 'c'];
 const TRICKY = [
   'a0',

@@ -12,7 +12,6 @@ import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
 export interface CliResult {
-  /** Error message for the operator. */
   error?: string;
   exitCode: number;
   stdout: Buffer;

@@ -54,7 +54,6 @@ function startSupervisor(scratch: string): { supervised: Promise<Supervised>; re
   return { supervised, release };
 }
 
-/** Migrates the database of the settings. */
 async function migrateDatabase(env: Record<string, string>): Promise<void> {
   const patient = { AUTH: 'none', LOG_LEVEL: 'silent', DB_CONNECT_TIMEOUT_MS: '60000' };
   const database = await openDatabase(loadConfig({ ...patient, ...env }));

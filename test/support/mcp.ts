@@ -1,4 +1,3 @@
-/** Messages to `/mcp` of the service. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { onTestFinished } from 'vitest';
@@ -8,7 +7,6 @@ export const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
 export const view = { command: 'view', path };
 export const VIEWED = "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.";
 export const MISSING = 'The path /memories/user.md does not exist. Please provide a valid path.';
-/** Builds the result of a tool. */
 export const text = (words: string, isError = false) => ({
   content: [{ type: 'text', text: words }],
   isError,
@@ -50,7 +48,6 @@ export async function sendMcp(url: string, body: string | object, headers: Recor
   };
 }
 
-/** Connects the official client to a service. */
 export async function connectMcp(url: string, headers: Record<string, string>): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   onTestFinished(() => client.close());

@@ -29,7 +29,6 @@ export const copyOf = ({ files, directories }: Model): Model => ({
   directories: new Set(directories),
 });
 
-/** Returns the directories above a path, without the root. */
 export function parentsOf(path: string): string[] {
   const names = path.split('/').slice(2, -1);
   return names.map((_, i) => ['/memories', ...names.slice(0, i + 1)].join('/'));

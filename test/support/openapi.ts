@@ -50,7 +50,6 @@ export async function openApiYaml(build: Build = buildApp): Promise<string> {
   return document.toString({ lineWidth: 150 });
 }
 
-/** Returns the types of the admin API's document for the console. */
 export async function consoleTypes(): Promise<string> {
   // The import loads a TypeScript compiler.
   const { typesOf } = await import('../../console/generate-types.ts');

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } };
 type Attributes = { key: string; value: Value }[];
 
-/** A span in OTLP/JSON. */
 interface OtlpSpan {
   traceId: string;
   spanId: string;

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline';
 
 const root = new URL('../..', import.meta.url);
 
-/** The CLI as a child process. */
 export interface CliProcess {
   child: ChildProcess;
   /** Returns the output so far. */

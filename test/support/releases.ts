@@ -56,14 +56,12 @@ export function storedFiles(version: string): Record<string, string> {
 
 export interface Release {
   version: string;
-  /** Directory of the migrations. */
   migrations: string;
   /** Script that creates the functions. */
   functions: string;
   statements: AnyQuery[];
 }
 
-/** Returns the versions that have a fixture. */
 export const releasedVersions = (): string[] =>
   existsSync(RELEASES_FOLDER) ? readdirSync(RELEASES_FOLDER) : [];
 

@@ -109,7 +109,6 @@ export const functionCalls: readonly string[] = [
   "memory_prune_excess('t', 300, 10)",
 ];
 
-/** Returns the call as a statement. */
 export async function functionCall(client: pg.Client, call: string): Promise<string> {
   const { rows } = await client.query("SELECT id FROM versions WHERE tenant_id = 't' ORDER BY id LIMIT 1");
   const memory = await client.query(

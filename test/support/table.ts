@@ -10,7 +10,6 @@ export type Step = [input: object, expected: Expected];
 export const ok = (content: string): Expected => ({ ok: content });
 export const error = (content: string): Expected => ({ error: content });
 
-/** Shorthands for command inputs. */
 export const cmd = {
   view: (path: string, view_range?: unknown) => ({
     command: 'view',

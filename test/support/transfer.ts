@@ -56,7 +56,6 @@ export async function tenantWith(service: Service, files: Record<string, string>
 
 export type Entry = [content: string | null, seconds: number];
 
-/** Reads a tenant's entries from the database. */
 export async function rowsOf(service: Service, tenant: string): Promise<Map<string, Entry>> {
   const rows = await service.query(
     `SELECT path, content, floor(extract(epoch FROM updated_at))::float8 AS seconds FROM entries

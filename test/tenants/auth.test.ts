@@ -21,7 +21,6 @@ const summary = ({ status, body }: { status: number; body: Record<string, unknow
   body.code ?? body.content,
 ];
 
-/** Creates an API key as the CLI does. */
 async function createKey(
   service: Service,
   options: { tenant?: string; access?: 'read_write' | 'read_only'; expiresAt?: string } = {},

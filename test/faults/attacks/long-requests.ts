@@ -67,7 +67,6 @@ class MeasuredService {
     return new MeasuredService(replica, adminPort, blocksPort, row);
   }
 
-  /** Measures one request. */
   async measure<T>(title: string, work: () => Promise<T>): Promise<T> {
     await this.#longest();
     const result = await work();
@@ -218,7 +217,6 @@ async function manyFiles(service: MeasuredService, count: number): Promise<void>
   await service.measure('import with a history', () => service.admin('/tenants/copy/import', exported));
 }
 
-/** Returns the time of the last change. */
 async function lastChange(service: MeasuredService, tenant: string): Promise<string> {
   const { versions } = await service.adminJson<{ versions: { created_at: string }[] }>(
     `/tenants/${tenant}/versions?limit=1`,

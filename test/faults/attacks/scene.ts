@@ -70,6 +70,5 @@ export async function call(url: string, method: string, key: string, body?: obje
   return { status: response.status, text: await response.text() };
 }
 
-/** Sends an input of the memory tool. */
 export const execute = (replica: Replica, key: string, input: object): Promise<Answer> =>
   call(`${replica.url}/execute`, 'POST', key, input);

@@ -1,4 +1,4 @@
-/** A read-only key requests the longest responses over connections that read nothing. */
+/** A read-only key requests the longest responses over connections that never read. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';

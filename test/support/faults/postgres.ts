@@ -37,7 +37,6 @@ export interface PostgresOptions {
   /** Data directory, by default in `folder`. */
   data?: string;
   settings?: string[];
-  /** More arguments for initdb. */
   initdb?: string[];
 }
 
@@ -114,7 +113,6 @@ export class PostgresServer {
     );
   }
 
-  /** Runs one statement on a new connection. */
   async query(sql: string, parameters: unknown[] = [], database = 'postgres'): Promise<pg.QueryResultRow[]> {
     const client = new pg.Client({
       connectionString: this.url(this.port, database),

@@ -48,7 +48,6 @@ export class Replica {
     this.#onLine = listener;
   }
 
-  /** Starts the process and waits until it is ready. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [this.#cli, 'serve'], {
       cwd: root,

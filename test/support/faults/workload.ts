@@ -49,7 +49,6 @@ export interface Verdict {
   acknowledged: number;
   lost: string[];
   doubled: string[];
-  /** All other violations. */
   wrong: string[];
 }
 

@@ -7,7 +7,6 @@ export interface Result {
 export type Tree = ReadonlyMap<string, string | null>;
 
 export interface Limits {
-  /** Maximum size of a file in bytes. */
   maxFileBytes: number;
 }
 

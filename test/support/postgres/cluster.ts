@@ -69,7 +69,6 @@ function hostAndPort(url: string): [string, string] {
   return [hostname, port || '5432'];
 }
 
-/** Runs one statement on a new connection. */
 export async function query(
   url: string,
   sql: string,

@@ -1,4 +1,3 @@
-/** Settings of a server that the run starts. */
 export interface Setup {
   /** `name=value` pairs, except for the listening address. */
   settings: string[];
@@ -12,7 +11,6 @@ export const THROWAWAY: Setup = {
   inMemory: true,
 };
 
-/** A Postgres server on which tests can create databases. */
 export interface TestServer {
   /** Connection URL of a role that can create databases. */
   url: string;
