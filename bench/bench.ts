@@ -1,7 +1,4 @@
-/**
- * `npm run bench -- NAME`: runs the bench of that name with the remaining arguments. Without a name, it lists the
- * benches.
- */
+/** `npm run bench -- NAME`: runs the bench NAME with the remaining arguments. Without a name, it lists all benches. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,7 +19,7 @@ if (name === undefined) {
   process.exitCode = 1;
 }
 
-/** Returns the first sentence of a bench's first comment, after the command that it starts with. */
+/** Returns the first sentence of a bench's first comment, without the command at its start. */
 function summaryOf(bench: string): string {
   const text = readFileSync(join(import.meta.dirname, `${bench}.ts`), 'utf8');
   const comment = /^\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? '';

@@ -1,10 +1,9 @@
 /**
- * `npm run bench -- citus`: view, create, edit and a mix on plain Postgres and on a Citus cluster of this machine,
- * side by side. Prints requests a second, and each variant's ratio to plain Postgres, medians over alternating
- * rounds.
+ * `npm run bench -- citus`: compares plain Postgres with a Citus cluster on this machine for view, create, edit, and a
+ * mix. Prints requests per second and each variant's ratio to plain Postgres, as medians over alternating rounds.
  *
- * The nodes share this machine's processors with the service, so a ratio says what a request costs, not how a cluster
- * scales. ROUNDS (3), SECONDS (3), CONNECTIONS (16) and TENANTS (48) size it.
+ * The nodes share the processors of this machine with the service. A ratio is therefore the cost of a request, and does
+ * not show how a cluster scales. Environment: ROUNDS (3), SECONDS (3), CONNECTIONS (16), and TENANTS (48).
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,7 +27,7 @@ const TEXT = 'The quick brown fox jumps over the lazy dog.\n'.repeat(23);
 
 const view = () => cmd.view(FILE);
 const create = () => cmd.create(`/memories/d/${randomUUID()}.md`, TEXT);
-/** Of a client's own file, of which each workload has one, so that it knows what is in it. */
+/** Each client edits a separate file per workload, so that the content is known. */
 const edit = (file: string, turn: number) =>
   turn % 2 === 0 ? cmd.replace(file, 'state a', 'state b') : cmd.replace(file, 'state b', 'state a');
 const editedFile = (client: number) => `/memories/${client}.md`;
@@ -61,7 +60,7 @@ async function startVariant(name: string, urls: string[]): Promise<Variant> {
   return { name, replicas };
 }
 
-/** A client, with a tenant of its own, and turns that go on from round to round. */
+/** A client with its own tenant. Its counters of calls continue from round to round. */
 interface Client {
   tenant: string;
   url: string;
@@ -79,7 +78,7 @@ async function prepare(client: Client, agent: Agent, number: number): Promise<vo
     await send(client, agent, cmd.create(file, `${TEXT}state a\n`));
 }
 
-/** @returns requests a second */
+/** @returns requests per second */
 async function measure(clients: Client[], agent: Agent, workload: string): Promise<number> {
   const make = workloads[workload];
   if (make === undefined) throw new Error(workload);

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- compression`: what the compression of Postgres (pglz) costs and saves for contents of 1, 10 and
- * 100 KB: CPU time of an edit and of a read in Postgres, and the bytes stored. Prints Markdown.
- * docs/decisions/0013-compression.md says what follows from it.
+ * `npm run bench -- compression`: measures the cost and the savings of Postgres' compression (pglz) for contents of 1,
+ * 10, and 100 KB. Prints the CPU time of an edit and of a read in Postgres, and the stored bytes, as Markdown.
+ * docs/decisions/0013-compression.md has the conclusion.
  */
 import { readFileSync } from 'node:fs';
 import { withCleanup } from './support/cleanup.ts';
@@ -16,7 +16,7 @@ await withCleanup(async (scratch, later) => {
   later(() => server.stop());
   const { query } = await server.createDatabase();
   const pid = Number((await query('SELECT pg_backend_pid() AS pid'))[0]?.pid);
-  /** Of the session, in µs. */
+  /** CPU time of the session in µs. */
   const processorTime = () => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
   const timed = async (sql: (round: number) => string) => {
     const before = processorTime();

@@ -1,6 +1,8 @@
-// The console with 100,000 files: `npm run bench -- console`. Prints the size of the built page, and for now and for
-// a past moment how long it takes until a person can use the tree and a file in it, with how many requests, and how
-// much heap the page uses.
+/**
+ * `npm run bench -- console`: measures the console with 100,000 files. Prints the size of the built page. For the
+ * current and a past time, prints the time until the tree and a file are usable, the number of requests, and the heap
+ * size of the page.
+ */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,8 +92,8 @@ await database.close();
 await rm(dataDirectory, { recursive: true });
 
 /**
- * Milliseconds from the navigation until the tree shows the file and the file its lines. Measured in the page: an
- * embedded database blocks this process while it counts.
+ * Returns the milliseconds from the navigation until the tree shows the file and the page shows its lines. The page
+ * measures the time, because an embedded database blocks this process while it counts.
  */
 function usableAfter(): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {
@@ -102,7 +104,7 @@ function usableAfter(): Promise<number> {
   })`);
 }
 
-/** Scrolls through the tree, and measures each frame. In text, because it runs in the page. */
+/** Scrolls through the tree and measures each frame. The code is a string, because it runs in the page. */
 function scroll(): Promise<unknown> {
   return page.evaluate(`(async () => {
     const tree = document.querySelector('[role=tree]');

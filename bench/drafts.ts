@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- drafts`: times making a draft of a large memory, and merging some changes of it, while the same
- * tenant and another one write. Prints Markdown.
+ * `npm run bench -- drafts`: measures the creation of a draft of a large memory, and the merge of some of its changes.
+ * Meanwhile, the same tenant and another one write. Prints Markdown.
  *
- * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as
- * for the tests.
+ * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as for
+ * the tests.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -30,7 +30,7 @@ const CHANGED = setting('CHANGED', 500);
 const FILE_BYTES = setting('FILE_BYTES', 2000);
 const ROUNDS = setting('ROUNDS', 5);
 
-/** As long as making a draft and merging it take, about. */
+/** Duration of the baseline, about as long as creating and merging a draft. */
 const BASELINE_MS = 600;
 
 const author = { type: 'operator', name: 'bench' } as const;
@@ -107,7 +107,7 @@ const run = () =>
     console.log(`| merge it | ${of(({ merged }) => merged)} |`);
     console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.original ?? 0)} |`);
     console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.other ?? 0)} |`);
-    // The effective settings are those of the service, but for its quotas.
+    // The service's settings apply, except for its quotas.
     progress(`history for ${effectiveSettings({}, config).historyDays} days`);
   });
 
@@ -125,7 +125,7 @@ async function fill({ query }: BenchDatabase, services: Services): Promise<void>
   await query('VACUUM ANALYZE');
 }
 
-/** Writes one file after the other, as one agent would. */
+/** Writes one file after another, as an agent would. */
 class Writer {
   #isDone = false;
   #longest = 0;
@@ -135,7 +135,7 @@ class Writer {
     this.#work = this.#write(services, tenant, round);
   }
 
-  /** The longest time that a write has taken since the last call, in milliseconds. */
+  /** Returns the longest time of a write since the previous call, in milliseconds. */
   longest(): number {
     const longest = this.#longest;
     this.#longest = 0;

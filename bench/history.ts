@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- history`: measures what the history costs. Compares the service with itself and HISTORY_DAYS=0,
- * in alternating processes on two databases, and times a restore of many files and a rename of a directory. Prints
+ * `npm run bench -- history`: measures the cost of the history. Compares the default service with HISTORY_DAYS=0, in
+ * alternating processes on two databases. Also measures a restore of many files and a rename of a directory. Prints
  * Markdown.
  *
  * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; RESTORED (files,
@@ -23,10 +23,10 @@ const TENANTS = setting('TENANTS', 1000);
 const RESTORED = setting('RESTORED', 10_000);
 const RENAMED = setting('RENAMED', 20_000);
 
-/** The least throughput with history, as a share of that without. */
+/** Minimum throughput with history, as a share of the throughput without. */
 const TARGETS = { create: 0.97, str_replace: 0.93, mix: 0.93 } as const;
 const chosen = Object.keys(TARGETS) as (keyof typeof TARGETS)[];
-/** Of 20 calls of the mix, how many write. */
+/** Share of writes in the mix. */
 const WRITES_IN_MIX = 8 / 20;
 const WRITES_A_SECOND = 100;
 const DAY_SECONDS = 24 * 60 * 60;
@@ -43,7 +43,7 @@ interface Turn {
   rate: number;
   micros: number;
   failures: number;
-  /** Of history, for each call. */
+  /** Bytes of history per call. */
   bytes: number;
 }
 

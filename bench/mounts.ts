@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- mounts`: what a view of `/memories` costs with eight mounts, next to one without, over HTTP. Each
- * memory has 20 files in the root; the views alternate in small batches, so that a noisy machine slows both. Prints
- * Markdown. Environment: ROUNDS (batches of each, 60); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- mounts`: compares a view of `/memories` with eight mounts to a view without mounts, over HTTP. Each
+ * memory has 20 files in the root. The views alternate in small batches, so that a noisy machine slows both equally.
+ * Prints Markdown. Environment: ROUNDS (batches of each, 60); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { startService } from './support/service.ts';
@@ -39,7 +39,7 @@ await withCleanup(async (scratch, later) => {
         const start = performance.now();
         for (let sent = 0; sent < BATCH; sent += atOnce)
           await Promise.all(Array.from({ length: atOnce }, () => execute(tenant, view)));
-        // The first rounds warm up.
+        // The first rounds are the warm-up.
         if (round >= 5) times[tenant]?.push((performance.now() - start) / BATCH);
       }
     }

@@ -1,12 +1,14 @@
 /**
  * `npm run bench -- peers`: compares the service with its alternatives in one run on one machine. Prints a Markdown
- * table, or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has
- * the latest published run. D, F, G, and H are the peers that a user would pick instead; D, G, and H are filled through
- * their own interfaces, so compare with them at `TENANTS=50 CONTESTANTS=S,A,F,H,D,G`.
+ * table, or all results with --json. Writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has
+ * the latest published run.
  *
- * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas)
- * leave out the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the
- * tests.
+ * The contestants D, F, G, and H are alternatives for users. D, G, and H are filled through their own interfaces, which
+ * is slow, so compare with them at `TENANTS=50 CONTESTANTS=S,A,F,H,D,G`.
+ *
+ * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS. ONLY and CONTESTANTS are comma-separated lists
+ * that select workloads and contestants. LEAN=0 skips start-up, memory, and sizes. TEST_DATABASE_URL and TEST_POSTGRES
+ * as for the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
@@ -40,8 +42,8 @@ const only = list('ONLY', workloads);
 const chosen = list('CONTESTANTS', ['S', 'I', 'N', 'P', 'A', 'B', 'C1', 'C2']);
 const isLean = setting('LEAN', 1) === 1;
 /**
- * A turn is repeated when the hypervisor gave more than this share of its time to other machines. The number of
- * attempts is limited, because on some machines the share is always higher.
+ * Maximum share of time that the hypervisor may give to other machines during a turn. A turn above it is repeated, up
+ * to `MAX_ATTEMPTS` times, because on some machines the share is always higher.
  */
 const MAX_STEAL = 0.05;
 const MAX_ATTEMPTS = 4;
@@ -108,8 +110,8 @@ async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> 
 }
 
 /**
- * Only one contestant is under load at a time. Rounds start with a different one and alternate direction, so none
- * always follows the same.
+ * Measures all contestants, one at a time. Rounds begin with different contestants and alternate direction, so that no
+ * contestant always runs after the same one.
  */
 async function measureAll(
   contestants: readonly Contestant[],

@@ -1,6 +1,6 @@
 /**
- * Where the service's time goes: `npm run bench -- profile [workload]` runs it under load with
- * --cpu-prof, prints the costliest functions and packages, and leaves the profile in bench/results for a browser.
+ * `npm run bench -- profile [workload]`: profiles the CPU time of the service under load with --cpu-prof. Prints the
+ * most expensive functions and packages, and writes the profile to bench/results for a browser.
  *
  * Environment: SECONDS, CONNECTIONS, TENANTS; AUTH (keys or none).
  */
@@ -18,7 +18,7 @@ const TENANTS = setting('TENANTS', 100);
 
 interface Profile {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
-  /** As the timestamps, in microseconds of the machine's monotonic clock. */
+  /** In microseconds of the machine's monotonic clock, as are the timestamps. */
   startTime: number;
   samples: number[];
   timeDeltas: number[];
@@ -110,7 +110,7 @@ function placeOf(url: string): string {
   return at >= 0 ? path.slice(at) : path.replace(root, '');
 }
 
-/** Returns the folder of the service (`dist/store`) or the Node module (`node:net`). */
+/** Returns the directory of the service (`dist/store`) or the Node module (`node:net`). */
 function ownerOf(place: string): string {
   return place.startsWith('node:') ? (place.split('/')[0] ?? place) : place.split('/').slice(0, 2).join('/');
 }

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand, and how fast
- * directories are moved and deleted. Measures single calls of the store, without HTTP. Writes to bench/results, which
- * git ignores: scale.md, scale.json (which --json prints), and the statements' plans to explain.txt and, for the
+ * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand. Also measures
+ * moves and deletions of directories. It calls the store directly, without HTTP. Writes to bench/results, which git
+ * ignores: scale.md, scale.json (which --json prints), and the plans of the statements in explain.txt and, for a
  * thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
  *
- * Fixture: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: FILES (1000000), CALLS of each kind (400); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,14 +31,14 @@ const FILES = setting('FILES', 1_000_000);
 const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
 const COPIES = 3;
-/** Numbers of files in the directories that are moved and deleted. */
+/** Number of files in the directories that are moved and deleted. */
 const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map(Math.floor);
 
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
 const filePath = (directories: number) => `/memories/d${pick(directories)}/f${pick(100)}.md` as MemoryPath;
 
-/** A store and the tenant that calls use: a random one or always the largest. */
+/** A store for a random tenant or for the largest one. */
 interface Fixture {
   store(): MemoryStore;
   directories: number;
@@ -51,7 +51,8 @@ const calls: Record<string, (fixture: Fixture) => Promise<unknown>> = {
   'view of a file': ({ store, directories }) => store().lookup(filePath(directories), 1000),
   'view of a directory of 100': ({ store, directories }) =>
     store().lookup(`/memories/d${pick(directories)}` as MemoryPath, 5000),
-  // In an existing directory: creating one costs more, and the small table would soon contain all of them.
+  // Files are created in existing directories. A new directory costs more, and the small table would soon contain all
+  // of them.
   create: async ({ store, directories }) => {
     const path = `/memories/d${pick(directories)}/new-${made++}.md` as MemoryPath;
     expect((await store().create(path, text(1024), DONE)).kind, 'created');
@@ -146,7 +147,9 @@ async function openServices({ url }: BenchDatabase): Promise<{ services: Service
   return { services, close: () => services.close().then(() => database.close()) };
 }
 
-/** Measures the fixtures in turn and rotates the first one, so that changes of the machine affect all equally. */
+/**
+ * Measures the fixtures in turn and rotates the first one, so that changes of the machine's speed affect all equally.
+ */
 async function compare(
   name: string,
   call: (fixture: Fixture) => Promise<unknown>,

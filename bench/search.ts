@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- search`: how long searches take in a memory of 100 files and in one of 10,000, of 5 KB each, over
- * HTTP, and the memory that the service takes. Prints Markdown. Environment: SEARCHES (of each kind, 20);
- * TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- search`: measures searches in memories of 100 and of 10,000 files of 5 KB each, over HTTP, and the
+ * memory usage of the service. Prints Markdown. Environment: SEARCHES (of each kind, 20); TEST_DATABASE_URL as for the
+ * tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { text } from './support/data.ts';
@@ -11,7 +11,7 @@ const SEARCHES = setting('SEARCHES', 20);
 const FILES = [100, 10_000];
 const BYTES = 5000;
 
-/** What is searched for: by words that few files, and that all files have; then a text and expressions. */
+/** Queries for words that few files contain, for words that all files contain, for a text, and for expressions. */
 const QUERIES = [
   { query: 'replica failover kubernetes' },
   { query: 'notes about the database of a tenant' },
@@ -20,12 +20,12 @@ const QUERIES = [
   { query: '[a-z]+ed by the [a-z]+', mode: 'regex' },
 ];
 
-/** Files of different words in the order of this project's documentation. */
+/** Generates files of different words from this project's documentation, in reading order. */
 function* contents(count: number): Generator<[path: string, content: string]> {
   const words = text(200_000).split(/\s+/);
   for (let i = 0; i < count; i++) {
     let content = `# File ${i}\n`;
-    // Steps that have no common divisor with the number of words give each file other sentences.
+    // Steps without a common divisor with the number of words produce different sentences in each file.
     for (let at = i * 7919; content.length < BYTES; at += 1 + (i % 5))
       content += `${words[at % words.length]}${at % 12 === 0 ? '\n' : ' '}`;
     yield [`/memories/d${Math.floor(i / 100)}/f${i}.md`, content];

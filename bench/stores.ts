@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- stores`: how long the lists of the Memory Stores API take with 10,000 memories, over HTTP: in 100
- * directories, and all in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list, 50; 7 of
- * the whole); TEST_DATABASE_URL as for the tests.
+ * `npm run bench -- stores`: measures the lists of the Memory Stores API with 10,000 memories, over HTTP. The memories
+ * are in 100 directories, or all in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list,
+ * 50; the complete lists have 7); TEST_DATABASE_URL as for the tests.
  */
 import { loadavg } from 'node:os';
 import { setting, withCleanup } from './support/cleanup.ts';
@@ -46,7 +46,7 @@ async function fill(url: string, pathOf: (i: number) => string): Promise<string>
   return memories;
 }
 
-/** @returns how many items the whole list has */
+/** @returns number of items in the complete list */
 async function readAll(memories: string): Promise<number> {
   let items = 0;
   let page: string | null = '';

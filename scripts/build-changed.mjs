@@ -1,6 +1,6 @@
 /**
- * `npm start` runs this first: builds the service and the console, each unless its sources and its output are as
- * after its last build. JavaScript, because it has to start fast on each version of Node.
+ * Builds the service and the console before `npm start`, unless their sources and outputs are unchanged since the last
+ * build. JavaScript instead of TypeScript, because it has to start fast on each version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 process.chdir(join(import.meta.dirname, '..'));
 
-/** `npm ci` deletes it, and so builds anew with what it installs. */
+/** Directory of the build stamps. `npm ci` deletes it, so new packages cause a new build. */
 const STAMPS = 'node_modules/.cache/memory-service-build';
 
 const EVERYWHERE = ['package.json', 'package-lock.json', 'tsconfig.json', 'src'];
@@ -28,7 +28,7 @@ const parts = [
   },
 ];
 
-/** The files at a path, or below it, with their contents. */
+/** Yields the files at a path or below it, with their contents. */
 function* filesAt(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) for (const name of readdirSync(path).sort()) yield* filesAt(join(path, name));

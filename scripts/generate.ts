@@ -1,10 +1,10 @@
 /**
- * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types,
- * the references of commands, errors, and settings in docs, and the migration for
- * changes of `schema.ts`. A test fails while one of them is out of date.
+ * `npm run generate`: writes all generated files: both OpenAPI documents, the console's types, the references of
+ * commands, errors, and settings in docs, and the migration for changes of `schema.ts`. A test fails while one of them is
+ * outdated.
  *
- * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions,
- * and statements, for the tests of later versions. The release workflow runs it.
+ * `npm run generate -- release`: writes the fixture of the version in package.json, with its migrations, functions, and
+ * statements, for the tests of later versions. The release workflow runs it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

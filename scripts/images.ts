@@ -1,5 +1,5 @@
 /**
- * Every container image of others that the repository names: in Dockerfile, Compose files, workflows, scripts, and
+ * Finds all third-party container images in the repository: in Dockerfile, Compose files, workflows, scripts, and
  * tests.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -23,8 +23,8 @@ const FILES = [
 
 const REFERENCE = String.raw`['"]?([a-z0-9][\w./-]*(?::[\w.-]+)?(?:@sha256:[0-9a-f]{64})?)`;
 /**
- * `FROM image`, `image: image` in YAML, `ARG NODE_IMAGE=image`, `${POSTGRES_IMAGE:-image}`, and the default in
- * TypeScript.
+ * Patterns for `FROM image`, `image: image` in YAML, `ARG NODE_IMAGE=image`, `${POSTGRES_IMAGE:-image}`, and the
+ * default in TypeScript.
  */
 const PLACES = [
   String.raw`^FROM (?:--platform=\S+ )?${REFERENCE}`,
@@ -33,7 +33,7 @@ const PLACES = [
   String.raw`_IMAGE \|\|\s+${REFERENCE}`,
 ].map((pattern) => new RegExp(pattern, 'gm'));
 
-/** Built from this repository. */
+/** Images that are built from this repository. */
 const OWN = /(^|\/)memory-service(:|@|$)/;
 
 export interface ImageReference {
@@ -47,7 +47,6 @@ export function findImages(text: string): string[] {
   return [...new Set(found)].filter((reference) => !OWN.test(reference));
 }
 
-/** The images of all files. */
 export function imageReferences(): ImageReference[] {
   return FILES.flatMap((file) =>
     findImages(readFileSync(`${root}${file}`, 'utf8')).map((reference) => ({ file, reference })),

@@ -1,7 +1,7 @@
 /**
- * `node scripts/pin-images.ts`: asks the registries which image each tag names now, with `docker buildx imagetools
- * inspect`, and writes the digests behind the tags. With `--check`, changes nothing, and exits with 1 when a digest
- * is missing or its tag names another image.
+ * `node scripts/pin-images.ts`: resolves each image tag in its registry with `docker buildx imagetools inspect`, and
+ * writes the digests after the tags. With `--check`, changes no file, and exits with 1 if a digest is missing or
+ * outdated.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { imageReferences, root } from './images.ts';
 const isCheck = process.argv.includes('--check');
 const digests = new Map<string, string>();
 
-/** The digest of the index of all platforms that a tag names. */
+/** Returns the digest of the multi-platform index of a tag. */
 function digestOf(tag: string): string {
   const args = ['buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}'];
   const { status, stdout } = spawnSync('docker', args, {
@@ -40,7 +40,7 @@ for (const { file, reference } of imageReferences()) {
     continue;
   }
   const path = `${root}${file}`;
-  // A tag that begins another tag stays as it is.
+  // The look-ahead excludes longer tags that begin with this tag.
   const places = new RegExp(`${reference.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w.@-])`, 'g');
   writeFileSync(path, readFileSync(path, 'utf8').replace(places, pinned));
   console.log(`${file}: ${pinned}`);

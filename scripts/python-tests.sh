@@ -1,7 +1,7 @@
-# For scripts that test with Python; sourced in the folder that has the requirements. Usage:
+# Prepares tests in Python. Source it in the directory with the requirements:
 #   . python-tests.sh TITLE REQUIREMENTS
-# Installs REQUIREMENTS into .venv. Without Python or the package index says so in one line and succeeds.
-# PYTHON names another interpreter than python3, MEMORY_SERVICE_CLI another build's main.js than dist/main.js.
+# Installs REQUIREMENTS into .venv. Without Python or the package index, prints one line and succeeds.
+# PYTHON selects another interpreter than python3, and MEMORY_SERVICE_CLI another main.js than dist/main.js.
 title=$1 requirements=$2
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -26,7 +26,7 @@ if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ]; then
   echo "== packages"
   rm -rf .venv
   "$python" -m venv .venv || skip "$python cannot make a virtual environment"
-  # The smallest of the packages, to tell an index that cannot be reached from packages that cannot be had.
+  # Downloads the smallest package first, to distinguish an unreachable index from unavailable packages.
   "${pip[@]}" download --no-deps --no-cache-dir --retries 1 --timeout 20 --dest .venv/probe \
     "$(grep -m1 -E '^(iniconfig|pyproject_hooks)==' "$requirements")" >.venv/probe.log 2>&1 || skip 'the Python package index cannot be reached'
   "${pip[@]}" install -r "$requirements" || fail "pip install -r $requirements"

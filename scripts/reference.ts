@@ -1,4 +1,4 @@
-/** Writes the pages of `docs` that list the commands of the CLI, the errors of the APIs, and the values of settings. */
+/* Pages of `docs` that list the commands of the CLI, the errors of the APIs, and the environment variables. */
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { type CliContext, createProgram } from '../src/cli/program.ts';
@@ -53,14 +53,16 @@ interface ErrorEntry {
   detail: string;
 }
 
-/** Errors of requests to no route. The API documents list errors by route. */
+/** Errors of requests without a route. The API documents list errors by route. */
 const WITHOUT_ROUTE = [
   new ServiceError('invalid_url'),
   new ServiceError('route_not_found'),
   new ServiceError('method_not_allowed', 'POST'),
 ];
 
-/** Returns docs/errors.md: each error code of the problems in these OpenAPI documents, with its status and an example. */
+/**
+ * Returns docs/errors.md: each error code of the problems in these OpenAPI documents, with its status and an example.
+ */
 export function errorReference(documents: readonly string[]): string {
   const errors = new Map<string, ErrorEntry>(
     WITHOUT_ROUTE.map(({ code, reason, status, message }) => [
@@ -99,14 +101,14 @@ export function errorReference(documents: readonly string[]): string {
   ].join('\n\n')}\n`;
 }
 
-/** Text outside of code: a page of the site reads `<name>` as an element. */
+/** Escapes text outside of code, because a page of the site reads `<name>` as an element. */
 const escaped = (text: unknown) => String(text).replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const code = (text: unknown) => String(text).replaceAll('|', '\\|');
 
 const cell = (text: unknown) => code(escaped(text)).replaceAll(/\s+/g, ' ').replaceAll('{{', '&#123;&#123;');
 
-/** An example of each variable whose type does not suggest one. */
+/** Examples of the variables whose type suggests none. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   HOST: '0.0.0.0',
   PORT: '9090',
@@ -141,7 +143,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
 };
 
-/** The form of a variable that holds a text. */
+/** Format of each variable that contains a text. */
 const FORMS: Readonly<Record<string, string>> = {
   HOST: 'an IP address or a host name',
   ADMIN_HOST: 'an IP address or a host name',
@@ -169,7 +171,7 @@ const TYPES: Partial<Record<Unit, { type: string; example: string }>> = {
   milliseconds: { type: 'duration in ms', example: '3s' },
 };
 
-/** Returns an example of a value of a variable. */
+/** Returns an example value of a variable. */
 export function exampleOf({ name, default: value, choices, quantity }: VariableDescription): string {
   const example = EXAMPLES[name] ?? choices?.find((each) => each !== String(value));
   return example ?? (quantity && TYPES[quantity.unit]?.example) ?? '100';
@@ -210,7 +212,7 @@ function defaultOf({ default: value, quantity }: VariableDescription): string {
   return typeof value === 'number' && quantity ? written(value, quantity.unit) : `\`${String(value)}\``;
 }
 
-/** The longest time of a timer of Node, which is no limit in practice. */
+/** Maximum time of a Node timer, which is unlimited in practice. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function rangeOf({ name, choices, quantity }: VariableDescription): string {
@@ -224,7 +226,7 @@ function rangeOf({ name, choices, quantity }: VariableDescription): string {
 
 const SUFFIXES: Partial<Record<Unit, string>> = { days: 'd', hours: 'h', seconds: 's', milliseconds: 'ms' };
 
-/** Returns a number as a variable can hold it: `10MB`, `30d`, `5s`. */
+/** Formats a number as the value of a variable: `10MB`, `30d`, `5s`. */
 function written(value: number, unit: Unit): string {
   if (value === 0) return '`0`';
   if (unit === 'bytes') return `\`${formatBytes(value).replace(' ', '')}\``;

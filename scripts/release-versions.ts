@@ -1,4 +1,4 @@
-/** Every place that names the version of a release. They are released together, with one number. */
+/** Lists all places that contain the version of a release. All artifacts are released together, with one version. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
 const find = (path: string, pattern: RegExp) => pattern.exec(read(path))?.[1];
 
 const CHART = 'charts/memory-service/Chart.yaml';
-/** Documents that name an archive or an image by its version. */
+/** Documents that contain the version of an archive or an image. */
 const DOCUMENTS = [
   'README.md',
   'clients/typescript/README.md',
@@ -15,7 +15,7 @@ const DOCUMENTS = [
   'clients/python/README.md',
 ];
 
-/** The version that each place names, undefined where it names none. */
+/** Returns the version in each place, or undefined for a place without a version. */
 export function releaseVersions(): Record<string, string | undefined> {
   const lock = JSON.parse(read('package-lock.json')).packages;
   const versions: Record<string, string | undefined> = {
@@ -46,7 +46,7 @@ export function releaseVersions(): Record<string, string | undefined> {
   return versions;
 }
 
-/** The lines of the documents that say how to do without a release. */
+/** Returns the lines of the documents that explain the installation without a release. */
 export function notesOfMissingRelease(): string[] {
   return [...DOCUMENTS, 'site/index.md'].flatMap((document) =>
     read(document)

@@ -1,4 +1,4 @@
-/** G: AgentFS, a SQLite database for each tenant. */
+/** G: AgentFS, with a SQLite database per tenant. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentFS } from 'agentfs-sdk';

@@ -22,13 +22,13 @@ const lookupFile = prepared(lookupFileQuery);
 const lookup = prepared(lookupQuery);
 const read = prepared(readFileQuery);
 
-/** Without limits, and with the default history. */
+/** Values of the service's parameters: no quotas, and the default history. */
 const UNLIMITED = [0, 0];
 const HISTORY = [30, 2 ** 30];
 
 type Arguments = (string | number | boolean | null)[];
 
-/** Calls one of the service's database functions, without idempotency, by nobody. */
+/** Calls a database function of the service, without an idempotency key and without an origin. */
 const call = (query: Execute, name: string, own: Arguments, service: Arguments) => {
   const values = [...own, ...service];
   const [first, last] = [own, service].map((part, i) => part.map((_, n) => `$${n + 1 + i * own.length}`));

@@ -1,5 +1,5 @@
 /**
- * B, the floor: a handler, a prepared query on a pool, and formatting. Without DATABASE_URL it is C1, the limit: the
+ * B, the floor: a handler, a prepared query on a pool, and formatting. Without DATABASE_URL, it is C1, the limit: the
  * same handler with rows that are already in memory.
  */
 import fastify from 'fastify';
@@ -18,7 +18,7 @@ import { type Execute, executeBare } from './bare.ts';
 const { DATABASE_URL, PORT, DB_POOL_MAX = '10' } = process.env;
 
 function fromDatabase(connectionString: string): Execute {
-  // Like the service, keep the connections between turns.
+  // Keeps the connections between turns, as the service does.
   const pool = new pg.Pool({ connectionString, max: Number(DB_POOL_MAX), idleTimeoutMillis: 0 });
   return (query) => pool.query(query);
 }

@@ -1,6 +1,6 @@
 /**
- * F, the local disk: a directory per tenant, whose writes are kept once they are acknowledged, by a temporary file, fsync,
- * and rename. Without locks, history, or fsync of the directory.
+ * F, the local disk: a directory per tenant. An acknowledged write is durable, through a temporary file, fsync, and
+ * rename. There are no locks, no history, and no fsync of the directory.
  */
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, open, readFile, rename } from 'node:fs/promises';

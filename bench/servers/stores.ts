@@ -11,12 +11,12 @@ import {
 import type { Input } from '../support/workloads.ts';
 import { showFile } from './bare.ts';
 
-/** The files of a tenant, as a peer of the service stores them. */
+/** Files of a tenant, as a peer of the service stores them. */
 export interface Store {
   read(path: string): Promise<string>;
   /** Creates a file that does not exist. */
   create(path: string, content: string): Promise<void>;
-  /** Replaces the first `before` of a file. */
+  /** Replaces the first occurrence of `before` in a file. */
   replace(path: string, before: string, after: string): Promise<void>;
   insertLine(path: string, line: number, inserted: string): Promise<void>;
 }
@@ -49,7 +49,7 @@ async function execute(store: Store, input: Input): Promise<string> {
   }
 }
 
-/** Returns an edit for stores that read and write whole files. */
+/** Returns edits for stores that read and write whole files. */
 export function editsOf(
   read: (path: string) => Promise<string>,
   write: (path: string, content: string) => Promise<void>,
@@ -68,7 +68,7 @@ export function editsOf(
   };
 }
 
-/** Creates the files of the first SEED_TENANTS tenants, through the peer's own API. */
+/** Creates the files of the first SEED_TENANTS tenants through the peer's own API. */
 export async function seedStores(storeOf: (tenant: string) => Store | Promise<Store>): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);

@@ -1,4 +1,4 @@
-/** H, the bare handler: one plain table on the same Postgres, without limits, history, idempotency, or directories. */
+/** H, the bare handler: a plain table on the same Postgres, without limits, history, idempotency, or directories. */
 import pg from 'pg';
 import { editsOf, type Store, seedStores, serve } from './stores.ts';
 

@@ -1,4 +1,4 @@
-/** Types for the part of autocannon that the bench uses. The package has none. */
+/** Types for the part of autocannon that the bench uses. The package has no types. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events';
 
@@ -16,7 +16,7 @@ declare module 'autocannon' {
     url: string;
     method: string;
     connections: number;
-    /** Whole seconds. */
+    /** In whole seconds. */
     duration: number;
     headers: Record<string, string>;
     setupClient(client: Client): void;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Runs `work` with a scratch directory. Afterwards, even on Ctrl-C, runs the functions passed to `later` in reverse order.
+ * Runs `work` with a scratch directory. Afterwards, even on Ctrl-C, runs the functions passed to `later` in reverse
+ * order.
  */
 export async function withCleanup(
   work: (scratch: string, later: (undo: () => unknown) => void) => Promise<void>,
@@ -35,7 +36,7 @@ export function setting(name: string, defaultValue: number): number {
   throw new Error(`${name} must be a whole number`);
 }
 
-/** Prints progress to standard error. Results go to standard output. */
+/** Prints progress to standard error. Results are printed to standard output. */
 export function progress(message: string): void {
   console.error(`${new Date().toISOString().slice(11, 19)} ${message}`);
 }

@@ -18,7 +18,7 @@ import {
 import { root, runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
-/** Settings that override the defaults: no rate limit and no quotas, because load would exceed any. */
+/** Settings without a rate limit and quotas, because the load would exceed any limit. */
 export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', MAX_TENANT_FILES: '0', MAX_TENANT_BYTES: '0' };
 
 export interface Contestant {
@@ -33,18 +33,17 @@ export interface Contestant {
 
 const READS = ['view', 'directory'] as const;
 const WRITES = ['create', 'str_replace', 'insert'] as const;
-/** Calls that a store of files serves without a tree of directories. */
+/** Workloads that a store of files supports without a tree of directories. */
 const CALLS_OF_FILES = ['view', ...WRITES] as const;
 
-/** Directory of contestant F. */
+/** Returns the directory of contestant F. */
 export const syncedFolder = (filesFolder: string) => `${filesFolder}-synced`;
 
-/** Package of the peers that the service does not depend on. */
+/** Package with the peers that the service does not depend on. */
 const PEERS = join(root, 'bench', 'peers');
 
-/** Installs the peers of `bench/peers`. */
 export function installPeers(): void {
-  // Not `npm ci`, which fails where a registry lacks the binaries of AgentFS for other platforms.
+  // `npm ci` fails if a registry lacks the binaries of AgentFS for other platforms.
   execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
     stdio: 'ignore',
   });
@@ -82,11 +81,11 @@ export interface Fixtures {
   databaseUrl: string;
   pgliteFolder: string;
   filesFolder: string;
-  /** Tenants with files. */
+  /** Number of tenants with files. */
   tenants: number;
 }
 
-/** Starts every server. All of them run all the time, but only one is under load. */
+/** Starts all servers. Only one server is under load at a time. */
 export async function startContestants(
   fixtures: Fixtures,
   only: readonly string[],
@@ -193,7 +192,7 @@ export async function startContestants(
   for (const id of Object.keys(makers) as Contestant['id'][]) {
     if (!only.includes(id) && !(id === 'S' && only.includes('I'))) continue;
     const made = await makers[id]();
-    // The contestant without its own server uses that of the first.
+    // A contestant without a server uses the server of the first contestant.
     const server = made.server ?? (made.url === undefined ? contestants[0]?.server : undefined);
     contestants.push({ ...made, id, url: made.url ?? server?.url ?? '', ...(server && { server }) });
   }

@@ -22,12 +22,12 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     const { sql, parameters } = statement ?? { sql: '', parameters: [] };
     const given = parameters.map((parameter) => {
       const value = { ...values, ...own }[parameter];
-      // A batch with one call.
+      // The batch has one call.
       return literal(batches.includes(statement) ? [value] : value);
     });
     await query('BEGIN');
     try {
-      // Prepared like the service's statements, which have one plan for all values.
+      // Prepared, as the service's statements are, which have one plan for all values.
       await query(`PREPARE explained AS ${sql}`);
       const rows = await query(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE explained (${given.join(', ')})`);
       parts.push(`## ${title}\n\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`);

@@ -22,7 +22,7 @@ const ORIGIN = { actor: { type: 'operator', name: 'bench' } } as const;
 const DONE = { content: 'done', isError: false };
 const [HERE, THERE] = ['/memories/here', '/memories/there'] as [MemoryPath, MemoryPath];
 
-/** Milliseconds. */
+/** Times in milliseconds. */
 export interface HistoryTimes {
   restoreOfDeleted: number;
   restoreOfMoved: number;
@@ -30,7 +30,8 @@ export interface HistoryTimes {
 }
 
 /**
- * Times restores of a directory of `restored` files, and a rename of one of `renamed` files, in a migrated database.
+ * Measures restores of a directory of `restored` files, and a rename of a directory of `renamed` files, in a migrated
+ * database.
  */
 export async function measureTimes(
   url: string,
@@ -61,12 +62,12 @@ export async function measureTimes(
   }
 }
 
-/** Of 10,000 edits of 40 bytes in a file of 10 KB. */
+/** Number of edits of 40 bytes in a file of 10 KB. */
 const EDITS = 10_000;
 
 /**
- * What the history of many edits of one file takes on disk, with its indexes, and how long it takes to read its
- * oldest version.
+ * Measures the history of many edits of one file: its size on disk with indexes, and the time to read the oldest
+ * version.
  */
 export async function measureEdits({
   url,
@@ -98,7 +99,7 @@ export async function measureEdits({
     const history = new History(database);
     const [oldest] = await query('SELECT id FROM versions ORDER BY id LIMIT 1');
     const read = () => history.existing(tenant, String(oldest?.id));
-    // The session prepares the statement first.
+    // The first read also prepares the statement.
     await read();
     return { bytes, readMs: await timed(read) };
   } finally {

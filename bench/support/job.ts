@@ -5,16 +5,16 @@ import type { Workload } from './workloads.ts';
 /** One measurement: a workload against one contestant. */
 export interface Job {
   workload: Workload;
-  /** URL of the service, or of the database when only the driver is measured. */
+  /** URL of the service, or of the database if only the driver is measured. */
   url: string;
   headers: Record<string, string>;
-  /** Whether writes carry an idempotency key. */
+  /** Whether writes have an idempotency key. */
   keyed: boolean;
   connections: number;
   tenants: number;
   warmUpSeconds: number;
   seconds: number;
-  /** A unique name for this measurement. */
+  /** Unique name of this measurement. */
   run: string;
 }
 
@@ -24,9 +24,9 @@ export interface Measured {
   p50: number;
   p99: number;
   requests: number;
-  /** Requests, including the warm-up. */
+  /** Number of requests, including the warm-up. */
   all: number;
-  /** Responses that were not 2xx, reported `is_error` or did not arrive, including the warm-up. */
+  /** Number of requests with a status other than 2xx, with `is_error`, or without a response, including the warm-up. */
   failures: number;
 }
 
@@ -58,7 +58,7 @@ export class Worker {
   }
 }
 
-/** The child's side: runs jobs that the parent process sends. */
+/** Runs the jobs that the parent process sends. Called in the child process. */
 export function serveJobs(measure: (job: Job) => Promise<Measured>): void {
   process.on('message', async (job: Job) => {
     const result = await measure(job).catch((error: unknown) => ({ error: String(error) }));

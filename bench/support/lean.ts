@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, SERVICE, startServer } from './process.ts';
 import { median } from './statistics.ts';
 
-/** The footprint of the service. Undefined values could not be measured on this machine. */
+/** Footprint of the service. A value is undefined if it cannot be measured on this machine. */
 export interface Lean {
   startOnPostgresMs: number;
   startOnPgliteMs: number;
@@ -57,7 +57,7 @@ export function measureInstall(scratch: string): number | undefined {
   }
 }
 
-/** Returns the size of the image `memory-service`, or undefined if there is none. */
+/** Returns the size of the image `memory-service`, or undefined if the image does not exist. */
 export function imageBytes(): number | undefined {
   try {
     const args = ['image', 'inspect', '--format', '{{.Size}}', 'memory-service'];

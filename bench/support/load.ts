@@ -31,20 +31,23 @@ serveJobs(async (job: Job): Promise<Measured> => {
   });
   const { non2xx, errors, timeouts, mismatches } = await load;
   const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(0.5, 0.99);
-  // A response that is not 2xx does not contain `is_error: false` either, so it also counts as a mismatch.
+  // A response with another status also lacks `is_error: false`, and therefore already counts as a mismatch.
   const failures = Math.max(non2xx, mismatches) + errors + timeouts;
   return { rate: times.count / seconds, p50, p99, requests: times.count, all, failures };
 });
 
-/** More calls per second than any contestant answers when calls may not repeat. A faster one would report failures. */
+/**
+ * Upper bound of a contestant's calls per second, for workloads that cannot repeat calls. A faster contestant would
+ * report failures.
+ */
 const MOST_PER_SECOND = 10_000;
-/** Enough calls for each connection to visit all its tenants and file names. */
+/** Number of calls with which each connection visits all its tenants and file names. */
 const REPEATED = 300;
 
 /**
- * Returns how many requests to build per connection before the load starts. Building them during the load would take
- * CPU time from the contestant. Connections cycle through their requests, so workloads that cannot repeat a call need
- * as many as a turn can send.
+ * Returns the number of requests to build per connection before the load starts, because building them during the load
+ * would take CPU time from the contestant. Connections cycle through their requests. A workload that cannot repeat a
+ * call needs as many requests as a turn can send.
  */
 function countOf({ workload, keyed, connections, warmUpSeconds, seconds }: Job): number {
   if (isRepeatable(workload) && !keyed) return REPEATED;

@@ -22,7 +22,6 @@ const SETTINGS = [
 export interface BenchServer {
   /** Version and relevant settings of the server. */
   description: string;
-  /** Creates an empty database. */
   createDatabase(): Promise<BenchDatabase>;
   stop(): Promise<void>;
 }
@@ -33,7 +32,7 @@ export interface BenchDatabase {
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** Starts a real Postgres like that of the tests, but durable. */
+/** Starts a Postgres server as for the tests, but with durable writes. */
 export async function startPostgres(scratch: string): Promise<BenchServer> {
   const { server } = await startServer(scratch, { settings: SETTINGS, inMemory: false });
   return describe(server);

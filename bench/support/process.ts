@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The command behind `npm start` in a checkout, without the shell's `exec`. */
+/** Returns the command of `npm start` in a checkout, without the shell's `exec`. */
 export function serviceOf(folder: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     scripts: { start: string };
@@ -25,14 +25,14 @@ export interface Server {
   url: string;
   /** Time from process start to the first response. */
   readyAfterMs: number;
-  /** Resident memory in bytes. */
+  /** Returns the resident memory in bytes. */
   memory(): number;
-  /** CPU time used so far in microseconds, or NaN if it is unknown. */
+  /** Returns the CPU time used so far in microseconds, or NaN if unknown. */
   processorTime(): number;
   stop(): Promise<void>;
 }
 
-/** Peers create their files before they are ready. */
+/** Maximum start time. Peers create their files before they are ready. */
 const MAX_START_MS = 300_000;
 
 const running = new Set<ChildProcess>();
@@ -41,11 +41,11 @@ process.on('exit', () => {
 });
 
 /**
- * Starts `command` with only the given `env`, and waits until GET `ready` answers 200. Its log goes to a file in
- * `scratch`, because a file is what it would write to in production.
+ * Starts `command` with only the given `env`, and waits until GET `ready` returns 200. Its log is written to a file in
+ * `scratch`, as in production.
  *
- * @param options.ready a path to poll; if undefined, any response will do
- * @param options.folder the working directory; by default this checkout
+ * @param options.ready path to poll; without a path, any response counts
+ * @param options.folder working directory; by default this checkout
  */
 export async function startServer(
   [command = '', ...args]: string[],
@@ -95,8 +95,8 @@ export function runCli(args: string[], env: Record<string, string>, folder = roo
 }
 
 /**
- * Returns the CPU time in microseconds that a server's connections to a database have used so far, or 0 if it is
- * unknown, as for a server on another machine.
+ * Returns the CPU time in microseconds that a server's connections to a database have used so far. Returns 0 if
+ * unknown, for example for a server on another machine.
  */
 export function databaseProcessorTime(database: string): number {
   if (process.platform !== 'linux') return 0;
@@ -120,7 +120,7 @@ function residentBytes(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
 }
 
-/** CPU time of a process with its threads. Linux counts in hundredths of a second. */
+/** Returns the CPU time of a process with its threads. Linux counts in hundredths of a second. */
 function processorMicroseconds(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -128,8 +128,8 @@ function processorMicroseconds(pid: number): number {
 }
 
 /**
- * Starts to measure steal time. The returned function gives the share (0 to 1) of CPU time since then that the
- * hypervisor gave to other machines, or 0 if it is unknown.
+ * Starts to measure steal time. The returned function returns the share (0 to 1) of CPU time that the hypervisor has
+ * given to other machines since then, or 0 if unknown.
  */
 export function watchSteal(): () => number {
   const before = processorTicks();
@@ -141,8 +141,8 @@ export function watchSteal(): () => number {
 }
 
 /**
- * The first eight numbers in /proc/stat are the times of all CPUs (proc_stat(5)). They already include the ones that
- * follow.
+ * Index of the steal time in /proc/stat. The first eight numbers are the times of all CPUs (proc_stat(5)), and already
+ * include the later ones.
  */
 const STEAL = 7;
 

@@ -6,15 +6,15 @@ import type { Workload } from './workloads.ts';
 
 export type Id = Contestant['id'];
 
-/** The measurement of a contestant in a round. */
+/** Measurement of a contestant in a round. */
 export interface Round extends Measured {
-  /** CPU time per request of its process in microseconds, which machine noise hardly affects. */
+  /** CPU time per request of the contestant's process in microseconds. Noise of the machine hardly affects it. */
   processor: number;
   /** Number of measurements. A turn is repeated when the hypervisor disturbed it. */
   attempts: number;
 }
 
-/** A contestant in a workload: the medians of its rounds, and the rounds themselves. */
+/** Medians of a contestant's rounds in a workload, and the rounds themselves. */
 export interface Cell extends Round {
   workload: Workload;
   id: Id;

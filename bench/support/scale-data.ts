@@ -4,19 +4,19 @@ import type { BenchDatabase } from './postgres.ts';
 const PER_DIRECTORY = 100;
 
 /**
- * Fills an empty, migrated database: tenants t0, t1, … with one directory of 100 files of 1 KB, tenant `large` with a
- * tenth of all files, and tenant `moved` with directories `m<files>-<copy>` to move and delete.
+ * Fills an empty, migrated database. Tenants t0, t1, … have one directory of 100 files of 1 KB each. Tenant `large` has
+ * a tenth of all files. Tenant `moved` has the directories `m<files>-<copy>` to move and delete.
  */
 export async function seedLarge(
   { query }: BenchDatabase,
   options: { files: number; large: number; moved: readonly number[]; copies: number },
 ): Promise<void> {
   const { files, large, moved, copies } = options;
-  // Skip foreign key checks, if the role is allowed to.
+  // Skips foreign key checks, if the role is allowed to.
   await query('SET session_replication_role = replica').catch(() => {});
   const tenants = Math.floor((files - large) / PER_DIRECTORY);
   const content = text(1024);
-  // No limits, because quotas are not measured.
+  // Tenants have no limits, because quotas are not measured.
   await query(`INSERT INTO tenants (id, max_files, max_bytes)
     SELECT 't' || i, 0, 0 FROM generate_series(0, ${tenants - 1}) AS i
     UNION ALL VALUES ('large', 0, 0), ('moved', 0, 0)`);

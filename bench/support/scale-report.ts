@@ -1,4 +1,4 @@
-/** The median time of a call in milliseconds: with a thousand files, with all files, and for the largest tenant. */
+/** Median time of a call in milliseconds: with a thousand files, with all files, and for the largest tenant. */
 export interface Row {
   name: string;
   small: number;

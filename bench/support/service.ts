@@ -6,13 +6,13 @@ import { runCli, SERVICE, type Server, startServer } from './process.ts';
 type Later = Parameters<Parameters<typeof withCleanup>[0]>[1];
 
 export interface BenchService extends Server {
-  /** What the database is. */
+  /** Version and settings of the database server. */
   description: string;
   /** Sends JSON. Throws unless the response is a success. */
   post(path: string, tenant: string, body: object): Promise<string>;
 }
 
-/** Starts Postgres and the service over a database of its own, without authentication. */
+/** Starts Postgres, and the service with a separate database and without authentication. */
 export async function startService(
   scratch: string,
   later: Later,

@@ -9,7 +9,7 @@ import {
 } from './data.ts';
 
 export const workloads = ['view', 'directory', 'create', 'str_replace', 'insert', 'mix'] as const;
-/** `one_file`: all connections edit one file of one tenant, which keeps its size. */
+/** With `one_file`, all connections edit one file of one tenant, and the file keeps its size. */
 export type Workload = (typeof workloads)[number] | 'one_file';
 
 export const describeWorkload: Record<Workload, string> = {
@@ -38,10 +38,10 @@ export interface Call {
   input: Input;
 }
 
-/** Read-only workloads use this many tenants. The others use all of them. */
+/** Number of tenants in read-only workloads. The other workloads use all tenants. */
 const VIEWED_TENANTS = 100;
 
-// A cycle of twenty calls. `tidy` renames a file created earlier and deletes it the next time.
+// A cycle of twenty calls. `tidy` renames a file created earlier, and deletes it the next time.
 const MIX = [
   'view',
   'str_replace',
@@ -69,10 +69,10 @@ const NEW_TEXT = text(SMALL_BYTES);
 
 /**
  * Returns an endless sequence of calls for one of `clients` connections. Each connection cycles through its own
- * tenants. Every call succeeds whatever was called before: names are new, and an edit keeps the text that the next
- * edit replaces.
+ * tenants. Every call succeeds regardless of earlier calls, because new files have new names, and an edit keeps the
+ * text that the next edit replaces.
  *
- * @param run a unique name for the run, so that file names are new
+ * @param run unique name of the run, so that file names are new
  */
 export function callsOf(
   workload: Workload,

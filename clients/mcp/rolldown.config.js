@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
 
-/** One file with the client inside, because the package has to install without its workspace. */
+/** Bundles the client into one file, because the package must install without its workspace. */
 export default defineConfig({
   input: 'src/cli.ts',
   platform: 'node',

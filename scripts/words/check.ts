@@ -14,7 +14,7 @@ import { startsLower, textsOf } from './texts.ts';
 const root = join(import.meta.dirname, '../..');
 const GUIDE = 'docs/writing.md';
 const RATCHET = 'scripts/words/ratchet.json';
-/** The number of findings that the report shows for a rule in a directory. */
+/** Maximum number of findings that the report shows per rule and directory. */
 const SHOWN = 20;
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
@@ -39,7 +39,9 @@ function findings(): Finding[] {
     );
 }
 
-/** Prints a group of findings. Files with uncommitted changes come first, because they probably have the new one. */
+/**
+ * Prints a group of findings. Files with uncommitted changes come first, because they probably contain the new finding.
+ */
 function report(group: readonly Finding[], limit: number, changed: ReadonlySet<string>): void {
   const [{ kind, rule, file, advice }] = group as [Finding];
   const first = group.toSorted((a, b) => Number(changed.has(b.file)) - Number(changed.has(a.file)));
@@ -55,10 +57,10 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
   if (first.length > SHOWN) console.error(`  … and ${first.length - SHOWN} more`);
 }
 
-/** Commits with a fault that are on main already, where a subject cannot change. */
+/** Commits with an invalid subject that are already on main, where the subject cannot be changed. */
 const PUBLISHED = new Set(['97c55963', 'a1f0dc4f']);
 
-/** Checks the subjects of all commits since the guide, and returns their number of faults. */
+/** Checks the subjects of all commits since the guide was added, and returns the number of invalid subjects. */
 function checkSubjects(): number {
   if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
     console.log('Commit subjects are not checked: this clone has no history (git fetch --unshallow).');

@@ -1,22 +1,24 @@
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 
-/** As the service itself does by default: the longest time for which a revoked key seems to work. */
+/**
+ * Time for which an accepted caller is cached, and the maximum delay of a revocation. The service has the same default.
+ */
 const ACCEPTED_MS = 10_000;
-/** Each holds a token. */
+/** Maximum number of cached callers. Each entry holds a token. */
 const MAX_CALLERS = 1000;
 
 /**
- * Asks the service whether it accepts a caller, so that a rejected caller gets the status of the service. The result is
- * cached for seconds.
+ * Checks whether the service accepts a caller, so that a rejected caller receives the status of the service. The result
+ * is cached for `ACCEPTED_MS`.
  */
 export class AcceptedCallers {
-  /** Until when, by `performance.now()`; those that asked last are at the end. */
+  /** Expiry by `performance.now()`. The most recently checked callers are last. */
   readonly #accepted = new Map<string, number>();
 
   /**
-   * @param key names the caller
-   * @param duringOutage what happens to a caller of whom the service cannot be asked. Accept one whose calls can say
-   *   so themselves, to the model.
+   * @param key identifies the caller
+   * @param duringOutage handling of a caller while the service is unavailable; accept a caller whose calls report the
+   * outage to the model themselves
    * @throws MemoryServiceError
    */
   async check(

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `memory-service-mcp`. Standard output belongs to the protocol, so messages for people go to standard
- * error.
+ * The command `memory-service-mcp`. Standard output is reserved for the protocol, so messages for people are printed to
+ * standard error.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -19,14 +19,14 @@ try {
   else if (settings === 'version') process.stdout.write(`${packageJson.version}\n`);
   else await serve(settings);
 } catch (error) {
-  // The client's own `TypeError`s say which option is wrong, and never show the key.
+  // The client's `TypeError`s name the wrong option, and never contain the key.
   const isUsage = error instanceof UsageError || error instanceof TypeError;
   if (!isUsage && !(error instanceof MemoryServiceError) && !isSystemError(error)) throw error;
   process.stderr.write(`memory-service-mcp: ${nameSettings(error.message)}\n`);
   process.exitCode = isUsage ? 2 : 1;
 }
 
-/** A fault that the user can correct, such as a port that is taken. */
+/** Whether an error is one that the user can fix, such as a port in use. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
@@ -34,7 +34,8 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 async function serve({ client, http }: Settings): Promise<void> {
   const memory = createClient(client);
   if (http === undefined) {
-    // A host shows its user standard error and the failure of the server. Only the model reads the result of a call.
+    // Checked at the start, because a host shows a failed start and standard error to its user, but only the model
+    // reads the result of a call.
     await memory.check();
     return serverFor(memory, await instructionsOf(memory)).connect(new StdioServerTransport());
   }

@@ -1,7 +1,7 @@
-/** A request that is rejected before MCP sees it. The message is for the caller, and never holds the key. */
+/** A request that is rejected before MCP handles it. The message is for the caller, and never contains the key. */
 export class HttpError extends Error {
   readonly status: number;
-  /** The code of the JSON-RPC error. */
+  /** Code of the JSON-RPC error. */
   readonly rpcCode: number;
 
   constructor(status: number, message: string, rpcCode = -32000) {

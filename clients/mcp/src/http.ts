@@ -19,14 +19,14 @@ import { readBody } from './request-body.ts';
 import { createClient, nameSettings } from './settings.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-/** A token or a tenant id as a header can carry it. */
+/** A token or a tenant ID that is valid in a header. */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 const MEBIBYTE = 2 ** 20;
-/** Time for a client to send a request. */
+/** Maximum time for a client to send a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
-/** Time in which a client may read no byte of its response; see `ResponsePace`. */
+/** Maximum time in which a client reads no byte of its response; see `ResponsePace`. */
 const TRANSFER_TIMEOUT_MS = 5000;
-/** Time that a request waits for an earlier request of its session. */
+/** Maximum time that a request waits for an earlier request of its session. */
 const GAP_TIMEOUT_MS = 500;
 
 export interface HttpOptions {
@@ -35,19 +35,19 @@ export interface HttpOptions {
   /** Host names of the server in addition to the names of the loopback interface, without ports. */
   allowedHosts: readonly string[];
   maxBodyBytes: number;
-  /** Requests that run at once; `perKey` is per caller. By default as many as the service runs. */
+  /** Maximum number of concurrent requests; `perKey` is per caller. The service has the same defaults. */
   concurrency?: ConcurrencyLimits;
-  /** Time in which a client may read no byte of its response. */
+  /** Maximum time in which a client reads no byte of its response. */
   transferTimeoutMs?: number;
 }
 
 const CONCURRENCY = { total: 64, perKey: 32, maxWaiting: 1000, maxWaitMs: 1000 };
-/** Bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */
+/** Maximum bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */
 const BYTES = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
-/** The service's defaults, for how long responses may get. A response that is longer is counted once it exists. */
+/** The service's default limits, for estimating the size of responses. A longer response is counted once it exists. */
 const SERVICE_LIMITS = { maxFileBytes: MEBIBYTE, maxViewChars: 100_000 };
 
-/** The caller of the request, and the limits that the request counts against. */
+/** The caller of a request, and the key of its limits. */
 interface Caller {
   apiKey: string | undefined;
   tenant: string | undefined;
@@ -56,8 +56,8 @@ interface Caller {
 }
 
 /**
- * Serves MCP at `/mcp` over streamable HTTP. Each request carries its caller's token, which goes to the service, and
- * nothing is kept between requests, so any replica can respond.
+ * Serves MCP at `/mcp` over streamable HTTP. Each request has its caller's token, which is forwarded to the service. No
+ * state is kept between requests, so any replica can respond.
  */
 export function createHttpServer(options: HttpOptions): Server {
   const allowed = new Set([...LOOPBACK, ...options.allowedHosts]);
@@ -84,7 +84,7 @@ class Handler {
   readonly #requests: ConcurrencyLimiter;
   readonly #bytes: ConcurrencyLimiter;
   readonly #sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
-  /** The requests of a session share a client, so an outage is waited for once. */
+  /** Requests of a session share a client, so that only one of them waits for the end of an outage. */
   readonly #clients = new WeakMap<Session, MemoryClient>();
   readonly #accepted = new AcceptedCallers();
   readonly #deadlines = new Deadlines();
@@ -126,7 +126,7 @@ class Handler {
     }
   }
 
-  /** Sends a response, and ends the connection of a client that takes it too slowly. */
+  /** Sends a response, and closes the connection of a client that reads it too slowly. */
   #send({ socket }: IncomingMessage, response: ServerResponse, status: number, body: Buffer): void {
     if (response.destroyed) return;
     const type = body.length === 0 ? {} : { 'Content-Type': 'application/json' };
@@ -168,7 +168,7 @@ function answerFor(
   gone: AbortSignal,
 ): Promise<McpResponse> {
   const { accept, 'mcp-protocol-version': protocolVersion } = headers;
-  // There is nothing but JSON in a response, whatever else is accepted.
+  // Responses are always JSON, so other accepted types are irrelevant.
   const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
   return answerMessages(packageJson, memoryOf(client), {
     body: message,
@@ -194,7 +194,7 @@ function refusalFor(error: unknown): HttpError {
   return new HttpError(500, 'The server failed. Its log says why.');
 }
 
-/** Only the operator sees the URL of the service. */
+/** Removes the URL of the service, which only the operator may see. */
 function withoutAddress(message: string): string {
   return message.replace(/^(The memory service) at \S+/, '$1');
 }
@@ -209,8 +209,8 @@ function callerOf(request: IncomingMessage): Caller {
 
 function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpError | undefined {
   const { host, origin, authorization, 'x-tenant-id': tenant } = request.headers;
-  // A web page can point a name of its own to this address, and so make the browser of someone here send requests
-  // (DNS rebinding).
+  // A web page can let its own host name resolve to this address, and make a local user's browser send requests (DNS
+  // rebinding).
   if (!isAllowed(`http://${host}`, allowed))
     return new HttpError(403, 'This host is not allowed. See --allowed-host.');
   if (origin !== undefined && !isAllowed(origin, allowed))
@@ -226,7 +226,10 @@ function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpErr
   return undefined;
 }
 
-/** Before the host is checked: an orchestrator asks by address. */
+/**
+ * Whether a request is a liveness probe. Probes are handled before the host check, because an orchestrator sends them
+ * to an IP address.
+ */
 function isLivenessProbe({ method, url = '' }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && url.replace(/\?.*/, '') === '/healthz';
 }

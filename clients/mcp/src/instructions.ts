@@ -1,12 +1,15 @@
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import { MEMORY_PROTOCOL } from '../../../src/memory/protocol.ts';
 
-/** Time that a connecting host waits for the service. The server also starts without the text of the service. */
+/**
+ * Maximum time that a connecting host waits for the service. Without the service's text, the server starts with the
+ * protocol alone.
+ */
 const PATIENCE_MS = 3000;
 
 /**
- * Returns what the service says of the memory: the protocol, and the directories that show other memories. While it
- * cannot be reached, and from a service that has no such text, the protocol alone.
+ * Returns the service's instructions: the memory protocol, and the mounts. If the service is unreachable or has no
+ * instructions, returns the protocol alone.
  */
 export async function instructionsOf(client: MemoryClient): Promise<string> {
   try {

@@ -7,19 +7,19 @@ import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';
 
 /**
- * An MCP server for the memory of one client, not yet connected. `instructions` is what a host that connects is told
- * of the memory.
+ * Creates an MCP server for the memory of one client, not yet connected. `instructions` is the text that a connecting
+ * host receives.
  */
 export function serverFor(client: MemoryClient, instructions?: string): McpServer {
   return createMemoryServer(packageJson, memoryOf(client), instructions);
 }
 
-/** The memory of one client. */
+/** Returns the memory of one client, as the MCP server uses it. */
 export function memoryOf(client: MemoryClient): ServedMemory {
   return { execute: executorOf(client), instructions: () => instructionsOf(client) };
 }
 
-/** A call that gets no result is one that the model reads about. */
+/** Returns the executor of tool calls. A call without a result returns the error to the model. */
 function executorOf(client: MemoryClient): ExecuteTool {
   return async (call, signal) => {
     try {

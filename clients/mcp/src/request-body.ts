@@ -4,21 +4,21 @@ import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src
 import type { Slot } from '../../../src/lib/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 
-/** Bodies up to this size are read from anybody, and cost no more than the headers may. */
+/** Maximum size of bodies that are read before the caller is checked. Headers may cost as much. */
 const SMALL_BODY_BYTES = 16 * 1024;
 
 interface Limits {
   maxBytes: number;
-  /** Counts the bytes of a body that is not small. */
+  /** Slot for the bytes of a body that is not small. */
   bytes: Slot;
-  /** Called before a body is read that is not small. Throws when the service does not accept the key. */
+  /** Called before reading a body that is not small. Throws if the service does not accept the key. */
   checkKey: () => Promise<void>;
 }
 
 /** Reads a request's body as JSON within limits. @throws HttpError */
 export async function readBody(request: IncomingMessage, limits: Limits): Promise<unknown> {
   const text = await readText(request, limits);
-  // Looked for before parsing: the values of a large body keep the event loop for seconds.
+  // Checked before parsing, because a body with too many values would block the event loop for seconds.
   switch (exceededJsonLimit(text)) {
     case 'levels':
       throw new HttpError(400, `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels.`);
@@ -42,7 +42,7 @@ async function readText(request: IncomingMessage, { maxBytes, bytes, checkKey }:
   }
   const chunks: Buffer[] = [];
   let received = 0;
-  // Leaving the loop must not destroy the connection, because the error response still needs it.
+  // The iterator must not destroy the connection, because the error response still needs it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     received += chunk.length;
     if (received > maxBytes) throw tooLarge;

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
 import { parseSize } from '../../../src/lib/units.ts';
 
-/** The service's own default: a file of 1 MiB, escaped as JSON in the worst way. */
+/** The service's default: a file of 1 MiB with the longest JSON escapes. */
 const DEFAULT_MAX_BODY_BYTES = 6 * 2 ** 20 + 65_536;
 
 export const USAGE = `Usage: memory-service-mcp [--http PORT [--host HOST] [--allowed-host NAME]...]
@@ -21,12 +21,12 @@ Environment:
   MAX_BODY_BYTES          with --http, the largest request body (default ${DEFAULT_MAX_BODY_BYTES}, as in the service)
 `;
 
-/** Arguments or variables that cannot be used. The message is for the user, and never holds the key. */
+/** Invalid arguments or variables. The message is for the user, and never contains the key. */
 export class UsageError extends Error {}
 
 export interface Settings {
   client: { url: string; apiKey: string | undefined; tenant: string | undefined };
-  /** Undefined: standard input and output. */
+  /** Undefined means standard input and output. */
   http: { port: number; host: string; allowedHosts: string[]; maxBodyBytes: number } | undefined;
 }
 
@@ -49,7 +49,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   }
   const port = Number(http);
   if (!/^\d+$/.test(http) || port > 65_535) throw new UsageError('--http needs a port from 0 to 65535');
-  // Every client that reaches the port would use it.
+  // All clients that reach the port would use this key.
   if (client.apiKey !== undefined) {
     throw new UsageError(
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
@@ -72,12 +72,12 @@ const OPTION_NAMES: Record<string, string> = {
   tenant: 'MEMORY_SERVICE_TENANT (over HTTP, X-Tenant-Id)',
 };
 
-/** A message of the client with the names of this server's settings. */
+/** Replaces the client's options in a message by the settings of this server. */
 export function nameSettings(message: string): string {
   return message.replace(/`(\w+)`/g, (quoted, option) => OPTION_NAMES[option] ?? quoted);
 }
 
-/** A client whose warnings, on standard error, name the settings. */
+/** Creates a client whose warnings are printed to standard error with the names of the settings. */
 export function createClient(options: MemoryClientOptions): MemoryClient {
   const logger = { warn: (message: string) => console.warn(nameSettings(message)), debug: () => {} };
   return new MemoryClient({ ...options, logger });

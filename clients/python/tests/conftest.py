@@ -15,7 +15,7 @@ from real_service import running_service
 
 
 class Execute(Protocol):
-    """Makes a client with the given options and executes one call with it, sync or async."""
+    """Creates a client with the given options and executes one call with it, sync or async."""
 
     def __call__(self, url: str, call: Any, **options: Any) -> Mapping[str, Any]: ...
 
@@ -68,7 +68,7 @@ def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def tenant() -> str:
-    """A tenant of the test's own."""
+    """A tenant for one test only."""
     return f"test-{uuid.uuid4()}"
 
 

@@ -1,4 +1,4 @@
-"""A service that answers as a test says: one step of the script for each request."""
+"""A service with scripted responses: one step of the script for each request."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ class Answer:
 
 
 class Drop:
-    """Reads the request, then resets the connection: its answer is lost."""
+    """Reads the request, then resets the connection, so that the response is lost."""
 
 
 @dataclass(frozen=True)
 class Drip:
-    """Sends an answer a byte at a time."""
+    """Sends a response byte by byte."""
 
     every: float
 
 
 class Hang:
-    """Never answers."""
+    """Never responds."""
 
 
 @dataclass(frozen=True)
 class ForwardAndDrop:
-    """Has the request done by the real service at `url`, and loses its answer."""
+    """Forwards the request to the real service, and loses the response."""
 
     forward: Callable[[Received], None]
 
@@ -85,7 +85,7 @@ class FakeService:
 def fake_service() -> Iterator[FakeService]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Else an answer of several writes waits for the client's acknowledgements.
+        # Otherwise a response of several writes waits for the client's acknowledgements.
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
@@ -126,7 +126,7 @@ def fake_service() -> Iterator[FakeService]:
             self.close_connection = True
 
         def handle(self) -> None:
-            # What a client that went away, or `reset`, leaves behind.
+            # A client has disconnected, or `reset` has closed the connection.
             try:
                 super().handle()
             except (OSError, ValueError):
@@ -155,7 +155,7 @@ def fake_service() -> Iterator[FakeService]:
 
 @dataclass
 class FakeTime:
-    """A clock that only sleeping moves."""
+    """A clock that advances only by sleeping."""
 
     seconds: float = 1000.0
     chance: float = 0.5
@@ -179,5 +179,5 @@ class FakeTime:
 
 
 def timestamp(seconds: float) -> str:
-    """As an HTTP date."""
+    """Formats a time as an HTTP date."""
     return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(seconds))

@@ -1,4 +1,4 @@
-"""A stand-in for the Messages API that plays a conversation: each request gets the next of the scripted turns."""
+"""A stand-in for the Messages API that plays a scripted conversation: one turn for each request."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class MessagesApi:
     raw: list[bytes] = field(default_factory=list)
 
     def tool_results(self) -> list[list[Block]]:
-        """The results that were sent, a list for each turn."""
-        # The runner sends only what is new, or all messages again: the last one is new in either case.
+        """Returns the results that were sent, as one list per turn."""
+        # The runner sends either the new message or all messages; in both cases the last one is new.
         sent = [request["messages"][-1]["content"] for request in self.requests]
         return [content for content in sent if isinstance(content, list) and content[0]["type"] == "tool_result"]
 

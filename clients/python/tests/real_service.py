@@ -1,4 +1,4 @@
-"""The service itself, started from the repository's build."""
+"""The real service, started from the repository's build."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _environment(data_dir: Path, **settings: str) -> dict[str, str]:
 
 @contextmanager
 def running_service(data_dir: Path, **settings: str) -> Iterator[str]:
-    """Runs the service on the embedded database in `data_dir`, and gives its URL."""
+    """Runs the service on the embedded database in `data_dir`, and yields its URL."""
     process = subprocess.Popen(
         ["node", CLI, "serve"],
         env=_environment(data_dir, **settings),
@@ -63,7 +63,7 @@ def running_service(data_dir: Path, **settings: str) -> Iterator[str]:
 
 
 def run_command(data_dir: Path, *arguments: str) -> str:
-    """Runs a command of the service's command line, while the service runs on `data_dir`, and returns its output."""
+    """Runs a CLI command while the service runs on `data_dir`, and returns its output."""
     done = subprocess.run(
         ["node", CLI, *arguments],
         env=_environment(data_dir),
@@ -77,6 +77,6 @@ def run_command(data_dir: Path, *arguments: str) -> str:
 
 
 def make_key(data_dir: Path, *scope: str) -> str:
-    """Creates an API key, for `--service` or for `--tenant` and its id, while the service runs on `data_dir`."""
+    """Creates an API key for `--service` or for `--tenant` and an ID, while the service runs on `data_dir`."""
     key: str = json.loads(run_command(data_dir, "keys", "create", *scope, "--json"))["key"]
     return key

@@ -1,4 +1,4 @@
-"""`check`, which finds at the start of a program what is wrong with its options."""
+"""`check`, which detects wrong options at the start of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents' snippets and the example, run as they are."""
+"""Runs the snippets of the documents, and the example, without changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTING = (
     "excluding hidden items and node_modules:\n4.0K\t/memories"
 )
 
-# What each snippet of a document prints, in order, and what it sends the model: an agent's results, or nothing.
+# Expected output of each snippet of a document, in order, and the tool results that it sends.
 AGENT = ("I will.\n", [CREATED])
 DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
     "README.md": [AGENT],

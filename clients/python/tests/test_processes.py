@@ -1,4 +1,4 @@
-"""Forks and event loops: no connection is used by two processes, or in a loop that did not open it."""
+"""Forks and event loops. A connection is only used by the process and in the loop that opened it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from anthropic.types.beta import BetaToolUseBlockParam
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 pytestmark = [
-    # Python 3.12 and newer warn of a fork beside threads, and the server of the test is one.
+    # Python 3.12 and newer warn about a fork beside threads, and the server of the test is a thread.
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
-    # `asyncio.run` leaves the connections that it did not open to the garbage collector.
+    # `asyncio.run` leaves foreign connections to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -37,7 +37,7 @@ def _collect_here() -> Iterator[None]:
 
 
 class Connections:
-    """A service that answers with the number of the connection, and keeps connections open."""
+    """A service that returns the number of the connection, and keeps connections open."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -90,7 +90,7 @@ def block(number: int) -> BetaToolUseBlockParam:
 
 @contextmanager
 def forked(work: Callable[[], object]) -> Iterator[Callable[[], Any]]:
-    """Runs `work` in a fork of this process, and gives a function that waits for its result."""
+    """Runs `work` in a fork of this process, and yields a function that waits for its result."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -168,7 +168,7 @@ def test_a_fork_rejects_an_http_client_that_its_parent_has_used(connections: Con
             except MemoryServiceError as refused:
                 return str(refused)
 
-        # Nothing is wrong with a client that was only made before the fork.
+        # A client that was created before the fork, but not used, is valid.
         with forked(lambda: client.execute(block(0))["content"]) as unused:
             assert unused() == "1"
         client.execute(block(1))

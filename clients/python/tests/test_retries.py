@@ -1,4 +1,4 @@
-"""Retries, time limits and errors, against a service that answers as each test says."""
+"""Retries, time limits, and errors, against a service with scripted responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_service_client import MemoryServiceError
 from memory_service_client._retry import Timing
 
 VIEW = {"command": "view", "path": "/memories"}
-# Named, as a traceback shows the lines of source it goes through.
+# Constants, because a traceback shows source lines, which must not contain the secrets.
 SECRET_KEY = "msk_SECRET-KEY"
 SECRET_CALL = {"command": "create", "path": "/memories/SECRET-PATH", "file_text": "SECRET-TEXT"}
 BLOCK = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": VIEW}
@@ -49,7 +49,7 @@ def test_all_attempts_of_an_input_send_the_same_request(execute: Execute, fake: 
     assert {request.path for request in fake.received} == {"/execute"}
     (key,) = {request.headers["Idempotency-Key"] for request in fake.received}
     assert len(key) == 36
-    # Each is found by itself in the service's log.
+    # Each attempt can be found separately in the service's log.
     assert len({request.headers["X-Request-Id"] for request in fake.received}) == 3
 
 
@@ -126,7 +126,7 @@ def test_retries_wait_for_retry_after(
 ) -> None:
     fake.script = [problem(503, "database_unavailable", Retry_After=header), Answer()]
     execute(fake.url, VIEW, _timing=timing)
-    # The jitter comes on top.
+    # The jitter is added.
     assert time.sleeps == pytest.approx([seconds + 0.1])
 
 
@@ -333,7 +333,7 @@ def test_errors_exclude_the_key_and_contents(
         caplog.text,
     ]
     assert not any("SECRET-" in each for each in shown)
-    # Nothing that holds the request hangs on to it either.
+    # No object that holds the request is reachable from the error.
     assert error.__cause__ is None
     assert error.__context__ is None
 

@@ -115,7 +115,7 @@ def test_a_write_is_applied_once_after_a_lost_response(
         with urllib.request.urlopen(to_service) as response:
             answers.append(response.read())
 
-    # A proxy that loses the first answer, then one that passes it on.
+    # A proxy that loses the responses to both attempts.
     fake.script = [ForwardAndDrop(forward), ForwardAndDrop(forward)]
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, call, tenant=tenant, max_retries=1, _timing=timing)
@@ -125,14 +125,14 @@ def test_a_write_is_applied_once_after_a_lost_response(
     assert first == second
     assert b"File created successfully at: /memories/a" in first
 
-    # The caller can try once more under the same key.
+    # The caller can retry with the same key.
     key = {"idempotency_key": caught.value.idempotency_key} if "command" in call else {}
     assert execute(service_url, call, tenant=tenant, **key)["content"] == "File created successfully at: /memories/a"
 
 
 @pytest.fixture(scope="module")
 def locked_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """A service that needs a key: its URL, and a key."""
+    """Yields the URL of a service with authentication, and a key."""
     data = tmp_path_factory.mktemp("locked") / "db"
     with running_service(data, AUTH="keys", AUTO_CREATE_TENANTS="true") as url:
         yield url, make_key(data, "--service")

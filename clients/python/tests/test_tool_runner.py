@@ -1,4 +1,4 @@
-"""The tools in the SDK's own tool runner, against the real service and a scripted stand-in for the Messages API."""
+"""The tools in the SDK's tool runner, against the real service and a scripted stand-in for the Messages API."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MODEL = "claude-sonnet-5-5"
 
 
 class Converse(Protocol):
-    """Runs the scripted conversation to its end, sync or async, and gives the last words."""
+    """Runs the scripted conversation to its end, sync or async, and returns the last text."""
 
     def __call__(self, service_url: str, tenant: str, *, cache_control: Any = None, **params: Any) -> str: ...
 
@@ -81,7 +81,7 @@ def failed(tool_use_id: str, content: str) -> Block:
 
 
 def assert_results(api: MessagesApi, *turns: list[Block]) -> None:
-    """That the runner sent these results and, each content byte for byte, in this order."""
+    """Checks that the runner sent these results in this order, each content byte for byte."""
     assert api.tool_results() == list(turns)
     for turn, raw in zip(turns, api.raw[1:], strict=True):
         rest = raw
@@ -191,7 +191,7 @@ def test_failures_arrive_verbatim_as_errors(
             {"command": "view", "path": "/memories/../etc"},
             "Error: Path /memories/../etc would escape /memories directory",
         ),
-        # What follows the SDK's own models would change, fill in or refuse.
+        # The SDK's models would change, complete, or reject the following inputs.
         (
             {"command": "insert", "path": missing, "insert_line": "0", "insert_text": "a"},
             "Error: Invalid input for insert: `insert_line` must be an integer",
@@ -260,7 +260,7 @@ def test_the_conversation_continues_without_the_service(
             )
         ],
     )
-    # One line, so that the operator learns of it; the runner would log a traceback for each call.
+    # A single line informs the operator. The runner would log a traceback for each call.
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert [(record.name, record.exc_info) for record in warnings] == [("memory_service_client.client", None)]
     assert "database_unavailable" in warnings[0].message

@@ -1,4 +1,4 @@
-"""The documents' snippets and wrong calls, as type checkers see them."""
+"""Type checks of the documents' snippets and of wrong calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(checker: list[str], folder: Path, files: dict[str, str]) -> tuple[int,
     done = subprocess.run(
         [sys.executable, "-m", *checker, *files],
         cwd=folder,
-        # Else pyright warns that there is a newer one.
+        # Otherwise pyright prints a warning about a newer version.
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ import { injectTrace } from './tracing.ts';
 
 /** One HTTP request. */
 export interface Attempt<Result> {
-  /** The name of the service in messages, with its URL if the URL may be wrong. */
+  /** Name of the service for messages, with its URL if the URL may be wrong. */
   service: string;
   fetch: typeof globalThis.fetch;
   url: URL;
@@ -16,12 +16,12 @@ export interface Attempt<Result> {
   signal: AbortSignal | undefined;
 }
 
-/** Sends a request once. Never throws: what went wrong is a fault. */
+/** Sends a request once. Never throws; an error is returned as a fault. */
 export async function attempt<Result>(
   options: Attempt<Result>,
 ): Promise<{ result: Result } | { fault: Fault }> {
   const { service, fetch, url, body, read, timeoutMs, signal } = options;
-  // Created here, so that a request without a response can be found in the log of the service.
+  // Created here, so that a request without a response can be found in the service's log.
   const requestId = crypto.randomUUID();
   const headers = new Headers(options.headers);
   headers.set('X-Request-Id', requestId);
@@ -33,7 +33,7 @@ export async function attempt<Result>(
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted) abort();
   try {
-    // A redirect would send the memory's contents to an address that nobody configured, or turn POST into GET.
+    // A redirect could send the memory's contents to an unknown address, or turn POST into GET.
     const init: RequestInit = {
       method: body === undefined ? 'GET' : 'POST',
       headers,
@@ -53,7 +53,7 @@ export async function attempt<Result>(
   }
 }
 
-/** The fault of a call that the caller's own signal ended. */
+/** Returns the fault of a call that the caller's signal aborted. */
 export function abortedFault(signal: AbortSignal): Fault {
   const message = 'The call of the memory service was aborted by its signal.';
   return { code: 'aborted', message, retryable: false, cause: signal.reason };
@@ -65,14 +65,14 @@ function timeoutFault({ origin }: URL, timeoutMs: number): Fault {
 }
 
 function networkFault({ origin, protocol }: URL, cause: unknown): Fault {
-  // Only the code: whose `fetch` it is, and so what its message holds, is not known here.
+  // Only the code is shown. `fetch` may be any implementation, so its message may contain anything.
   const code = codeOf(cause) ?? (cause instanceof Error ? codeOf(cause.cause) : undefined);
   const why = code === undefined ? '' : `: ${code}`;
   const message = `The memory service at ${origin} cannot be reached${why}. ${adviceOnCode(code, protocol)}`;
   return { code: 'network_error', message, retryable: true };
 }
 
-/** Node defines these codes, and Bun shares some of them. */
+/** Returns advice on an error code. Node defines these codes, and Bun shares some of them. */
 function adviceOnCode(code = '', protocol: string): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return 'It does not speak TLS: if it has none, start `url` with http://.';

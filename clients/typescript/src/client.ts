@@ -17,20 +17,20 @@ import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from '.
 
 export interface InstructionsOptions {
   /**
-   * Whether the text begins with the memory protocol: true by default. The Claude API adds the protocol by itself,
-   * with the memory tool.
+   * Whether the text begins with the memory protocol; true by default. The Claude API itself adds the protocol with the
+   * memory tool.
    */
   protocol?: boolean | undefined;
-  /** Ends the call with a `MemoryServiceError` of code `aborted`. */
+  /** Aborts the call with a `MemoryServiceError` of code `aborted`. */
   signal?: AbortSignal | null | undefined;
 }
 
 export interface ExecuteOptions {
-  /** Ends the call with a `MemoryServiceError` of code `aborted`. Whether a write happened is then not known. */
+  /** Aborts the call with a `MemoryServiceError` of code `aborted`. It is then unknown whether a write was applied. */
   signal?: AbortSignal | null | undefined;
   /**
-   * Makes a write happen once however often it is sent: 1 to 255 printable ASCII characters without spaces; a random
-   * UUID by default. For a `tool_use` block its id is the key, and this is ignored.
+   * Applies a write once however often it is sent: 1 to 255 printable ASCII characters without spaces; a random UUID by
+   * default. A `tool_use` block uses its ID instead.
    */
   idempotencyKey?: string | undefined;
 }
@@ -39,8 +39,8 @@ const WARNED_ONCE =
   'The agent runs without its memory; further failures are not logged until a call succeeds.';
 
 /**
- * A client of the memory service. Needs nothing but `fetch`: runs on Node, Bun, Deno and at the edge. One can be shared
- * by all conversations of a tenant.
+ * A client of the memory service. It depends only on `fetch`, and runs on Node, Bun, Deno, and at the edge. All
+ * conversations of a tenant can share one client.
  */
 export class MemoryClient {
   readonly #urls: ReturnType<typeof serviceUrls>;
@@ -51,7 +51,7 @@ export class MemoryClient {
   readonly #limits: typeof DEFAULTS;
   readonly #outage = new Outage();
 
-  /** @throws TypeError when an option cannot be used; its message never holds the API key. */
+  /** @throws TypeError when an option is invalid; its message never contains the API key. */
   constructor(options: MemoryClientOptions) {
     this.#urls = serviceUrls(options.url);
     this.#headers = headersFor(options);
@@ -62,18 +62,18 @@ export class MemoryClient {
     };
     this.#onError = options.onError;
     this.#logger = options.logger ?? DEFAULT_LOGGER;
-    // Looked up at each call, so that a global that is replaced later (by a test, by tracing) is used; never called as
-    // a method of another object, which some runtimes reject.
+    // Looked up at each call, so that a later replacement of the global by a test or by tracing is used. It is never
+    // called as a method of another object, which some runtimes reject.
     const { fetch } = options;
     this.#fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
   }
 
   /**
-   * Executes one call of the memory tool. Network errors, time-outs, 429 and 502 to 504 are tried again with backoff,
-   * within `timeoutMs` and always under one idempotency key, so a write happens once.
+   * Executes one call of the memory tool. Retries network errors, timeouts, 429, and 502 to 504 with backoff, within
+   * `timeoutMs`. All attempts have the same idempotency key, so a write is applied once.
    *
-   * @param call a whole `tool_use` block, or its input alone
-   * @returns for a block the `tool_result` block for the next message, else the content and the flag alone
+   * @param call a complete `tool_use` block, or only its input
+   * @returns the `tool_result` block for the next message, or for an input the content and `is_error`
    * @throws MemoryServiceError when there is no result
    */
   execute(call: ToolUseBlock, options?: ExecuteOptions): Promise<ToolResultBlock>;
@@ -98,11 +98,11 @@ export class MemoryClient {
   }
 
   /**
-   * Asks the service who this client is to it. Call it when a program starts: what is wrong with `url`, `apiKey` or
-   * `tenant` is an error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs`
-   * at most, or `timeoutMs` if that is shorter.
+   * Checks the options with the service, and returns the identity of the caller. Call it when a program starts, so that
+   * a wrong `url`, `apiKey`, or `tenant` is an error here, and not only in a result for the model. It makes one
+   * attempt, limited by the smaller of `attemptTimeoutMs` and `timeoutMs`.
    *
-   * @throws MemoryServiceError which names the option to change, and the URL
+   * @throws MemoryServiceError with the URL and the option to change
    */
   async check({ signal: given }: { signal?: AbortSignal | null | undefined } = {}): Promise<Identity> {
     const signal = given ?? undefined;
@@ -123,10 +123,9 @@ export class MemoryClient {
   }
 
   /**
-   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what
-   * they are for.
+   * Returns text for the system prompt: the memory protocol, and the mounts with their purpose.
    *
-   * @throws MemoryServiceError when the service gives none
+   * @throws MemoryServiceError when the service returns no text
    */
   async instructions({ protocol = true, signal }: InstructionsOptions = {}): Promise<string> {
     const headers = new Headers(this.#headers);
@@ -182,7 +181,7 @@ export class MemoryClient {
       const { fault } = outcome;
       if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);
       const wait = backoffMs(tries, fault.retryAfterMs);
-      // A call that cannot be tried again in time fails now, not at the deadline.
+      // A call whose next attempt would exceed the deadline fails immediately.
       if (performance.now() + wait >= deadline) throw failed(fault, tries);
       this.#logger.debug(`Retrying in ${(wait / 1000).toFixed(2)} s: ${fault.message}`);
       await sleep(wait, signal);

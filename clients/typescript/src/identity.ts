@@ -3,7 +3,7 @@ import { isObject } from './response.ts';
 /** The caller as the service identifies it, with the fields of `GET /whoami`. A later version may add fields. */
 export interface Identity {
   credential: {
-    /** `none`: the service has no authentication. */
+    /** `none` means that the service has no authentication. */
     kind: 'tenant_key' | 'service_key' | 'token' | 'none';
     /** ID of the API key. Null for other credentials. */
     id: string | null;
@@ -14,7 +14,7 @@ export interface Identity {
   };
   tenant: {
     id: string;
-    /** `false`: the first write creates it. */
+    /** `false` if the first write will create the tenant. */
     exists: boolean;
     /** Whether its files can only be read and deleted. */
     archived: boolean;
@@ -28,7 +28,7 @@ export interface Identity {
   /** Limits by name; 0 means no limit. */
   limits: Record<string, number>;
   settings: Record<string, string>;
-  /** The directories that show other memories. */
+  /** Directories that show memories of other tenants. */
   mounts: { path: string; access: string; instructions: string }[];
   /** Version of the service. */
   version: string;

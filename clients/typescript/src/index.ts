@@ -1,4 +1,4 @@
-/** The client of the memory service: `memory-service-client`. Imports no package. */
+/** The client of the memory service: `memory-service-client`. It has no dependencies. */
 export { inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';

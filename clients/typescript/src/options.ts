@@ -1,4 +1,3 @@
-/** The options of a client, and their checks. A `TypeError` never shows the API key. */
 import type { MemoryServiceError } from './errors.ts';
 
 /** A logger for the messages of a client, such as `console` or a pino logger. */
@@ -8,37 +7,37 @@ export interface Logger {
 }
 
 export interface MemoryClientOptions {
-  /** Where the service is, without `/execute`: `https://memory.example.com`. */
+  /** URL of the service, without `/execute`: `https://memory.example.com`. */
   url: string | URL;
-  /** An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`. */
+  /** An API key (`msk_…`) or a JWT, sent as `Authorization: Bearer`. */
   apiKey?: string | undefined;
   /** The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`. */
   tenant?: string | undefined;
   /**
-   * Time limit of a call with all its retries, in milliseconds: 30,000 by default. For as long after a call that
-   * ran out of retries, other calls are tried once only, until one succeeds.
+   * Time limit of a call with all its retries, in milliseconds; 30,000 by default. After a call that used up its
+   * retries, other calls are attempted only once for the same time, or until a call succeeds.
    */
   timeoutMs?: number | undefined;
-  /** Time limit of one attempt, in milliseconds: 10,000 by default. */
+  /** Time limit of one attempt, in milliseconds; 10,000 by default. */
   attemptTimeoutMs?: number | undefined;
-  /** Maximum number of retries of a call: 8 by default. */
+  /** Maximum number of retries of a call; 8 by default. */
   maxRetries?: number | undefined;
   /**
-   * Told of each call that gets no result, before it throws: for logs, and to end a run. The agent SDKs catch what a
-   * tool throws, and show it to nobody but the model. Without it the client logs a warning for the first such call, and
-   * again after a call has succeeded.
+   * Called for each call without a result, before it throws: for logs, and to end a run. Agent SDKs catch the errors of
+   * tools and show them only to the model. Without this option, the client logs a warning for the first such call, and
+   * again after a successful call.
    */
   onError?: ((error: MemoryServiceError) => void) | undefined;
-  /** By default warnings go to `console.warn`, and messages for debugging (each retry) nowhere. */
+  /** By default, warnings are sent to `console.warn`, and debug messages (each retry) are dropped. */
   logger?: Logger | undefined;
-  /** By default the global one. */
+  /** The global `fetch` by default. */
   fetch?: typeof globalThis.fetch | undefined;
 }
 
 export const DEFAULT_LOGGER: Logger = { warn: (message) => console.warn(message), debug: () => {} };
 export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetries: 8 };
 
-/** The URLs of a service's routes below the given one. */
+/** Returns the URLs of the service's routes below the given URL. */
 export function serviceUrls(given: string | URL): {
   base: string;
   execute: URL;
@@ -49,7 +48,7 @@ export function serviceUrls(given: string | URL): {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('`url` must be the URL of the memory service, like https://memory.example.com');
   }
-  // `fetch` rejects such URLs, and shows them in its error.
+  // `fetch` rejects such URLs, and its error contains them.
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('`url` must not hold a user or a password: give the key as `apiKey`');
   }
@@ -62,10 +61,10 @@ export function serviceUrls(given: string | URL): {
   return { base, execute: at('execute'), instructions: at('instructions'), whoami: at('whoami') };
 }
 
-/** The headers of every request. */
+/** Returns the headers of every request. */
 export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
   const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' });
-  // `Headers` shows a value that it rejects, and the key with it.
+  // `Headers` quotes a rejected value in its error, which would reveal the key.
   for (const [option, value] of Object.entries({ apiKey, tenant })) {
     if (value !== undefined && !/^[\x21-\x7e]+$/.test(value.trim())) {
       throw new TypeError(`\`${option}\` is empty or holds characters that a header cannot carry`);
@@ -76,7 +75,7 @@ export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
   return headers;
 }
 
-/** A number of the options, or its default. */
+/** Returns a validated number from the options, or its default. */
 export function wholeNumber(option: keyof typeof DEFAULTS, value = DEFAULTS[option], min: number): number {
   if (Number.isInteger(value) && value >= min && value < 2 ** 31) return value;
   throw new TypeError(`\`${option}\` must be a whole number, at least ${min} and below 2 ** 31`);

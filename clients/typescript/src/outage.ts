@@ -1,11 +1,11 @@
 import type { Fault } from './errors.ts';
 
-/** State of an outage: calls without a result. With it, an outage is reported once and waited for once. */
+/** State of an outage, so that only its first failure is logged, and only one call waits with retries. */
 export class Outage {
   #reported = false;
   #retriesResumeAt = 0;
 
-  /** Whether a call is worth retrying: not shortly after another one ran out of retries. */
+  /** Whether to retry a call. Calls shortly after a call that used up its retries are not retried. */
   allowsRetries(): boolean {
     return performance.now() >= this.#retriesResumeAt;
   }
@@ -13,8 +13,8 @@ export class Outage {
   /**
    * Records a call without a result.
    *
-   * @param pauseMs for how long the calls after it are not retried, if the service is at fault
-   * @returns whether it is the first one since a call succeeded
+   * @param pauseMs time during which later calls are not retried, after a retryable fault
+   * @returns whether the failure is the first one since a successful call
    */
   record(fault: Fault, pauseMs: number): boolean {
     if (fault.retryable) this.#retriesResumeAt = performance.now() + pauseMs;
@@ -23,7 +23,7 @@ export class Outage {
     return first;
   }
 
-  /** Records a call that got a result. */
+  /** Records a call with a result. */
   end(): void {
     this.#reported = false;
     this.#retriesResumeAt = 0;

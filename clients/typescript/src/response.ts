@@ -2,10 +2,10 @@ import { parseRetryAfter } from './backoff.ts';
 import type { Fault } from './errors.ts';
 import type { MemoryResult } from './types.ts';
 
-/** Reads the JSON of a response; undefined when it is not the service's. */
+/** Reads the JSON of a response. Returns undefined if the response does not come from the service. */
 export type Read<Result> = (body: Record<string, unknown>) => Result | undefined;
 
-/** Details of a request whose response is read. */
+/** A request whose response is read. */
 interface Request {
   service: string;
   url: URL;
@@ -13,10 +13,10 @@ interface Request {
   requestId: string;
 }
 
-// 502 and 504 are how a gateway reports what is a network error without it.
+// A gateway reports network errors to the service as 502 and 504.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** Reads the result of the `tool_use` block with this id, or of an input alone. The result of another block is none. */
+/** Reads the result of the `tool_use` block with this ID, or of an input. The result of another block is rejected. */
 export const readResult =
   (toolUseId: string | undefined): Read<MemoryResult> =>
   ({ tool_use_id: id = toolUseId, content, is_error }) =>
@@ -54,7 +54,7 @@ export function readResponse<Result>(
   return { fault: { ...fault, code, message } };
 }
 
-/** Advice on the options of a client. The service itself names the headers that the options are sent as. */
+/** Returns advice on the options of a client. The service itself names the headers of the options. */
 function adviceOn(code: string, detail: string, { url, headers }: Request): string | undefined {
   const namesTenant = headers.has('X-Tenant-Id');
   switch (code) {
@@ -82,11 +82,11 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
 }
 
 /**
- * For the response of something in front of the service or in its place. Its body may show what it was sent, so it is
- * never shown.
+ * Describes a response that does not come from the service, such as the response of a proxy. Its body may repeat the
+ * request, so it is never shown.
  */
 function foreignResponse(status: number, { url }: Request): string {
-  // A browser shows a redirect that it did not follow as status 0.
+  // A browser reports a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? `${url} redirects. Set \`url\` to where it redirects to.`
     : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and what is in front of the service.`;

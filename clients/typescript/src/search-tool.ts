@@ -8,11 +8,11 @@ const DESCRIPTION = `Searches the files of your memory, all of /memories, and sh
 export interface MemorySearchInput {
   /** The text or pattern to search for. */
   readonly query: string;
-  /** The mode of the search: `words` by default. */
+  /** Mode of the search; `words` by default. */
   readonly mode?: 'words' | 'literal' | 'regex' | null | undefined;
-  /** The directory or file to search: all of `/memories` by default. */
+  /** Directory or file to search; all of `/memories` by default. */
   readonly path?: string | null | undefined;
-  /** The most lines to show, from 1 to 100: 20 by default. */
+  /** Maximum number of lines in the result, from 1 to 100; 20 by default. */
   readonly max_results?: number | null | undefined;
 }
 

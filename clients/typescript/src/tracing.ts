@@ -1,6 +1,5 @@
 /**
- * The object that all 1.x versions of OpenTelemetry's API share under this symbol after an application has set up
- * tracing.
+ * Symbol under which all 1.x versions of OpenTelemetry's API share an object, after an application has set up tracing.
  */
 const OPENTELEMETRY = Symbol.for('opentelemetry.js.api.1');
 
@@ -18,8 +17,8 @@ interface OpenTelemetry {
 const setter = { set: (headers: Headers, name: string, value: string) => headers.set(name, value) };
 
 /**
- * Adds the headers by which the service continues the caller's trace (`traceparent`), in an application that traces
- * with OpenTelemetry. Its API is not imported, so that the client needs no package, and bundlers look for none.
+ * Adds the headers with which the service continues the caller's trace (`traceparent`), in an application that uses
+ * OpenTelemetry. The API is not imported, so that the client has no dependency, and bundlers do not search for one.
  */
 export function injectTrace(headers: Headers): void {
   const api: OpenTelemetry | undefined = Reflect.get(globalThis, OPENTELEMETRY);

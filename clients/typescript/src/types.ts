@@ -1,5 +1,3 @@
-/** The inputs and results of the memory tool (`memory_20250818`), as they go over the wire. */
-
 /** Shows a directory two levels deep with sizes, or a file with line numbers. */
 export interface ViewInput {
   readonly command: 'view';
@@ -8,14 +6,14 @@ export interface ViewInput {
   readonly view_range?: readonly [start: number, end: number] | null | undefined;
 }
 
-/** Makes a new file; nothing may be at its path yet. */
+/** Creates a file. Its path must not exist. */
 export interface CreateInput {
   readonly command: 'create';
   readonly path: string;
   readonly file_text: string;
 }
 
-/** Replaces a text that occurs exactly once in a file; without `new_str` the text is deleted. */
+/** Replaces a text that occurs exactly once in a file. Without `new_str`, deletes the text. */
 export interface StrReplaceInput {
   readonly command: 'str_replace';
   readonly path: string;
@@ -23,7 +21,7 @@ export interface StrReplaceInput {
   readonly new_str?: string | null | undefined;
 }
 
-/** Puts lines into a file after line `insert_line`; 0 is the start of the file. */
+/** Inserts lines into a file after line `insert_line`; 0 inserts at the start of the file. */
 export interface InsertInput {
   readonly command: 'insert';
   readonly path: string;
@@ -37,7 +35,7 @@ export interface DeleteInput {
   readonly path: string;
 }
 
-/** Renames or moves a file or directory; nothing is overwritten. */
+/** Renames or moves a file or directory. Never overwrites a file. */
 export interface RenameInput {
   readonly command: 'rename';
   readonly old_path: string;
@@ -48,25 +46,25 @@ export interface RenameInput {
 export type MemoryInput = ViewInput | CreateInput | StrReplaceInput | InsertInput | DeleteInput | RenameInput;
 
 /**
- * A `tool_use` block of an assistant message, as the API or an SDK gives it. Its `input` is whatever the model wrote:
- * the service reports what is wrong with it in words that the model can read.
+ * A `tool_use` block of an assistant message, from the API or an SDK. Its `input` is any value that the model wrote.
+ * The service explains an invalid input to the model.
  */
 export interface ToolUseBlock {
   readonly type: 'tool_use';
   readonly id: string;
-  /** `memory` or `memory_search`: the service rejects calls of other tools. */
+  /** `memory` or `memory_search`. The service rejects calls of other tools. */
   readonly name: string;
   readonly input: unknown;
 }
 
-/** The result of a command. A failure that the model can correct is a result too, with `is_error: true`. */
+/** The result of a command. A failure that the model can correct is also a result, with `is_error: true`. */
 export interface MemoryResult {
   /** The text for the model, byte for byte as documented. */
   content: string;
   is_error: boolean;
 }
 
-/** The result of a `tool_use` block: goes into the next user message as it is. */
+/** The result of a `tool_use` block, to be sent unchanged in the next user message. */
 export interface ToolResultBlock extends MemoryResult {
   type: 'tool_result';
   tool_use_id: string;

@@ -1,4 +1,4 @@
-/** What `check` sends and says where no service can be started for it; test/http/whoami.test.ts has the rest. */
+/** Requests and messages of `check` that need no real service. test/http/whoami.test.ts has the other tests. */
 import { describe, expect, it, vi } from 'vitest';
 import { type MemoryClient, MemoryServiceError } from '../src/index.ts';
 import { busy, network, ok, scripted, useScriptedTime } from './scripted-fetch.ts';

@@ -1,4 +1,4 @@
-/** What the client sends, what it refuses, and how a signal ends a call. */
+/** Requests of the client, rejected options, and signals that abort a call. */
 import { describe, expect, it, vi } from 'vitest';
 import { MemoryClient, MemoryServiceError } from '../src/index.ts';
 import {
@@ -39,7 +39,7 @@ describe('a call of the client', () => {
 
   it('sends a block under its ID as the key and returns a tool_result block', async () => {
     const { client, sent } = scripted([ok({ content: 'Error: no', is_error: true })]);
-    // As an SDK gives it, with fields that the service does not know.
+    // A block of an SDK has fields that the service does not know.
     const block = { ...BLOCK, caller: { type: 'direct' } };
     expect(await client.execute(block)).toStrictEqual({
       type: 'tool_result',

@@ -1,4 +1,4 @@
-/** An outage is reported once, and waited for once. */
+/** Only the first failure of an outage is logged, and only one call waits with retries. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { busy, errorOf, network, ok, problem, scripted, useScriptedTime, VIEW } from './scripted-fetch.ts';
 

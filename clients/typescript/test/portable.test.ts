@@ -1,6 +1,6 @@
 /**
- * The client runs wherever there is `fetch`: it imports its own files only. Its tsconfig.json leaves out the types of
- * Node.
+ * The client runs wherever `fetch` exists, because it imports only its own files. Its tsconfig.json excludes the types
+ * of Node.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

@@ -1,4 +1,4 @@
-/** When the client tries again, when it gives up, and what it throws then. */
+/** Retries of the client, and the errors after the last attempt. */
 import { describe, expect, it, vi } from 'vitest';
 import {
   BLOCK,

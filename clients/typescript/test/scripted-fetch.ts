@@ -1,4 +1,4 @@
-/** A `fetch` that a test scripts, with fake timers. */
+/** A `fetch` with scripted responses, and fake timers. */
 import { afterEach, beforeEach, vi } from 'vitest';
 import {
   type ExecuteOptions,
@@ -15,7 +15,7 @@ export interface Sent {
   body: unknown;
 }
 
-/** What `fetch` does: an answer, a rejection, or (`'hang'`) nothing until it is aborted. */
+/** A response, a rejection, or `'hang'` for a request that ends only when it is aborted. */
 export type Step = Response | Error | 'hang';
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -38,7 +38,7 @@ export const problem = (status: number, code: string, detail: string, headers: R
 export const busy = (headers: Record<string, string> = {}) =>
   problem(503, 'database_unavailable', 'The database is not available. Try again shortly.', headers);
 
-/** A client whose `fetch` takes the steps one by one, the last one over and over. */
+/** Returns a client whose `fetch` performs the steps one by one, and repeats the last step. */
 export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = {}) {
   const sent: Sent[] = [];
   const start = performance.now();
@@ -60,7 +60,7 @@ export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = 
   return { client, sent };
 }
 
-/** The error of a call, all of whose waits are over at once. */
+/** Returns the error of a call. Fake timers skip all delays. */
 export async function errorOf(
   client: MemoryClient,
   options: ExecuteOptions = {},
@@ -75,7 +75,7 @@ export async function errorOf(
 export const network = () =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
 
-/** Fake timers, the longest waits that the jitter allows, and no warnings on the console, for each test of a file. */
+/** Sets up fake timers, the maximum jitter, and a silent console for each test of a file. */
 export function useScriptedTime(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });

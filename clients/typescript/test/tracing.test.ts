@@ -1,4 +1,4 @@
-/** In an application that traces with OpenTelemetry, the client sends `traceparent`. */
+/** The client sends `traceparent` in an application that uses OpenTelemetry. */
 import { context, propagation, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -18,7 +18,7 @@ const span = trace.wrapSpanContext({
 });
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-/** What an application's OpenTelemetry SDK does at its start. */
+/** Sets up tracing, as an application's OpenTelemetry SDK does at its start. */
 function setUpTracing(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());

@@ -1,4 +1,4 @@
-"""Advice on the options of a client, in the words of the options."""
+"""Advice on the options of a client, using the names of the options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str | None:
-    """Advice on the options of a client. The service itself names the headers that the options are sent as."""
+    """Returns advice on the options of a client. The service itself names the headers of the options."""
     names_tenant = "X-Tenant-Id" in headers
     match code:
         case "unauthorized" if "Authorization" in headers:
@@ -29,9 +29,9 @@ def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str 
 
 
 def foreign_response(status: int, url: str) -> str:
-    """For the response of something in front of the service or in its place.
+    """Describes a response that does not come from the service, such as the response of a proxy.
 
-    Its body could be anything, so it is never shown.
+    The body may contain anything, so it is never shown.
     """
     if 300 <= status < 400:
         return f"{url} redirects. Set url to where it redirects to."

@@ -1,4 +1,4 @@
-"""The protocol without its transport: a call as a request, and a response as a result or a fault."""
+"""The protocol without its transport: requests for calls, and results or faults from responses."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _API_KEY = re.compile(r"[\x21-\x7e]+")
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Route = Literal["execute", "whoami", "instructions", "instructions?protocol=false"]
 _BLOCK_FIELDS = ("type", "id", "name", "input")
-# 502 and 504 are how a gateway reports what is a network error without it.
+# A gateway reports network errors to the service as 502 and 504.
 _RETRYABLE = (429, 502, 503, 504)
 
 
 @dataclass(frozen=True, repr=False)
 class Call:
-    """A call of the service, in the form that all its tries send."""
+    """A call of the service. All attempts send the same data."""
 
     body: bytes | None
     """None for a GET."""
@@ -79,12 +79,12 @@ class Endpoint:
         return f"{self.base}/{call.route}"
 
     def name_for(self, call: Call) -> str:
-        """The name of the service in messages, with its URL if the URL may be wrong."""
+        """Returns the name of the service for messages, with its URL if the URL may be wrong."""
         return f"The memory service at {self.base}" if call.route == "whoami" else "The memory service"
 
 
 def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
-    """Checks a client's options. Errors for invalid options do not show a key."""
+    """Validates a client's options. Error messages never contain a key."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
@@ -114,18 +114,18 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
 
 
 def prepare_check(service: Endpoint) -> Call:
-    """The request that asks who the caller is."""
+    """Returns the request that identifies the caller."""
     return Call(None, _without_body(service), None, route="whoami")
 
 
 def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency_key: str | None = None) -> Call:
-    """A call's request. A block's id is its idempotency key; an input is given one."""
+    """Returns the request of a call. The ID of a block is its idempotency key; an input gets a new key."""
     block = _as_block(call)
     if block is not None:
         if idempotency_key is not None:
             raise TypeError("a tool_use block's id is its idempotency key: give no other")
         given_id = block.get("id")
-        # A block without an id is sent too: the service says what is wrong with it.
+        # A block without an ID is sent as well, because the service explains the error.
         tool_use_id = given_id if isinstance(given_id, str) else None
         return Call(_encode(block), service.headers, tool_use_id, tool_use_id)
     if not isinstance(call, Mapping):
@@ -137,7 +137,7 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
 
 
 def prepare_instructions(service: Endpoint, protocol: bool) -> Call:
-    """The request for the text that belongs into the system prompt."""
+    """Returns the request for the text of the system prompt."""
     route: Route = "instructions" if protocol else "instructions?protocol=false"
     return Call(None, _without_body(service), None, route=route)
 
@@ -159,7 +159,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        # Lone surrogates are sent as escapes: the service rejects them by name, in words for the model.
+        # Lone surrogates are sent as escapes, because the service rejects them with a message for the model.
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -169,7 +169,7 @@ Result = MemoryResult | BetaToolResultBlockParam | Identity
 def read_response(
     call: Call, service: Endpoint, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
 ) -> Result | Fault:
-    """The response of the service to the attempt `request_id`."""
+    """Reads the service's response to the attempt `request_id`."""
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
@@ -201,11 +201,11 @@ def read_response(
 def _result(call: Call, body: Mapping[str, object]) -> Result | None:
     if call.route == "whoami":
         return _identity(body)
-    # Only the result of a tool says whether it is an error.
+    # Only the result of a tool has the field `is_error`.
     content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
-    # The result of another call: something in front of the service mixes up responses.
+    # The result of another call: a proxy has mixed up responses.
     if body.get("tool_use_id", call.tool_use_id) != call.tool_use_id:
         return None
     if call.tool_use_id is None:
@@ -233,7 +233,7 @@ def _json_object(body: bytes) -> Mapping[str, object]:
 
 
 def _retry_after(value: str | None, now: Callable[[], float]) -> float | None:
-    """The seconds of a `Retry-After`, which is a number of them or a date."""
+    """Returns the seconds of a `Retry-After` header, which is a number of seconds or a date."""
     if value is None:
         return None
     if re.fullmatch(r"\d{1,9}", value.strip(), re.ASCII):
@@ -245,7 +245,7 @@ def _retry_after(value: str | None, now: Callable[[], float]) -> float | None:
 
 
 def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: str) -> Fault:
-    """The report of httpx2 in other words: its exceptions contain the request and can quote it."""
+    """Describes an error of httpx2 without its message, which may quote the request."""
     if isinstance(error, httpx2.TimeoutException):
         return timeout_fault(service, request_id)
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
@@ -287,7 +287,7 @@ def _advice(error: httpx2.RequestError, service: Endpoint) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what it was raised from; a host with several addresses has a group of errors."""
+    """Yields an error, its causes, and the errors of an exception group, which has one error per address of a host."""
     yield error
     inner = error.__cause__ or error.__context__
     for cause in (*getattr(error, "exceptions", ()), *([inner] if inner else [])):

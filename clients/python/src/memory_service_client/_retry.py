@@ -17,7 +17,7 @@ _SHORTEST_TRY = 0.01
 
 @dataclass(frozen=True)
 class Timing:
-    """Time and chance; tests bring their own."""
+    """Clocks, sleep functions, and the random generator. Tests replace them."""
 
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
@@ -47,7 +47,7 @@ class Limits:
 
 
 class Outage:
-    """State of an outage: calls without a result. With it, an outage is reported once and waited for once."""
+    """State of an outage, so that only its first failure is logged, and only one call waits with retries."""
 
     def __init__(self, timing: Timing) -> None:
         self._clock = timing.clock
@@ -55,14 +55,14 @@ class Outage:
         self._retries_resume_at = -math.inf
 
     def allows_retries(self) -> bool:
-        """Whether a call is worth retrying: not shortly after another one ran out of retries."""
+        """Returns whether to retry a call. Calls shortly after a call that used up its retries are not retried."""
         return self._clock() >= self._retries_resume_at
 
     def record(self, fault: Fault, pause: float) -> bool:
         """Records a call without a result.
 
-        If the service is at fault, the calls of the next `pause` seconds are not retried. Returns whether it is the
-        first one since a call succeeded.
+        After a retryable fault, the calls of the next `pause` seconds are not retried. Returns whether the failure is
+        the first one since a successful call.
         """
         if fault.retryable:
             self._retries_resume_at = self._clock() + pause
@@ -71,13 +71,13 @@ class Outage:
         return first
 
     def end(self) -> None:
-        """Records a call that got a result."""
+        """Records a call with a result."""
         self._reported = False
         self._retries_resume_at = -math.inf
 
 
 class Tries:
-    """The tries of one call: how long each may take, and how long to wait after one that failed."""
+    """The attempts of one call: their time limits, and the delays between them."""
 
     def __init__(self, limits: Limits, timing: Timing, outage: Outage) -> None:
         self.failed = 0
@@ -90,17 +90,17 @@ class Tries:
         return max(_SHORTEST_TRY, min(self._limits.attempt_timeout, self._time_left()))
 
     def delay_after(self, fault: Fault) -> float | None:
-        """Seconds to wait before the next attempt; None if there is no further attempt.
+        """Returns the seconds until the next attempt, or None if there is no further attempt.
 
-        Full jitter, anything from 0 to a bound that doubles, so that clients that failed together do not come back
-        together; what `Retry-After` asked for comes on top, for the same reason.
+        The delay has full jitter: it is random between 0 and a bound that doubles, so that clients that failed together
+        do not retry together. For the same reason, the delay is added to the time of `Retry-After`.
         """
         bound = min(_LAST_BOUND, _FIRST_BOUND * 2**self.failed)
         self.failed += 1
         if not fault.retryable or self.failed > self._max_retries:
             return None
         delay = (fault.retry_after or 0.0) + self._timing.random() * bound
-        # A call that cannot be tried again in time fails now, not at the deadline.
+        # A call whose next attempt would exceed the deadline fails immediately.
         return delay if delay + _SHORTEST_TRY <= self._time_left() else None
 
     def _time_left(self) -> float:

@@ -1,4 +1,4 @@
-"""Continues the caller's trace, when OpenTelemetry's API is installed."""
+"""Continues the caller's trace if OpenTelemetry's API is installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ except ImportError:
 
 
 def trace_headers() -> dict[str, str]:
-    """The headers that name the active span (`traceparent`): none outside of one."""
+    """Returns the headers that identify the active span (`traceparent`), or no headers outside of a span."""
     headers: dict[str, str] = {}
     if _inject is not None:
         _inject(headers)

@@ -52,17 +52,17 @@ class _BaseClient(Generic[_HttpClient]):
 
         Args:
             url: URL of the service, without `/execute`: `https://memory.example.com`.
-            api_key: An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`.
+            api_key: An API key (`msk_…`) or a JWT, sent as `Authorization: Bearer`.
             tenant: The tenant, for a service key or a service without authentication. Sent as `X-Tenant-Id`.
-            timeout: Time limit of a call with all its retries, in seconds. For as long after a call that ran out of
-                retries, other calls are tried once only, until one succeeds.
+            timeout: Time limit of a call with all its retries, in seconds. After a call that used up its retries, other
+                calls are attempted only once for the same time, or until a call succeeds.
             attempt_timeout: Time limit of one attempt, in seconds.
             max_retries: Maximum number of retries.
-            http_client: An httpx2 client to use, with its proxies, certificates and pool; it stays yours to close.
-                Make it in the process, and in the event loop, that uses it.
+            http_client: An httpx2 client to use, with its proxies, certificates, and pool. Create it in the process
+                and in the event loop that use it. The caller has to close it.
 
         Raises:
-            ValueError: An option cannot be used; the message never holds the API key.
+            ValueError: An option is invalid. The message never contains the API key.
         """
         self._service = endpoint(url, api_key, tenant)
         self._limits = Limits(timeout, attempt_timeout, max_retries)
@@ -70,8 +70,8 @@ class _BaseClient(Generic[_HttpClient]):
         self._outage = Outage(self._timing)
         self._given_http: _HttpClient | None = http_client
         self._given_http_process: int | None = None
-        # By process and event loop: connections can be used neither after a fork nor in another loop. Clients of a
-        # parent process stay referenced, since closing them would write to its connections.
+        # HTTP clients by process and event loop, because a connection cannot be used after a fork or in another loop.
+        # Clients of a parent process remain referenced, since closing them would write to its connections.
         self._own_http: dict[tuple[int, object], _HttpClient] = {}
 
     def _given_http_client(self) -> _HttpClient | None:
@@ -88,7 +88,7 @@ class _BaseClient(Generic[_HttpClient]):
         return f"{type(self).__name__}({self._service.origin!r})"
 
     def _request(self, call: Call, time_limit: float) -> tuple[str, dict[str, Any]]:
-        # Made here, so that a request that gets no response can be found in the service's log as well.
+        # Created here, so that a request without a response can be found in the service's log.
         request_id = str(uuid.uuid4())
         return request_id, {
             "method": "GET" if call.body is None else "POST",
@@ -96,7 +96,7 @@ class _BaseClient(Generic[_HttpClient]):
             "content": call.body,
             "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
             "timeout": time_limit,
-            # A redirect would send the memory's contents to an address that nobody configured.
+            # A redirect could send the memory's contents to an unknown address.
             "follow_redirects": False,
         }
 
@@ -117,13 +117,13 @@ class _BaseClient(Generic[_HttpClient]):
 
 
 class MemoryClient(_BaseClient[httpx2.Client]):
-    """A client of the memory service. One can be shared by threads, and by all conversations of a tenant."""
+    """A client of the memory service. Threads, and all conversations of a tenant, can share one client."""
 
     def _http(self) -> httpx2.Client:
         given = self._given_http_client()
         if given is not None:
             return given
-        # `setdefault`, as threads share the client.
+        # `setdefault`, because threads share the client.
         key = (os.getpid(), None)
         return self._own_http.get(key) or self._own_http.setdefault(key, httpx2.Client())
 
@@ -136,17 +136,17 @@ class MemoryClient(_BaseClient[httpx2.Client]):
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool.
 
-        Network errors, time-outs, 429 and 502 to 504 are tried again with backoff, within `timeout` and always under
-        one idempotency key, so a write happens once. `timeout` is exact for a service that does not respond; one that
-        sends its response in pieces is abandoned between two of them.
+        Retries network errors, timeouts, 429, and 502 to 504 with backoff, within `timeout`. All attempts have the same
+        idempotency key, so a write is applied once. `timeout` is exact for a service that does not respond. A service
+        that sends its response slowly is abandoned after the first part that arrives too late.
 
         Args:
-            call: A whole `tool_use` block, or its input alone.
-            idempotency_key: For an input: 1 to 255 printable ASCII characters, by default a random UUID. A block's
-                id is its key.
+            call: A complete `tool_use` block, or only its input.
+            idempotency_key: For an input: 1 to 255 printable ASCII characters without spaces, a random UUID by default.
+                A block uses its ID instead.
 
         Returns:
-            For a block the `tool_result` block for the next message, else `content` and `is_error`.
+            The `tool_result` block for the next message, or for an input the `content` and `is_error`.
 
         Raises:
             MemoryServiceError: There is no result.
@@ -154,14 +154,14 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         return self._send(prepare(call, self._service, idempotency_key))
 
     def instructions(self, *, protocol: bool = True) -> str:
-        """Returns text for the system prompt: the memory protocol, and the directories that show other memories.
+        """Returns text for the system prompt: the memory protocol, and the mounts with their purpose.
 
         Args:
-            protocol: Whether the text begins with the memory protocol, which the Claude API adds by itself with the
+            protocol: Whether the text begins with the memory protocol. The Claude API itself adds the protocol with the
                 memory tool.
 
         Raises:
-            MemoryServiceError: The service gives none.
+            MemoryServiceError: The service returns no text.
         """
         return str(self._send(prepare_instructions(self._service, protocol))["content"])
 
@@ -175,14 +175,13 @@ class MemoryClient(_BaseClient[httpx2.Client]):
             self._timing.sleep(self._delay_or_raise(prepared, tries, outcome))
 
     def check(self) -> Identity:
-        """Asks the service who this client is to it.
+        """Checks the options with the service, and returns the identity of the caller.
 
-        Call it when a program starts: what is wrong with `url`, `api_key` or `tenant` is an error here, and not one
-        that only a model reads later. It tries once, and takes `attempt_timeout` at most,
-        or `timeout` if that is shorter.
+        Call it when a program starts, so that a wrong `url`, `api_key`, or `tenant` is an error here, and not only in a
+        result for the model. It makes one attempt, limited by the smaller of `attempt_timeout` and `timeout`.
 
         Raises:
-            MemoryServiceError: It names the option to change, and the URL.
+            MemoryServiceError: The message names the URL and the option to change.
         """
         call = prepare_check(self._service)
         return self._identity_or_raise(call, self._try(call, self._limits.single))
@@ -192,7 +191,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         until = self._timing.clock() + time_limit
         chunks = []
         try:
-            # The time-out in the request is for each wait by itself.
+            # The timeout in the request applies to each wait separately.
             with self._http().stream(**request) as response:
                 for chunk in response.iter_bytes():
                     if self._timing.clock() > until:
@@ -218,7 +217,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
 
 
 class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
-    """A client of the memory service for asyncio. One can be shared by all conversations of a tenant."""
+    """A client of the memory service for asyncio. All conversations of a tenant can share one client."""
 
     def _http(self) -> httpx2.AsyncClient:
         given = self._given_http_client()
@@ -240,11 +239,11 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     async def execute(
         self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
-        """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
+        """Executes one call of the memory tool, like `MemoryClient.execute`, but with an exact `timeout`."""
         return await self._send(prepare(call, self._service, idempotency_key))
 
     async def instructions(self, *, protocol: bool = True) -> str:
-        """Returns text for the system prompt, as `MemoryClient.instructions` does."""
+        """Returns text for the system prompt, like `MemoryClient.instructions`."""
         return str((await self._send(prepare_instructions(self._service, protocol)))["content"])
 
     async def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
@@ -257,7 +256,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
             await self._timing.async_sleep(self._delay_or_raise(prepared, tries, outcome))
 
     async def check(self) -> Identity:
-        """Asks the service who this client is to it, as `MemoryClient.check` does."""
+        """Checks the options with the service, like `MemoryClient.check`."""
         call = prepare_check(self._service)
         return self._identity_or_raise(call, await self._try(call, self._limits.single))
 
@@ -271,7 +270,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
         except RuntimeError:
-            # A connection of a given `http_client` is from an event loop that is closed.
+            # A connection of the given `http_client` belongs to a closed event loop.
             if self._given_http is None or self._given_http.is_closed:
                 raise
             return closed_loop_fault(self._service, request_id)

@@ -2,31 +2,31 @@ from __future__ import annotations
 
 
 class MemoryServiceError(Exception):
-    """A call that got no result: the service could not be reached, was busy, or rejected the request.
+    """A call without a result: the service was unreachable or busy, or rejected the request.
 
-    A failure that the model can correct is not an error but a result with `is_error`. Text and attributes hold no API
-    key, and
-    nothing of what was sent or stored.
+    A failure that the model can correct is a result with `is_error` instead. The message and the attributes contain no
+    API key, and no data that was sent or stored.
     """
 
     status: int | None
-    """The HTTP status; None when there was no response."""
+    """HTTP status; None if there was no response."""
 
     code: str
-    """The kind of failure, for programs: the code of the service (`unauthorized`, `database_unavailable`, …), or
-    `network_error`, `timeout`, `invalid_response`, or `http_{status}` for a response that is not the service's."""
+    """Stable code of the failure: the service's code (`unauthorized`, `database_unavailable`, …), `network_error`,
+    `timeout`, `invalid_response`, or `http_{status}` for a response that does not come from the service.
+    """
 
     request_id: str | None
-    """Finds the request in the service's log."""
+    """Identifies the request in the service's log."""
 
     retryable: bool
-    """Whether the same call can succeed later: after a network error, a time-out, 429, 502, 503 or 504."""
+    """Whether the same call can succeed later: after a network error, a timeout, 429, 502, 503, or 504."""
 
     retry_after: float | None
-    """Seconds that the service asked to wait; None when it did not say."""
+    """Seconds to wait, as requested by the service; None without such a request."""
 
     idempotency_key: str | None
-    """Idempotency key of all attempts. Pass it to `execute` to send the call again: it is applied once."""
+    """Idempotency key of all attempts. Pass it to `execute` to send the call again without applying it twice."""
 
     def __init__(
         self,

@@ -57,9 +57,9 @@ MEMORY_SEARCH_TOOL: BetaToolParam = {
 
 
 class MemorySearchTool(BetaBuiltinFunctionTool):
-    """The search in a memory: `tools=[MemoryServiceTool(memory), MemorySearchTool(memory)]`.
+    """Search in a memory: `tools=[MemoryServiceTool(memory), MemorySearchTool(memory)]`.
 
-    `call` raises `ToolError` with what the model reads, as `MemoryServiceTool` does.
+    `call` raises `ToolError` with the text for the model, like `MemoryServiceTool`.
     """
 
     def __init__(self, client: MemoryClient, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
@@ -104,7 +104,8 @@ def _definition(cache_control: BetaCacheControlEphemeralParam | None) -> BetaToo
 
 
 def _block(value: object) -> BetaToolUseBlockParam:
-    # Any input of the model: the service explains its faults. A search is read-only, so any ID will do.
+    # Any input of the model is sent, because the service explains its errors. A search is read-only, so any ID is
+    # valid.
     return {
         "type": "tool_use",
         "id": str(uuid.uuid4()),

@@ -24,9 +24,9 @@ from .types import MemoryInput, MemoryResult
 class MemoryServiceTool(BetaAbstractMemoryTool):
     """Claude's memory tool on the memory service, for `client.beta.messages.tool_runner`.
 
-    `call` sends the model's input just as it is, so that the service judges it, not the SDK's models. It raises
-    `ToolError` with what the model reads: the service's text for a failure that the model can correct, or what went
-    wrong when the service gives no result. Then its cause is the `MemoryServiceError`.
+    `call` sends the model's input unchanged, so that the service validates it instead of the SDK's models. It raises
+    `ToolError` with the text for the model. This text is the service's message for a failure that the model can
+    correct, or the reason why there is no result. In the second case, the cause is the `MemoryServiceError`.
     """
 
     def __init__(self, client: MemoryClient, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
@@ -116,7 +116,7 @@ class AsyncMemoryServiceTool(BetaAsyncAbstractMemoryTool):
 
 def _as_input(value: object) -> MemoryInput:
     if isinstance(value, Mapping):
-        # Any input of the model: the service explains its faults.
+        # Any input of the model is sent, because the service explains its errors.
         return cast(MemoryInput, value)
     raise TypeError(f"a memory tool input is a dict, not {type(value).__name__}")
 
@@ -132,5 +132,6 @@ def _text(result: MemoryResult) -> str:
 
 
 def _tool_error(error: MemoryServiceError) -> ToolError:
-    # The runner shows the model the `repr` of any other exception, and logs its traceback at each call of an outage.
+    # For any other exception, the runner shows its `repr` to the model, and logs a traceback for each call of an
+    # outage.
     return ToolError(f"Error: {error}")

@@ -8,7 +8,7 @@ from anthropic.types.beta import BetaToolUseBlock, BetaToolUseBlockParam
 from typing_extensions import NotRequired, TypedDict
 
 ToolUse: TypeAlias = BetaToolUseBlock | BetaToolUseBlockParam | ToolUseBlock | ToolUseBlockParam
-"""A whole `tool_use` block, as the SDK gives it or as a dict."""
+"""A complete `tool_use` block, as an SDK object or a dict."""
 
 
 class ViewInput(TypedDict):
@@ -21,7 +21,7 @@ class ViewInput(TypedDict):
 
 
 class CreateInput(TypedDict):
-    """Makes a new file; nothing may be at its path yet."""
+    """Creates a file. Its path must not exist."""
 
     command: Literal["create"]
     path: str
@@ -29,7 +29,7 @@ class CreateInput(TypedDict):
 
 
 class StrReplaceInput(TypedDict):
-    """Replaces a text that occurs exactly once in a file; without `new_str` the text is deleted."""
+    """Replaces a text that occurs exactly once in a file. Without `new_str`, deletes the text."""
 
     command: Literal["str_replace"]
     path: str
@@ -38,7 +38,7 @@ class StrReplaceInput(TypedDict):
 
 
 class InsertInput(TypedDict):
-    """Puts lines into a file after line `insert_line`; 0 is the start of the file."""
+    """Inserts lines into a file after line `insert_line`; 0 inserts at the start of the file."""
 
     command: Literal["insert"]
     path: str
@@ -54,7 +54,7 @@ class DeleteInput(TypedDict):
 
 
 class RenameInput(TypedDict):
-    """Renames or moves a file or directory; nothing is overwritten."""
+    """Renames or moves a file or directory. Never overwrites a file."""
 
     command: Literal["rename"]
     old_path: str
@@ -77,7 +77,7 @@ class MemoryResult(TypedDict):
 
 class Credential(TypedDict):
     kind: Literal["tenant_key", "service_key", "token", "none"]
-    """`none`: the service has no authentication."""
+    """`none` means that the service has no authentication."""
 
     id: str | None
     """ID of the API key. None for other credentials."""
@@ -93,7 +93,7 @@ class IdentityTenant(TypedDict):
     id: str
 
     exists: bool
-    """False: the first write creates it."""
+    """False if the first write will create the tenant."""
 
     archived: bool
     """Whether its files can only be read and deleted."""

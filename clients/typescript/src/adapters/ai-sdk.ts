@@ -1,19 +1,19 @@
-/** For the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service-client/ai-sdk`. */
+/** Adapter for the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service-client/ai-sdk`. */
 import type { MemoryClient } from '../client.ts';
 import { MemoryServiceError } from '../errors.ts';
 import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-/** The options that the AI SDK passes to a tool, as far as this adapter uses them. */
+/** Options that the AI SDK passes to a tool, as far as this adapter uses them. */
 export interface ToolExecutionOptions {
   toolCallId: string;
   abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * The text that the model reads instead of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()`
- * returns: here they are the same. The SDK sets `is_error: true`.
+ * An error whose message is the text for the model. AI SDK 6 sends the `message` of an error, and 7 sends the result of
+ * `toString()`, so both are the same here. The SDK sets `is_error: true`.
  */
 export class MemoryToolError extends Error {
   override readonly name = 'MemoryToolError';
@@ -24,11 +24,11 @@ export class MemoryToolError extends Error {
 }
 
 /**
- * The `execute` of `anthropic.tools.memory_20250818({ execute: memoryExecute(memory) })`. Its calls run one after the
- * other, so make one for each conversation: it costs nothing.
+ * Returns the `execute` of `anthropic.tools.memory_20250818({ execute: memoryExecute(memory) })`. Its calls run one
+ * after the other, so create one for each conversation, at no cost.
  *
- * It throws a `MemoryToolError` for a failure that the model can correct, and when the service gives no result: then
- * its `cause` is the `MemoryServiceError`.
+ * It throws a `MemoryToolError` for a failure that the model can correct, and for a call without a result. In the
+ * second case, the `cause` is the `MemoryServiceError`.
  */
 export function memoryExecute(client: Pick<MemoryClient, 'execute'>): Execute<MemoryInput> {
   return executeIn(inOrder(), client, 'memory');
@@ -46,8 +46,8 @@ export interface AiSdk {
 }
 
 /**
- * The memory tool and `memory_search`: `tools: { ...memoryTools(memory, { anthropic, jsonSchema }) }`. The calls of
- * both run one after the other, so make them for each conversation.
+ * Returns the memory tool and `memory_search`: `tools: { ...memoryTools(memory, { anthropic, jsonSchema }) }`. The
+ * calls of both run one after the other, so create them for each conversation.
  */
 export function memoryTools<Sdk extends AiSdk>(
   client: Pick<MemoryClient, 'execute'>,

@@ -1,4 +1,4 @@
-/** For the tool runner of `@anthropic-ai/sdk`: `memory-service-client/anthropic`. */
+/** Adapter for the tool runner of `@anthropic-ai/sdk`: `memory-service-client/anthropic`. */
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818 } from '@anthropic-ai/sdk/resources/beta/messages';
@@ -7,16 +7,17 @@ import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput, MemoryResult } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-// The SDK's own class: its runner knows no other way to tell a result that reports a failure from a fault.
+// The SDK's own class, because the runner recognizes a result with a failure only by this class.
 
 /**
- * The memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(memory)], … })`, in the place of the SDK's
- * `betaMemoryTool(…)`. Its calls run one after the other, so make one for each conversation: it costs nothing.
+ * Returns the memory tool for `client.beta.messages.toolRunner({ tools: [memoryTool(memory)], … })`, as a replacement
+ * for the SDK's `betaMemoryTool(…)`. Its calls run one after the other, so create one for each conversation, at no
+ * cost.
  *
- * The model reads the documented strings verbatim, failures with `is_error: true`. When the service gives no result,
- * the runner shows the model `Error: ` and the message of the `MemoryServiceError`, and the conversation goes on.
+ * The model reads the documented strings verbatim, with `is_error: true` for failures. For a call without a result, the
+ * runner shows `Error: ` and the message of the `MemoryServiceError` to the model, and the conversation continues.
  *
- * @param definition more of the tool's definition, such as `cache_control`
+ * @param definition further fields of the tool's definition, such as `cache_control`
  */
 export function memoryTool(
   client: Pick<MemoryClient, 'execute'>,
@@ -26,8 +27,8 @@ export function memoryTool(
 }
 
 /**
- * The memory tool and `memory_search`: `tools: [...memoryTools(memory), …]`. The calls of both run one after the
- * other, so make them for each conversation.
+ * Returns the memory tool and `memory_search`: `tools: [...memoryTools(memory), …]`. The calls of both run one after
+ * the other, so create them for each conversation.
  */
 export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,
@@ -55,7 +56,7 @@ function memoryToolIn(
     ...definition,
     type: 'memory_20250818',
     name: 'memory',
-    // Any input of the model is sent to the service, which explains its faults to the model.
+    // Any input of the model is sent to the service, which explains its errors to the model.
     parse: (input) => input as MemoryInput,
     run: (input, context) =>
       enqueue(async () => {

@@ -1,7 +1,6 @@
 /**
- * Makes a queue: each task runs after the one before it has ended, however it ended. The agent SDKs start all calls
- * of one turn at once; the model, which wrote them one after the other, may view in the second what it created in the
- * first.
+ * Returns a queue that runs each task after the previous one has ended, successfully or not. Agent SDKs start all calls
+ * of a turn at once, although a later call may depend on an earlier one, such as a view of a created file.
  */
 export function inOrder(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();

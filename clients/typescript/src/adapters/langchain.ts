@@ -1,4 +1,4 @@
-/** For LangChain JS (`@langchain/anthropic`): `memory-service-client/langchain`. */
+/** Adapter for LangChain JS (`@langchain/anthropic`): `memory-service-client/langchain`. */
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, type ToolRunnableConfig, tool } from '@langchain/core/tools';
 import type { MemoryClient } from '../client.ts';
@@ -6,25 +6,29 @@ import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-/** Any object. LangChain's own schema of the tool drops `view_range` and rejects inputs that the service accepts. */
+/**
+ * A schema for any object. LangChain's own schema of the tool drops `view_range` and rejects inputs that the service
+ * accepts.
+ */
 const SCHEMA = { type: 'object', properties: {} } as const;
 
 type LangChainTool<Input> = StructuredToolInterface<typeof SCHEMA, Input, string | ToolMessage>;
 
 /**
- * The memory tool for `bindTools` and for LangChain's agents, in the place of `tools.memory_20250818(…)`. Its calls
- * run one after the other, so make one for each conversation: it costs nothing.
+ * Returns the memory tool for `bindTools` and for LangChain's agents, as a replacement for `tools.memory_20250818(…)`.
+ * Its calls run one after the other, so create one for each conversation, at no cost.
  *
- * A failure that the model can correct comes back as a `ToolMessage` with `status: 'error'` and the documented string.
- * LangChain sends the string but not the flag: it has no `is_error` (as of `@langchain/anthropic` 1.5). When the
- * service gives no result, it throws a `MemoryServiceError`.
+ * A failure that the model can correct is a `ToolMessage` with `status: 'error'` and the documented string. LangChain
+ * sends the string but no `is_error` (as of `@langchain/anthropic` 1.5). A call without a result throws a
+ * `MemoryServiceError`.
  */
 export function memoryTool(client: Pick<MemoryClient, 'execute'>): LangChainTool<MemoryInput> {
   return memoryToolIn(inOrder(), client);
 }
 
 /**
- * The memory tool and `memory_search`. The calls of both run one after the other, so make them for each conversation.
+ * Returns the memory tool and `memory_search`. The calls of both run one after the other, so create them for each
+ * conversation.
  */
 export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,

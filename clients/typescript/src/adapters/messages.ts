@@ -1,19 +1,18 @@
-/** For a tool loop of your own on the Messages API. */
 import type { MemoryClient } from '../client.ts';
 import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { ToolResultBlock, ToolUseBlock } from '../types.ts';
 
-/** An assistant message, as far as it matters here: any of the SDK's, or the JSON of the API. */
+/** An assistant message, as far as it is used here: from any SDK, or the JSON of the API. */
 export interface AssistantMessage {
   readonly content: string | readonly { readonly type: string }[];
 }
 
 /**
- * Executes every call of the tools `memory` and `memory_search` in an assistant message, one after the other in the
- * order in which the model wrote them. Blocks of other tools are left to the caller.
+ * Executes all calls of the tools `memory` and `memory_search` in an assistant message, one after the other in the
+ * order of the message. Blocks of other tools are ignored.
  *
- * @returns a `tool_result` block for each, in the same order; empty when there are none
- * @throws MemoryServiceError when a call gets no result. Earlier calls of the message are kept. Running the same
+ * @returns a `tool_result` block for each call, in the same order; empty if there are no calls
+ * @throws MemoryServiceError when a call gets no result. Earlier calls of the message remain applied. Running the same
  * message again is safe, because each call is applied once under the ID of its block.
  */
 export async function runMemoryTools(
