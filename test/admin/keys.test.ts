@@ -225,7 +225,7 @@ describeService(
       expect(await make(other)).not.toBe(await make(admin().key.key));
     });
 
-    it('accept the access operate and a scope only for admin keys', async () => {
+    it('accept the access `operate` and a scope only for admin keys', async () => {
       const { tenant } = await create();
       const make = async (body: object) => await call('POST', '/keys', { body });
       const made = await make({ kind: 'admin', access: 'operate', tenants: [tenant] });

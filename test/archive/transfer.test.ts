@@ -71,7 +71,7 @@ describeService('a transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('exports, imports and lists an empty memory', async () => {
+  it('exports, imports, and lists an empty memory', async () => {
     const tenant = await tenantWith(service());
     const { stdout } = await runCli(service(), ['export', tenant]);
     const imported = await runCli(service(), ['import', tenant, '-'], { stdin: stdout });

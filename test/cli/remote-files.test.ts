@@ -210,7 +210,7 @@ describeService('commands on a memory through the admin API', (service) => {
     );
   });
 
-  it('lists every version that may contain a redacted text, a page at a time', async () => {
+  it('lists every version that may contain a redacted text, page by page', async () => {
     const tenant = await made();
     await put(tenant, '/memories/a', 'secret');
     const { id } = JSON.parse((await onDatabase('log', tenant, '--json')).stdout);

@@ -14,7 +14,7 @@ const fixture = useAgentFixture();
 const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
-it('a conversation handles the customer-service ticket with the memory', async () => {
+it('a conversation resolves the customer-service ticket with the memory', async () => {
   const memory = fixture.client();
   // The sizes match the listing in the documentation: 1536 and 2048 bytes.
   const guidelines = `<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n<!-- ${'.'.repeat(1389)} -->\n</addressing_customers>\n</guidelines>`;

@@ -19,7 +19,7 @@ beforeAll(async () => {
   project = await install([packed.archive], 'offline');
 });
 
-describe('the client package, installed alone,', () => {
+describe('the installed client package', () => {
   const USE = `
     import { type Logger, MemoryClient, MemoryServiceError, runMemoryTools } from 'memory-service-client';
     import { memoryExecute } from 'memory-service-client/ai-sdk';
@@ -39,7 +39,7 @@ describe('the client package, installed alone,', () => {
     export const refused = () => memory.execute({ command: 'view' });
   `;
 
-  it('is one small package with a license and a README', () => {
+  it('is small and contains a license and a README', () => {
     expect(project.packages).toStrictEqual([join(project.folder, 'node_modules/memory-service-client')]);
     expect(packed.files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts']),

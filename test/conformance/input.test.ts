@@ -416,7 +416,7 @@ describeService('the response to POST /execute', (service) => {
     ['text/plain, application/json, application/*+json, */*', false],
     ['application/json; charset=utf-8, text/plain', false],
     ['text/plain; charset=utf-8', true],
-  ])('has the format of an error result for Accept: %s', async (accept, plain) => {
+  ])('has the negotiated format for an error result with Accept: %s', async (accept, plain) => {
     const tenant = freshTenant();
     const { headers, body } = await service().execute(cmd.view('/memories/é'), {
       tenant,
@@ -470,7 +470,7 @@ describeService('the response to POST /execute', (service) => {
     expect([plain.is_error, named.is_error, other.is_error]).toStrictEqual([false, false, true]);
   });
 
-  it('ignores keys that could pollute a prototype', async () => {
+  it('is unaffected by keys that could pollute a prototype', async () => {
     const body =
       '{"command":"view","path":"/memories","__proto__":{"path":"/x"},"constructor":{"prototype":{}}}';
     const answer = await service().execute(body, { tenant: freshTenant() });

@@ -26,7 +26,7 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.nat(5000).map((n) => 'z'.repeat(n)) },
 );
 
-// "Names sort by code point": without 😀, UTF-16 order equals code-point order.
+// Names sort by code point. Without 😀, UTF-16 order equals code-point order.
 const path = fc.tuple(
   canonicalPath.map((at) => at.replaceAll('😀', 'ü')),
   // "Canonical paths in results": only the service receives other spellings of a path.
@@ -47,7 +47,7 @@ function step(command: string, paths: Record<string, Path>, rest: object = {}): 
   };
 }
 
-// "`str_replace` matches across lines", "refuses an empty `old_str`": the class supports neither, so no step uses them.
+// "`str_replace` matches across lines", "rejects an empty `old_str`": the class supports neither, so no step uses them.
 const old_str = fc.constantFrom('a', 'b', 'aa', 'foo', 'o', 'o b', '日', '😀', '$&', 'zzz');
 const new_str = fc.oneof(fc.constantFrom('', 'c', '$&', "$'", '$1$$', 'x\ny', '\n'), text);
 
@@ -122,7 +122,7 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
       if (new Set(lines).size < lines.length) return;
     }
     const theirs = normalizeReference(await reference.run(step.reference), step.reference);
-    // "A failed command leaves nothing behind": the class leaves the parents that it created.
+    // "A failed command changes no directory": the class leaves the parents that it created.
     const mayLeave = is_error && ['create', 'rename'].includes(step.service.command);
     if (mayLeave) await reference.removeStrayDirectories(await readTree(service, tenant));
     if (!bySection5(ours, theirs)) {

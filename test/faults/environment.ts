@@ -60,26 +60,31 @@ export async function createDatabase(postgres: PostgresServer): Promise<string> 
   return name;
 }
 
-/** @param moment time of the copy if the database was copied */
+/** @param copiedAt time of the copy if the database was copied */
 export async function checkPostgres(
   url: string,
   workload: Workload,
   row: Row,
-  moment?: Moment,
+  copiedAt?: Moment,
 ): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   try {
-    await check(async (sql, parameters) => (await client.query(sql, parameters)).rows, workload, row, moment);
+    await check(
+      async (sql, parameters) => (await client.query(sql, parameters)).rows,
+      workload,
+      row,
+      copiedAt,
+    );
   } finally {
     await client.end();
   }
 }
 
-/** @param folder data directory that is not in use */
-export async function checkPglite(folder: string, workload: Workload, row: Row): Promise<void> {
-  const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
+/** @param directory data directory that is not in use */
+export async function checkPglite(directory: string, workload: Workload, row: Row): Promise<void> {
+  const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: directory }));
   try {
     const query: Query = async (sql, parameters = []) => {
       const { statement, params } = numberedQuery<pg.QueryResultRow>(sql, parameters as Value[]);
@@ -91,8 +96,8 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
   }
 }
 
-async function check(query: Query, workload: Workload, row: Row, moment?: Moment): Promise<void> {
-  row.add(await workload.verify(query, moment), workload);
+async function check(query: Query, workload: Workload, row: Row, copiedAt?: Moment): Promise<void> {
+  row.add(await workload.verify(query, copiedAt), workload);
   // assertInvariants only uses the service's `query`.
   await assertInvariants({ query } as Pick<Service, 'query'> as Service).catch((error) =>
     row.wrong.push(String(error)),

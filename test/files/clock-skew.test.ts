@@ -48,7 +48,7 @@ describe.each([
     expect(await Promise.all(statuses)).toStrictEqual([401, 200]);
   });
 
-  it('records when a file was read, and a key was used and revoked', async () => {
+  it('records the times of a file read, a key use, and a revocation', async () => {
     const { id, headers } = await createKey(HOUR_MS);
     await service.execute(cmd.create('/memories/f', 'x'), { headers });
     await service.query("UPDATE entries SET accessed_at = now() - interval '31 days' WHERE kind = 'file'");

@@ -184,7 +184,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     });
   });
 
-  it('delete a directory and its contents at the same time', async () => {
+  it('delete a directory and its contents simultaneously', async () => {
     const inputs = [remove('/memories/d/e/f'), remove('/memories/d'), remove('/memories/d/e')];
     await rounds([create('/memories/d/e/f')], inputs, (answers, tree) => {
       expect(answers[1]?.content).toBe('Successfully deleted /memories/d');
@@ -228,7 +228,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     await assertInvariants(replica(0));
   });
 
-  it('count files and bytes exactly while all kinds of writes run', async () => {
+  it('count files and bytes exactly during all kinds of writes', async () => {
     const tenant = freshTenant('count');
     const inputs = Array.from({ length: 300 }, (_, n) => {
       const path = `/memories/d${n % 3}/f${n % 11}`;

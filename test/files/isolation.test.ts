@@ -130,7 +130,7 @@ describeServiceOnOwnDatabase(
     });
 
     it.each(['a%', 'а', 'a\u0301', 'a b', 'a/b', "a'", '../a', 'ａ', 'a\u200b', ''])(
-      'rejects the tenant id %j',
+      'rejects the tenant ID %j',
       async (tenant) => {
         const headers = {
           authorization: `Bearer ${serviceKey}`,

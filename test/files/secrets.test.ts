@@ -154,7 +154,7 @@ describeService(
         ],
       ],
     );
-    it('can be off for one tenant', async () => {
+    it('can be disabled for one tenant', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);

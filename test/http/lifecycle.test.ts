@@ -128,7 +128,7 @@ describe('the start of the service', () => {
 });
 
 describe('the embedded database', () => {
-  it('warns at startup, keeps data after kill -9 and admits one process at a time', {
+  it('warns at startup, keeps data after kill -9, and admits one process at a time', {
     tags: 'long',
   }, async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
@@ -178,7 +178,7 @@ describe('the stop of the service', () => {
     return { waiting: () => lockWait(database.url), release: () => client.end() };
   }
 
-  it('becomes unready on SIGTERM, finishes the request in flight and exits with 0', async () => {
+  it('becomes unready on SIGTERM, finishes the request in flight, and exits with 0', async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       SHUTDOWN_DELAY_MS: '300',

@@ -54,7 +54,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('limit bytes exactly for create, str_replace and insert', async () => {
+    it('limit bytes exactly for create, str_replace, and insert', async () => {
       const tenant = freshTenant();
       expect(await run(tenant, cmd.create('/memories/big', 'x'.repeat(21)))).toBe(
         'Error: This memory is full: it has 0 bytes, 20 are allowed, and this needs 21 more. Delete or shorten files to make room.',
@@ -83,7 +83,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('can be set per tenant, and below the current usage still allow reads, deletes and shrinking', async () => {
+    it('can be set per tenant, and below the current usage still allow reads, deletes, and shrinking', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);

@@ -98,7 +98,7 @@ describe('whoami with keys', () => {
     expect(await rows()).toStrictEqual(before);
   });
 
-  it('names a wrong option and its place in a check', async () => {
+  it('explains a wrong option of the client in a check', async () => {
     const [tenant, suspended] = [await createTenant(), await createTenant()];
     await service.query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [suspended]);
     const { key } = await createKey(tenant);

@@ -38,16 +38,16 @@ export class Drafting {
     return compareDraft(this.service().database, this.threads, { tenant, draft: id });
   }
 
-  /** @param settled resolutions by file name, by default the path */
+  /** @param byName resolutions by file name, by default the path */
   async merge(
     draft: Draft,
-    settled: Record<string, Resolution> = {},
+    byName: Record<string, Resolution> = {},
     given: { review?: string; approver?: Actor; nameOf?: (file: ThreeWay) => string } = {},
   ) {
     const { nameOf = pathOf } = given;
     const compared = await this.compare(draft);
     const ids = new Map(compared.files.filter(isTouched).map((file) => [nameOf(file), file.id]));
-    const resolutions = new Map(Object.entries(settled).map(([path, each]) => [ids.get(path) ?? path, each]));
+    const resolutions = new Map(Object.entries(byName).map(([path, each]) => [ids.get(path) ?? path, each]));
     const { tenant, id } = draft;
     return mergeDraft(this.service().database, { tenant, draft: id }, resolutions, {
       config: this.config,

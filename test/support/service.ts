@@ -58,9 +58,9 @@ async function postgresBackend(url?: string): Promise<TestBackend> {
   };
 }
 
-/** @param folder existing DATA_DIR, which is kept afterward; by default a new one */
-async function pgliteBackend(folder?: string): Promise<TestBackend> {
-  const own = folder ?? (await copyPgliteTemplate());
+/** @param directory existing DATA_DIR, which is kept afterward; by default a new one */
+async function pgliteBackend(directory?: string): Promise<TestBackend> {
+  const own = directory ?? (await copyPgliteTemplate());
   return {
     env: { DATA_DIR: own },
     // PGlite has only one connection, so raw queries share the service's.
@@ -69,7 +69,7 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
       return (await database.query(statement, params)).rows;
     },
     end: async () => {
-      if (!folder) await rm(own, { recursive: true, force: true });
+      if (!directory) await rm(own, { recursive: true, force: true });
     },
   };
 }

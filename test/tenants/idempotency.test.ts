@@ -176,7 +176,7 @@ describeService('a repeated write', (service) => {
   });
 });
 
-it('keeps about the newest MAX_TENANT_STORED_RESULTS results of a tenant', async () => {
+it('keeps approximately the newest MAX_TENANT_STORED_RESULTS results of a tenant', async () => {
   const service = await startService('postgres', {
     MAX_TENANT_STORED_RESULTS: '200',
     RATE_LIMIT_PER_MINUTE: '0',

@@ -28,15 +28,15 @@ export async function copyBinaries(from: string, to: string): Promise<void> {
 /**
  * Makes the binaries readable for the user that runs Postgres.
  *
- * @param folder directory for a copy when running as root, because `nobody` may be unable to read npm's directory
+ * @param directory place for a copy when running as root, because `nobody` may be unable to read npm's directory
  *   (/root/…)
  * @returns the directory of the executables
  */
-export async function installBinaries(folder: string): Promise<string> {
+export async function installBinaries(directory: string): Promise<string> {
   const native = embeddedPostgresFolder();
   if (!asNobody) return join(native, 'bin');
-  await chmod(folder, 0o711);
-  const copy = join(folder, 'native');
+  await chmod(directory, 0o711);
+  const copy = join(directory, 'native');
   await copyBinaries(native, copy);
   return join(copy, 'bin');
 }
