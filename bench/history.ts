@@ -26,7 +26,6 @@ const RENAMED = setting('RENAMED', 20_000);
 /** Minimum throughput with history, as a share of the throughput without. */
 const TARGETS = { create: 0.97, str_replace: 0.93, mix: 0.93 } as const;
 const chosen = Object.keys(TARGETS) as (keyof typeof TARGETS)[];
-/** Share of writes in the mix. */
 const WRITES_IN_MIX = 8 / 20;
 const WRITES_A_SECOND = 100;
 const DAY_SECONDS = 24 * 60 * 60;

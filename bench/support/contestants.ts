@@ -81,7 +81,6 @@ export interface Fixtures {
   databaseUrl: string;
   pgliteFolder: string;
   filesFolder: string;
-  /** Number of tenants with files. */
   tenants: number;
 }
 

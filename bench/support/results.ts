@@ -6,7 +6,6 @@ import type { Workload } from './workloads.ts';
 
 export type Id = Contestant['id'];
 
-/** Measurement of a contestant in a round. */
 export interface Round extends Measured {
   /** CPU time per request of the contestant's process in microseconds. Noise of the machine hardly affects it. */
   processor: number;

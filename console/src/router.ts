@@ -82,7 +82,6 @@ function decoded(segment: string): string {
 
 export type QueryValues = Record<string, string | number | null | undefined>;
 
-/** Returns the `href` of a route. */
 export function hrefOf(segments: string[], query: QueryValues = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

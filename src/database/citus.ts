@@ -103,8 +103,8 @@ SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t W
   AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
- * Query for the `plan_cache_mode` of the sessions that Citus opens, for each node that responds. Such a session uses
- * the setting of its node's database, not the setting of the client's session.
+ * Query for the `plan_cache_mode` of the sessions that Citus opens, for each node that responds. These sessions
+ * use the setting of their node's database, not the setting of the client's session.
  */
 export const PLAN_CACHE_MODES = `
 SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database

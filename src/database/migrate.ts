@@ -50,7 +50,7 @@ export async function migrate(database: Database): Promise<void> {
 
 /**
  * Returns a script that creates all functions, unless the database has a newer version. The order of the functions is
- * arbitrary, because none of them is called while the script runs.
+ * arbitrary, because the script does not call them.
  */
 export function functionsScript(): string {
   const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>

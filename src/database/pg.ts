@@ -395,7 +395,7 @@ async function migrateOnOneConnection(
   folder: string,
   functions: string,
 ): Promise<void> {
-  // Imported on demand, because most starts have nothing to migrate.
+  // Imported on demand, because most starts do not migrate.
   const { drizzle } = await import('drizzle-orm/node-postgres');
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
   const connection: pg.ClientConfig = {

@@ -86,7 +86,7 @@ export async function openPglite(
     },
     migrate: (migrationsFolder, functions) =>
       counted(async () => {
-        // Imported on demand, because most starts have nothing to migrate.
+        // Imported on demand, because most starts do not migrate.
         const { drizzle } = await import('drizzle-orm/pglite');
         const { migrate } = await import('drizzle-orm/pglite/migrator');
         await migrate(drizzle(client), { migrationsFolder });

@@ -2,10 +2,8 @@ import type { Context } from '@opentelemetry/api';
 
 export type Scalar = string | number | boolean | null;
 
-/** Value of a parameter. */
 export type Value = Scalar | Scalar[];
 
-/** Counts the characters in the string parameters of a call. */
 export function countCharacters(params: Record<string, Value>): number {
   let characters = 0;
   for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;

@@ -78,7 +78,6 @@ export const tenants = pgTable(
     // validates them (src/tenants).
     check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
     index('tenants_created').on(t.createdAt, t.id),
-    // Finds the tenants that mount a tenant.
     index('tenants_with_mounts').on(t.id).where(sql`mounts IS NOT NULL`),
     index('tenants_drafts').on(t.draftOf).where(sql`draft_of IS NOT NULL`),
   ],

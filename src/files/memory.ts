@@ -81,7 +81,6 @@ export class Memory implements MemoryStore {
   /** A valid tenant ID. */
   readonly tenant: string;
   readonly #options: MemoryOptions;
-  /** Whether the call has tried to write. */
   #hasTriedToWrite = false;
   #reserving: Promise<void> | undefined;
 

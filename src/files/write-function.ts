@@ -47,7 +47,6 @@ export interface WriteFunction {
   readonly mixesTenants: boolean;
 }
 
-/** A write function with the types of its parameters and outcomes. */
 export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
   readonly types?: { params: Params; outcome: Outcome };
 }
@@ -96,7 +95,6 @@ export function callOn(query: QueryExecutor): CallFunction {
 
 const defined: WriteFunction[] = [];
 
-/** All declared write functions. */
 export const declaredWriteFunctions: readonly WriteFunction[] = defined;
 
 /** SQL types whose values are strings in TypeScript. */
@@ -133,7 +131,7 @@ export function writeFunction<
   const service = Object.entries<string>({ ...types.service, wait: 'boolean' }).map(
     ([parameter, type]) => `$${parameter}::${type}`,
   );
-  // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
+  // Strings are sent as `text`, for every type of parameter (docs/decisions/0002-binary-arrays.md).
   const values = Object.entries(ofCalls).map(([parameter, type]) =>
     AS_TEXT.has(type) ? `$${parameter}::text::${type}` : `$${parameter}::${type}`,
   );

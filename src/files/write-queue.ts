@@ -103,7 +103,7 @@ export class WriteQueue {
     });
   };
 
-  /** Runs other work on a tenant while the queue writes nothing for this tenant. */
+  /** Runs other work on a tenant while the queue does not write for this tenant. */
   exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     const requests = this.#tracer?.current() ?? [];
     return new Promise((resolve, reject) => {

@@ -74,12 +74,10 @@ function lineOffset(content: string, number: number): number {
   return offset;
 }
 
-/** Returns the start of the line that contains `offset`. */
 function lineStart(content: string, offset: number): number {
   return offset === 0 ? 0 : content.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** Returns the end of the line that contains `offset`. */
 function lineEnd(content: string, offset: number): number {
   const at = content.indexOf('\n', offset);
   return at === -1 ? content.length : at;

@@ -3,7 +3,6 @@ import { historyPruned } from './changes.ts';
 import { withRetries } from './retry.ts';
 import { endSession, session, storedKey } from './session.ts';
 
-/** An error response of the API. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;

@@ -36,7 +36,7 @@ export const getDraft = (tenant: string, id: string, signal: AbortSignal) =>
 /** A draft compared with its original memory. */
 export interface Comparison {
   draft: Draft;
-  /** Fingerprint of the comparison, required to merge what was reviewed. */
+  /** Fingerprint of the comparison, required to merge exactly the version that was reviewed. */
   review: string;
   counts: { draft: number; original: number; both: number; conflicts: number };
   changes: DraftChange[];

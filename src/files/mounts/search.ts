@@ -85,7 +85,6 @@ function compare(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-/** Services that a search needs. */
 type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
 
 interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {

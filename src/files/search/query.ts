@@ -18,7 +18,6 @@ export type Query = { where: Where } & (
   | { mode: 'literal' | 'regex'; text: string }
 );
 
-/** A file to search. */
 export interface SearchedFile {
   path: string;
   content: string;
@@ -28,7 +27,6 @@ export interface SearchedFile {
   modified: number;
 }
 
-/** A matching line. */
 export interface FoundLine {
   /** Line number, from 1. */
   line: number;

@@ -70,7 +70,6 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
 
-/** A word of a query. */
 export interface Word {
   /** Folded text of the word. */
   text: string;

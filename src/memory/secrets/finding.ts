@@ -16,12 +16,10 @@ const PLACEHOLDERS = [
   /^(.)\1{3,}$|([A-Za-z0-9*.])\2{9,}/, // ****, sk_live_xxxxxxxxxxxx
 ];
 
-/** Whether a value is a placeholder for a secret. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** Passwords that are common in examples. */
 const EXAMPLE_PASSWORDS = new Set(
   'password passwd pass pwd secret mypassword yourpassword your_password your-password changeme example admin root user username test token'.split(
     ' ',

@@ -19,7 +19,6 @@ import { conflictText, pathsOf, sidesText } from './words.ts';
 
 interface Props {
   tenant: string;
-  /** ID of the draft. */
   draft: string;
   change: DraftChange;
   settlement: Settlement | undefined;

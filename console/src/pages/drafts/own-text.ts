@@ -1,6 +1,6 @@
 import type { DraftDiff, Region } from '../../api/drafts.ts';
 
-/* The reviewer's own text for a file, with conflict markers like those of Git. */
+/* The reviewer's own text for a file, with the conflict markers of Git. */
 
 const DRAFT_MARK = '<<<<<<< draft';
 const MIDDLE_MARK = '=======';

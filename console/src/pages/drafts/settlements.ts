@@ -90,7 +90,7 @@ export const unsettled = (changes: readonly DraftChange[], settlements: Settleme
     ['open', 'marked', 'stale'].includes(progressOf(change, settlements.get(change.memory_id))),
   );
 
-/** Returns the resolutions to send with a merge, without those of files that no longer differ in the draft. */
+/** Returns the resolutions to send with a merge, except for files that no longer differ in the draft. */
 export function resolutionsOf(changes: readonly DraftChange[], settlements: Settlements): Resolution[] {
   return changes.flatMap(({ memory_id, in_draft }): Resolution[] => {
     const settlement = settlements.get(memory_id);

@@ -6,7 +6,6 @@ const STEPS = 1000;
 
 interface Props {
   activity: Activity;
-  /** Whether the range ends now. */
   endsNow: boolean;
   /** Earliest selectable time. */
   earliest: string;

@@ -10,7 +10,6 @@ import { RedactDialog } from './redact-dialog.tsx';
 import { RestoreDialog } from './restore-dialog.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 
-/** Buttons for the actions on a version. */
 export function VersionActions({ tenant, version }: { tenant: string; version: Version }) {
   const [dialog, setDialog] = useState<'compare' | 'restore' | 'revert' | 'redact' | null>(null);
   const { id, path, operation, created_at, actor } = version;
@@ -68,7 +67,7 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
   );
 }
 
-/** Returns what a restore of a version restores. For a deletion, returns the version before it. */
+/** Returns the version to restore: for a deletion, the version before it. */
 function restorableOf({ id, path, operation, previous_version }: Version) {
   if (path === null) return null;
   if (operation !== 'deleted') return { target: { version: id }, what: `${path} as this version left it` };

@@ -11,7 +11,6 @@ interface Props {
   onChange: (changes: Partial<KeyForm>) => void;
 }
 
-/** Fields of a new key. */
 export function KeyFields({ form, isForTenant, onChange }: Props) {
   return (
     <>

@@ -84,7 +84,6 @@ export function newKeyOf(form: KeyForm): NewKey | null {
   };
 }
 
-/** Whether the expiry is complete. */
 export const hasExpiry = ({ expires, expiresAt }: Expiry) => expires !== 'at' || expiresAt !== null;
 
 export function expiryOf({ expires, expiresAt }: Expiry): string | null {

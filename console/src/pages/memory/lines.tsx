@@ -5,7 +5,6 @@ import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 
 const LINE_HEIGHT = 21;
 
-/** A text with line numbers. */
 export function Lines({ content, line }: { content: string; line: number | null }) {
   const lines = useMemo(() => linesOf(content), [content]);
   const list = useRef<VirtualListHandle>(null);

@@ -11,7 +11,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** Length in characters above which a path gets a line of its own. */
+/** Length in characters above which a path gets a separate line. */
 const LONG = 40;
 
 /** Heading of a file or directory, with its actions. */

@@ -28,7 +28,6 @@ export type Row =
   /** Placeholder for the entries after a part, which are not loaded. */
   | { kind: 'more'; path: string; part: number; level: number };
 
-/** Returns the visible rows of a tree. */
 export function rowsOf(tree: Tree, isOpen: (path: string) => boolean): Row[] {
   const rows: Row[] = [];
   const add = (directory: string, level: number) => {

@@ -9,7 +9,6 @@ export interface Selection {
   set: (tenants: Tenant[]) => void;
 }
 
-/** Tracks the selected tenants of a list. */
 export function useSelection(listed: Tenant[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   return {
