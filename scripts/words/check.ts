@@ -58,7 +58,7 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
 }
 
 /** Commits with an invalid subject that are already on main, where the subject cannot be changed. */
-const PUBLISHED = new Set(['97c55963', 'a1f0dc4f']);
+const PUBLISHED = new Set(['97c55963', 'a1f0dc4f', 'cb4bc3e7']);
 
 /** Checks the subjects of all commits since the guide was added, and returns the number of invalid subjects. */
 function checkSubjects(): number {
