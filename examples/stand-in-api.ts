@@ -6,9 +6,10 @@
  *   export ANTHROPIC_BASE_URL=http://localhost:8090 ANTHROPIC_API_KEY=none
  */
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-const PORT = 8090;
+const PORT = Number(process.env.STAND_IN_PORT ?? 8090);
 const PATH = '/memories/user.md';
 
 interface Request {
@@ -52,4 +53,7 @@ function use(input: object): Block {
   return { type: 'tool_use', id: `toolu_${crypto.randomUUID()}`, name: 'memory', input };
 }
 
-server.listen(PORT, '127.0.0.1', () => console.log(`The stand-in listens on http://localhost:${PORT}`));
+server.listen(PORT, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`The stand-in listens on http://localhost:${port}`);
+});

@@ -97,6 +97,14 @@ it('docs/observability.md lists the metrics of the code with their labels', () =
   );
 });
 
+it('docs/observability.md has the fields of the log line of a request', () => {
+  const [, line = ''] = /const line = \{(.*?)\n {2}\};/s.exec(read('src/http/access-log.ts')) ?? [];
+  const fields = [...line.matchAll(/^ {4}(\w+)/gm)].map(([, name]) => name);
+  const [, log = ''] = read('docs/observability.md').split('\n## ');
+  expect(fields.length).toBeGreaterThan(5);
+  expect(fields.filter((name) => !log.includes(`\`${name}\``))).toStrictEqual([]);
+});
+
 it('docs/contract.md names every route of the main listener', () => {
   const { paths } = parse(read('openapi.yaml')) as { paths: Record<string, unknown> };
   const contract = read('docs/contract.md');
