@@ -57,9 +57,6 @@ function report(group: readonly Finding[], limit: number, changed: ReadonlySet<s
   if (first.length > SHOWN) console.error(`  … and ${first.length - SHOWN} more`);
 }
 
-/** Commits with an invalid subject that are already on main, where the subject cannot be changed. */
-const PUBLISHED = new Set(['97c55963', 'a1f0dc4f', 'cb4bc3e7']);
-
 /** Checks the subjects of all commits since the guide was added, and returns the number of invalid subjects. */
 function checkSubjects(): number {
   if (git('rev-parse', '--is-shallow-repository').trim() === 'true') {
@@ -75,9 +72,7 @@ function checkSubjects(): number {
         line.slice(line.indexOf(' ') + 1),
       ];
       const fault = subjectFault(subject);
-      return fault === undefined || PUBLISHED.has(commit)
-        ? []
-        : [`commit ${commit}: ${subject}\n  The subject ${fault}.`];
+      return fault === undefined ? [] : [`commit ${commit}: ${subject}\n  The subject ${fault}.`];
     },
   );
   for (const fault of faults) console.error(fault);
