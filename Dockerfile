@@ -5,7 +5,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY console/package.json console/
-# Nothing that the build runs needs its package's install scripts.
+# The build needs no install scripts of packages.
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
@@ -13,11 +13,11 @@ RUN npm run build
 RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin console/dist dist migrations package.json
 
 FROM ${NODE_IMAGE} AS dependencies
-# npm names the SBOM after the folder.
+# npm names the SBOM after the directory.
 WORKDIR /memory-service
 COPY package.json package-lock.json ./
-# The image needs a DATABASE_URL, so it leaves out the embedded database, an optional dependency. `npm sbom` wants everything that
-# package.json names.
+# The image needs a DATABASE_URL, so it omits the embedded database, an optional dependency. `npm sbom` fails if a
+# package that package.json names is not installed, so the development dependencies are deleted from it.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspaces=false \
  && npm pkg delete devDependencies \
  && npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx >sbom.cdx.json
@@ -30,10 +30,10 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0
-# Node's own code on large pages, where the kernel allows them. Only here, where the version of Node is known: a later one
-# may not start with it (nodejs/node#64408). bin/memory-service has the flags of V8.
+# Puts the code of Node on large pages if the kernel allows them. The flag is set only here, because the image fixes the
+# version of Node: a later version may not start with it (nodejs/node#64408). bin/memory-service has the flags of V8.
 ENV NODE_OPTIONS="--use-largepages=silent"
-# glibc keeps pools of memory for each core.
+# glibc would keep several memory pools per core.
 ENV MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY --from=init /usr/bin/tini /usr/bin/tini
@@ -45,13 +45,14 @@ COPY --from=build /app/migrations ./migrations
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/console/dist ./console/dist
 RUN ln -s /app/bin/memory-service /usr/local/bin/memory-service
-# The image's user `node`, as numbers so that Kubernetes can check runAsNonRoot. It owns nothing here.
+# The user `node` of the image, as numbers so that Kubernetes can check runAsNonRoot. It owns no files of /app.
 USER 1000:1000
 EXPOSE 8080
-# Not /readyz: the service listens only once it has reached and migrated its database, and one that goes away later is
-# no reason for an orchestrator to kill the service.
+# /healthz, not /readyz: an orchestrator must not kill the service because its database is unreachable. The service
+# listens only after it has reached and migrated the database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["env", "-u", "NODE_OPTIONS", "node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# As process 1, node would ignore a SIGTERM that it has no handler for: while it waits for its database, or migrates.
+# tini forwards signals. As process 1, node would ignore a SIGTERM before it has a handler: while it waits for its
+# database, or migrates.
 ENTRYPOINT ["tini", "--", "memory-service"]
 CMD ["serve"]

@@ -1,13 +1,13 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/sequencer.ts';
 
-/** What needs no database. */
+/** Tests that need no database. */
 const unit = ['src/**/*.test.ts', 'test/project/*.test.ts', 'clients/typescript/test/*.test.ts'];
 
-/** Installs the SDKs from the registry. */
+/** Tests that install the SDKs from the registry. */
 const sdks = ['test/sdks/*.test.ts'];
 
-/** Where a tenant's data is, and what moves it. */
+/** Tests of features that depend on the node of a tenant's data, or that move the data. */
 const onCitus = [
   'test/{archive,citus,conformance,drafts,history,hosted,migrate-data,mounts}/*.test.ts',
   'test/tenants/{idempotency,usage}.test.ts',
@@ -16,13 +16,16 @@ const onCitus = [
 ];
 
 interface TestSet {
-  /** The files of the project `service`; by default all but those of `unit` and `sdks`. */
+  /** Files of the project `service`. The default is all files outside `unit` and `sdks`. */
   files?: string[];
   tagsFilter?: string[];
   postgres?: string;
 }
 
-/** What `npm run test:SET` runs. Tests read the set's name as TEST_SET. Without one, `npx vitest FILE` runs all tests of the file. */
+/**
+ * Tests of `npm run test:SET`. Tests read the name of the set from TEST_SET. `npx vitest FILE` has no set and runs all
+ * tests of the file.
+ */
 const SETS: Partial<Record<string, TestSet>> = {
   quick: { tagsFilter: ['!long && !mounted && !(pglite && long-on-pglite)'] },
   long: { tagsFilter: ['long || random || mounted || (pglite && long-on-pglite)'] },
@@ -32,21 +35,22 @@ const SETS: Partial<Record<string, TestSet>> = {
 
 export default defineConfig(({ mode }) => {
   const { files, tagsFilter, postgres } = SETS[mode] ?? {};
-  // Projects do not inherit it, and the global setup reads that of the root.
+  // Set for the root, where the global setup reads it, and for each project, because projects do not inherit it.
   const selection = tagsFilter === undefined ? {} : { tagsFilter };
-  // For the global setup, which starts the database.
+  // The global setup reads TEST_POSTGRES and starts the database.
   if (postgres !== undefined) process.env.TEST_POSTGRES ??= postgres;
   return {
-    // For the client, which tests import by its package's name.
+    // Tests import the client by the name of its package.
     resolve: { tsconfigPaths: true },
     test: {
       maxWorkers: 2,
-      // The files of a worker share its modules and databases: to load and start them for each file takes most of the time.
+      // The files of a worker share its modules and databases. Loading and starting them for each file would take most of
+      // the time.
       isolate: false,
-      // PGlite's WebAssembly is compiled but not optimized: to optimize it takes longer than what it saves.
+      // Compiles the WebAssembly of PGlite without optimization, which would take longer than the time that it saves.
       execArgv: ['--liftoff-only'],
       sequence: { sequencer: LongestFirst },
-      // Ceilings for a stuck test, not measurements: nothing here asserts on time.
+      // Limits for tests that hang. They do not measure speed.
       testTimeout: 240_000,
       hookTimeout: 120_000,
       expect: { poll: { timeout: 60_000 } },
