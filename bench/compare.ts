@@ -107,7 +107,7 @@ await withCleanup(async (scratch, later) => {
       const service = await startServer(serviceOf(folder), {
         env: { ...LOAD_SETTINGS, DATABASE_URL: url, AUTH: 'keys', ...env },
         scratch,
-        folder,
+        cwd: folder,
         name: `${side}-${round}`,
         ready: '/readyz',
       });

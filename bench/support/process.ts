@@ -45,19 +45,19 @@ process.on('exit', () => {
  * `scratch`, as in production.
  *
  * @param options.ready path to poll; without a path, any response counts
- * @param options.folder working directory; by default this checkout
+ * @param options.cwd working directory; by default this checkout
  */
 export async function startServer(
   [command = '', ...args]: string[],
-  options: { env: Record<string, string>; scratch: string; name: string; ready?: string; folder?: string },
+  options: { env: Record<string, string>; scratch: string; name: string; ready?: string; cwd?: string },
 ): Promise<Server> {
-  const { env, scratch, name, ready, folder = root } = options;
+  const { env, scratch, name, ready, cwd = root } = options;
   const port = await freePort();
   const file = join(scratch, `${name}.log`);
   const log = openSync(file, 'a');
   const started = performance.now();
   const child = spawn(command, args, {
-    cwd: folder,
+    cwd,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), ...env },
     stdio: ['ignore', log, log],
   });

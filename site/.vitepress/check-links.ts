@@ -27,14 +27,14 @@ function read(html: string): Page {
  * Checks the built site. Throws an error if a link has no target page or heading, or if a page loads a missing file or
  * a file of another server. VitePress itself does not check headings.
  *
- * @param folder directory of the built site, which is served at `base`
+ * @param root directory of the built site, which is served at `base`
  */
-export function checkLinks(folder: string, base: string): void {
-  const names = readdirSync(folder, { recursive: true }).map(String);
+export function checkLinks(root: string, base: string): void {
+  const names = readdirSync(root, { recursive: true }).map(String);
   const pages = new Map(
     names
       .filter((name) => name.endsWith('.html'))
-      .map((name) => [name, read(readFileSync(join(folder, name), 'utf8'))]),
+      .map((name) => [name, read(readFileSync(join(root, name), 'utf8'))]),
   );
   const problems: string[] = [];
   for (const [name, { links, assets }] of pages) {
@@ -45,7 +45,7 @@ export function checkLinks(folder: string, base: string): void {
       if (!pathname.startsWith(base)) return true;
       const path = decodeURI(pathname.slice(base.length));
       const file = [path, `${path}.html`, `${path}index.html`].find((each) => pages.has(each));
-      if (file === undefined) return !existsSync(join(folder, path)) || path === '';
+      if (file === undefined) return !existsSync(join(root, path)) || path === '';
       return hash.length > 1 && !pages.get(file)?.ids.has(decodeURIComponent(hash.slice(1)));
     };
     for (const link of new Set(links.filter(broken))) problems.push(`${name} links to ${link}`);

@@ -16,11 +16,11 @@ interface Reference {
   pages: { title: string; link: string; markdown: string }[];
 }
 
-/** @param folder path of the reference on the site */
-export function apiReference(file: string, folder: string): Reference {
+/** @param base path of the reference on the site */
+export function apiReference(file: string, base: string): Reference {
   const document: Document = parse(readFileSync(file, 'utf8'));
   const { title, description } = document.info;
-  const schemas = `${folder}/schemas`;
+  const schemas = `${base}/schemas`;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, operation]) => operation.operationId)
@@ -36,7 +36,7 @@ export function apiReference(file: string, folder: string): Reference {
     return {
       own,
       title: heading,
-      link: `${folder}/${tag.name.replaceAll(' ', '-')}`,
+      link: `${base}/${tag.name.replaceAll(' ', '-')}`,
       // The outline lists only operations, because their subsections would be too many.
       markdown: ['---\noutline: 2\n---', `# ${heading}`, tag.description ?? '', ...texts].join('\n\n'),
     };
@@ -59,11 +59,11 @@ export function apiReference(file: string, folder: string): Reference {
   );
   return {
     title,
-    link: `${folder}/`,
+    link: `${base}/`,
     pages: [
       {
         title,
-        link: `${folder}/index`,
+        link: `${base}/index`,
         markdown: [`# ${title}`, description, download, ...list].join('\n\n'),
       },
       ...sections,
