@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 
-describeService('commands on a memory through the admin API', (service) => {
+describeServiceOnOwnDatabase('commands on a memory through the admin API', (service) => {
   const admin = useAdmin(service);
   let url: string;
   beforeAll(async () => {

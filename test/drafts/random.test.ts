@@ -22,7 +22,7 @@ import {
   textOf,
   treeOf,
 } from '../support/merge-model.ts';
-import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const CHANGES = process.env.TEST_SET === 'long' ? 3000 : 120;
@@ -139,7 +139,7 @@ const nameIn = (sides: ModelSides, id: number) => {
   return sidesOf({ base, draft, original });
 };
 
-describeService('merging random changes', (service) => {
+describeServiceOnOwnDatabase('merging random changes', (service) => {
   const drafting = new Drafting(service);
 
   /** Expects a comparison to match the model. */
