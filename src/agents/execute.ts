@@ -6,6 +6,7 @@ import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { noteFault, problemFor } from '../http/problem-details.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, refusal } from '../memory/result.ts';
@@ -137,9 +138,11 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
   return observe(request, { tool, command: command?.name ?? 'unknown', access, toolUseId }, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
       const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
-      const opened = await openMemory(command, input, made, services);
-      if ('content' in opened) return opened;
-      return executeCommand(command, input, opened.context).catch(opened.describeFault);
+      return mapMaybePromise(openMemory(command, input, made, services), (opened) => {
+        if ('content' in opened) return opened;
+        const executed = executeCommand(command, input, opened.context);
+        return opened.describeFault ? executed.catch(opened.describeFault) : executed;
+      });
     }).catch(refusedWrite),
   );
 }

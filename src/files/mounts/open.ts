@@ -107,12 +107,12 @@ export interface OpenedMemory {
  * @param command undefined when the input names no command
  * @param input input of the memory tool, valid or not
  */
-export async function openMemory(
+export function openMemory(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
   call: Call,
   services: Services,
-): Promise<OpenedMemory | MemoryResult> {
+): OpenedMemory | MemoryResult | Promise<OpenedMemory | MemoryResult> {
   const { mounts } = call.policy;
   const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
   switch (route.kind) {
