@@ -57,6 +57,28 @@ describeService(
       await as(keys.tenant).memories.delete(memory.id, of);
     });
 
+    it('rejects a request with the betas of two versions of the API', async () => {
+      const betas = (value: string) => ({ headers: { 'anthropic-beta': value } });
+      const both = await failing(
+        as(keys.manager).retrieve(id, { betas: ['managed-agents-2026-04-01'] }),
+        400,
+        'invalid_request_error',
+      );
+      expect(both.apiMessage).toBe(
+        'anthropic-beta: it has both agent-memory-2026-07-22 and managed-agents-2026-04-01. Remove one of them: either gives this API.',
+      );
+      const spaced = betas('managed-agents-2026-04-01 , other-2026-01-01,agent-memory-2026-07-22');
+      await failing(as(keys.manager).create({ name: 'y' }, spaced), 400, 'invalid_request_error');
+      await failing(as('msk_wrong').retrieve(id, {}, spaced), 401, 'authentication_error');
+      for (const one of [
+        'agent-memory-2026-07-22',
+        'managed-agents-2026-04-01,agent-memory-2026-07-23',
+        'no-agent-memory-2026-07-22,managed-agents-2026-04-01',
+        '',
+      ])
+        expect((await as(keys.manager).retrieve(id, {}, betas(one))).id).toBe(id);
+    });
+
     it('limits a tenant key to its own store', async () => {
       const other = await as(keys.manager).create({ name: 'other' });
       const { memories, ...stores } = as(keys.tenant);

@@ -48,6 +48,12 @@ const OPERATIONS = [
   redactMemoryVersion,
 ] as StoreOperation[];
 
+/** Betas of the hosted API, each a version of this API. A request names at most one of them. */
+const BETAS = ['agent-memory-2026-07-22', 'managed-agents-2026-04-01'];
+
+const bothBetas = () =>
+  invalid(`anthropic-beta: it has both ${BETAS.join(' and ')}. Remove one of them: either gives this API.`);
+
 /**
  * Serves the Memory Stores API, with which programs for Anthropic's hosted stores can use this service
  * (docs/memory-stores.md).
@@ -58,11 +64,16 @@ export async function memoryStoreRoutes(app: FastifyInstance, services: Services
     reply.header('Request-Id', request.id);
     done(null, payload);
   });
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    const betas = String(headers['anthropic-beta'] ?? '').split(',');
+    const isOfBoth = BETAS.every((beta) => betas.some((named) => named.trim() === beta));
+    done(isOfBoth ? bothBetas() : undefined);
+  });
   app.setValidatorCompiler(inputValidator(validate));
   await operationRoutes(app, storesApi(services), OPERATIONS);
 }
 
-const ofAll = [invalid('limit: Too small: expected number to be >=1'), ...agentErrors];
+const ofAll = [invalid('limit: Too small: expected number to be >=1'), bothBetas(), ...agentErrors];
 const ofStore = [notFound('memory store'), new ServiceError('tenant_suspended', 'acme')];
 const ofBody = [
   new ServiceError('invalid_json', 'malformed'),
