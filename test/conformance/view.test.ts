@@ -38,6 +38,34 @@ describeService('view', (service) => {
 
   script(
     service,
+    'shows the text of a path with the extension of a picture',
+    { '/memories/plan.png': 'A plan:\n- ship it\n', '/memories/cat.JPG': 'data:image/jpeg;base64,/9j/4AAQ' },
+    [
+      [
+        cmd.view('/memories/plan.png'),
+        ok(
+          "Here's the content of /memories/plan.png with line numbers:\n     1\tA plan:\n     2\t- ship it\n     3\t",
+        ),
+      ],
+      [
+        cmd.view('/memories/plan.png', [2, 2]),
+        ok("Here's the content of /memories/plan.png with line numbers:\n     2\t- ship it"),
+      ],
+      [
+        cmd.view('/memories/cat.JPG'),
+        ok(
+          "Here's the content of /memories/cat.JPG with line numbers:\n     1\tdata:image/jpeg;base64,/9j/4AAQ",
+        ),
+      ],
+      [
+        cmd.view('/memories/dog.jpg'),
+        error('The path /memories/dog.jpg does not exist. Please provide a valid path.'),
+      ],
+    ],
+  );
+
+  script(
+    service,
     'lists two levels depth first, without hidden items, node_modules and their contents',
     {
       '/memories/b.txt': 'bb',
