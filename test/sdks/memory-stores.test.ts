@@ -1,4 +1,4 @@
-/** The oldest version of Anthropic's SDK with memory stores, and the newest: both run all operations. */
+/** The oldest version of Anthropic's SDK with memory stores, and the newest ones: all of them run all operations. */
 import { copyFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ gone true true
 describeService(
   'the memory stores snippets',
   (service) => {
-    it.each(['0.91.0', '1.12.0'])('run with @anthropic-ai/sdk %s', async (version) => {
+    it.each(['0.91.0', '1.13.0', '1.14.0'])('run with @anthropic-ai/sdk %s', async (version) => {
       const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
       await copyFile(new URL('./drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
       const { app } = service();

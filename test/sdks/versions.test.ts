@@ -1,8 +1,9 @@
 /**
- * The oldest and the newest version of each agent SDK that an adapter supports: the snippet of the README compiles, and
+ * The oldest and the newest versions of each agent SDK that an adapter supports: the snippet of the README compiles, and
  * the model reads the documented texts.
  */
-import { readFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { failure, result, text, use, useAgentFixture } from '../client/agent-fixture.ts';
@@ -28,7 +29,8 @@ beforeAll(async () => {
 
 const VERSIONS: [snippet: number, packages: string[]][] = [
   [ANTHROPIC, ['@anthropic-ai/sdk@0.100.0']],
-  [ANTHROPIC, ['@anthropic-ai/sdk@1.12.0']],
+  [ANTHROPIC, ['@anthropic-ai/sdk@1.13.0']],
+  [ANTHROPIC, ['@anthropic-ai/sdk@1.14.0']],
   [AI_SDK, ['ai@6.0.0', '@ai-sdk/anthropic@3.0.0']],
   [AI_SDK, ['ai@7.0.173', '@ai-sdk/anthropic@4.0.105']],
   [LANGCHAIN, ['@langchain/core@1.1.5', '@langchain/anthropic@1.3.0']],
@@ -132,6 +134,34 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
   });
 });
 
+const LANGCHAIN_AGENT = ['langchain@1.5.14', '@langchain/core@1.4.0', '@langchain/anthropic@1.5.11'];
+
+it('an agent of LangChain runs the memory tool', async () => {
+  const { folder } = await install([archive, ...LANGCHAIN_AGENT], 'prefer-offline');
+  await copyFile(new URL('./langchain-agent.mjs', import.meta.url), join(folder, 'agent.mjs'));
+  const api = await fixture.messagesApi([
+    [use('toolu_1', CREATE), use('toolu_2', { command: 'view', path: '/memories/user.md' })],
+    [use('toolu_3', CREATE)],
+    [text(ANSWER)],
+  ]);
+  const env = {
+    PATH: process.env.PATH,
+    MEMORY_SERVICE_URL: fixture.url,
+    MEMORY_SERVICE_API_KEY: await fixture.tenantKey(),
+    ANTHROPIC_BASE_URL: api.url,
+    ANTHROPIC_API_KEY: 'test',
+  };
+  const { stdout } = await run(process.execPath, ['agent.mjs'], { cwd: folder, env });
+  expect(stdout).toBe(`${ANSWER}\n`);
+  expect(resultsSent(api).slice(1)).toStrictEqual([
+    [
+      result('toolu_1', 'File created successfully at: /memories/user.md'),
+      result('toolu_2', "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon."),
+    ],
+    [result('toolu_3', 'Error: File /memories/user.md already exists')],
+  ]);
+});
+
 it('the README lists the packages to install for each snippet', () => {
   const commands = [...readme.matchAll(/^npm install ([a-z@].*)$/gm)]
     .map(([, names = '']) => names.split(' '))
@@ -145,8 +175,7 @@ it('the README lists the packages to install for each snippet', () => {
 it('the guide lists the tested versions of the SDKs', async () => {
   const guide = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
   const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## From'));
-  const versions = VERSIONS.flatMap(([, packages]) =>
-    packages.map((name) => name.slice(name.lastIndexOf('@') + 1)),
-  );
+  const packages = [...VERSIONS.flatMap(([, packages]) => packages), ...LANGCHAIN_AGENT];
+  const versions = packages.map((name) => name.slice(name.lastIndexOf('@') + 1));
   expect(versions.filter((version) => !table.includes(` ${version}`))).toStrictEqual([]);
 });
