@@ -1,6 +1,6 @@
 import type { withCleanup } from './cleanup.ts';
 import { LOAD_SETTINGS } from './contestants.ts';
-import { startPostgres } from './postgres.ts';
+import { type BenchDatabase, startPostgres } from './postgres.ts';
 import { runCli, SERVICE, type Server, startServer } from './process.ts';
 
 type Later = Parameters<Parameters<typeof withCleanup>[0]>[1];
@@ -8,6 +8,8 @@ type Later = Parameters<Parameters<typeof withCleanup>[0]>[1];
 export interface BenchService extends Server {
   /** Version and settings of the database server. */
   description: string;
+  /** Creates another database on the same server. */
+  createDatabase(): Promise<BenchDatabase>;
   /** Sends JSON. Throws unless the response is a success. */
   post(path: string, tenant: string, body: object): Promise<string>;
 }
@@ -31,5 +33,5 @@ export async function startService(
     if (!response.ok) throw new Error(`${path} returned ${response.status}.`);
     return response.text();
   };
-  return { ...service, description: server.description, post };
+  return { ...service, description: server.description, createDatabase: server.createDatabase, post };
 }

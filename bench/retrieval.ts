@@ -1,0 +1,173 @@
+/**
+ * `npm run bench -- retrieval FOLDER`: compares the ranking of the search by words with other search engines, over
+ * conversations and questions that others collected. Prints Markdown.
+ *
+ * The directory has files `*.json.gz`, which are not a part of this project: an array of conversations {docs, sess, qs}. `docs`
+ * and `sess` (a document per session) are arrays of {id, text}. `qs` are questions {q, ev, evs} with the IDs of the
+ * documents and sessions with the evidence.
+ *
+ * Environment: PEERS is a comma-separated list that selects engines. HALF (even, odd) selects every second
+ * conversation. TEST_DATABASE_URL as for the tests. Needs Python 3 for bm25s.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { progress, withCleanup } from './support/cleanup.ts';
+import type { BenchDatabase } from './support/postgres.ts';
+import { root } from './support/process.ts';
+import { type Conversation, type Document, Quality, readDataSets } from './support/retrieval.ts';
+import { type BenchService, startService } from './support/service.ts';
+import { Times } from './support/statistics.ts';
+
+const LIMITS = [5, 10, 20];
+const LIMIT = Math.max(...LIMITS);
+const PEERS = join(root, 'bench', 'retrieval-peers');
+
+/** Returns the IDs of the best documents, best first. */
+type Ask = (query: string, limit: number) => string[] | Promise<string[]>;
+/** Opens an index of the documents. */
+type Engine = (documents: readonly Document[]) => Promise<Ask>;
+
+const pathOf = (id: string) => `/memories/${id.replaceAll(/[/:]/g, '-')}.md`;
+
+/** Number of calls per request that create files. */
+const BLOCK = 25;
+/** The largest `max_results`, because a file may have several results. */
+const MOST_RESULTS = 100;
+
+let tenants = 0;
+
+function memoryService(service: BenchService): Engine {
+  return async (documents) => {
+    const tenant = `conversation-${tenants++}`;
+    const calls = documents.map(({ id, text }) => ({
+      type: 'tool_use',
+      id,
+      name: 'memory',
+      input: { command: 'create', path: pathOf(id), file_text: text },
+    }));
+    for (let i = 0; i < calls.length; i += BLOCK) {
+      const results = JSON.parse(await service.post('/execute', tenant, calls.slice(i, i + BLOCK)));
+      if ((results as { is_error?: boolean }[]).some(({ is_error }) => is_error))
+        throw new Error('A file could not be created.');
+    }
+    const ids = new Map(documents.map(({ id }) => [pathOf(id), id]));
+    return async (query, limit) => {
+      const response = await service.post('/search', tenant, { query, max_results: MOST_RESULTS });
+      const { matches } = JSON.parse(response) as { matches: { path: string }[] };
+      return [...new Set(matches.map(({ path }) => ids.get(path) ?? path))].slice(0, limit);
+    };
+  };
+}
+
+/** Full text search of Postgres: any word, stems of English, a GIN index, and `ts_rank` by the length. */
+function postgres({ query: run }: BenchDatabase): Engine {
+  return async (documents) => {
+    await run('DROP TABLE IF EXISTS documents');
+    await run(
+      "CREATE TABLE documents (id text, text tsvector GENERATED ALWAYS AS (to_tsvector('english', content)) STORED, content text)",
+    );
+    for (const { id, text } of documents)
+      await run('INSERT INTO documents (id, content) VALUES ($1, $2)', [id, text]);
+    await run('CREATE INDEX ON documents USING gin (text)');
+    await run('ANALYZE documents');
+    return async (query, limit) => {
+      const rows = await run(
+        `SELECT id FROM documents, CAST(replace(plainto_tsquery('english', $1)::text, '&', '|') AS tsquery) AS query
+         WHERE text @@ query ORDER BY ts_rank(text, query, 1) DESC, id LIMIT $2`,
+        [query, limit],
+      );
+      return rows.map(({ id }) => String(id));
+    };
+  };
+}
+
+function installLibraries(): void {
+  execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', PEERS], {
+    stdio: 'ignore',
+  });
+}
+
+/** A library in JavaScript, in this process. */
+function library(name: string): Engine {
+  return async (documents) => {
+    const { open } = await import(pathToFileURL(join(PEERS, `${name}.js`)).href);
+    return open(documents);
+  };
+}
+
+/** Installs bm25s into the scratch directory, and starts it in a child process. */
+function bm25s(scratch: string, later: (undo: () => unknown) => void): Engine {
+  const environment = join(scratch, 'python');
+  execFileSync('python3', ['-m', 'venv', environment], { stdio: 'ignore' });
+  const python = join(environment, 'bin', 'python');
+  const packages = ['-m', 'pip', 'install', '--quiet', '--requirement', join(PEERS, 'requirements.txt')];
+  execFileSync(python, packages, { stdio: 'ignore' });
+  const child = spawn(python, [join(PEERS, 'serve_bm25s.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  later(() => child.kill());
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const call = async (request: unknown): Promise<number[]> => {
+    child.stdin.write(`${JSON.stringify(request)}\n`);
+    const { value, done } = await lines.next();
+    if (done) throw new Error('bm25s ended.');
+    return JSON.parse(value);
+  };
+  return async (documents) => {
+    await call(documents.map(({ text }) => text));
+    return async (query, limit) =>
+      (await call({ query, limit })).map((place) => documents[place]?.id ?? String(place));
+  };
+}
+
+async function measure(open: Engine, conversations: readonly Conversation[]): Promise<string> {
+  const quality = new Quality(LIMITS);
+  const times = new Times();
+  for (const { documents, questions } of conversations) {
+    const ask = await open(documents);
+    for (const { query, evidence } of questions) {
+      const start = performance.now();
+      const ranked = await ask(query, LIMIT);
+      times.add(performance.now() - start);
+      quality.add(ranked, evidence);
+    }
+  }
+  const [p50 = Number.NaN] = times.percentiles(0.5);
+  const recalls = quality.recalls().map((recall) => (100 * recall).toFixed(1));
+  return [...recalls, quality.meanReciprocalRank().toFixed(3), p50.toFixed(2)].join(' | ');
+}
+
+const [, , folder] = process.argv;
+if (folder === undefined) throw new Error('Name the folder of the data: npm run bench -- retrieval FOLDER');
+const sets = readDataSets(folder, process.env.HALF);
+
+await withCleanup(async (scratch, later) => {
+  progress('starting the service and installing the peers');
+  const engines: Record<string, () => Engine | Promise<Engine>> = {
+    memory_search: async () => memoryService(service),
+    'Postgres full text': async () => postgres(await service.createDatabase()),
+    bm25s: () => bm25s(scratch, later),
+    MiniSearch: () => library('minisearch'),
+    lunr: () => library('lunr'),
+  };
+  const chosen = process.env.PEERS?.split(',') ?? Object.keys(engines);
+  const service = await startService(scratch, later);
+  if (chosen.includes('MiniSearch') || chosen.includes('lunr')) installLibraries();
+  for (const { name, conversations } of sets) {
+    const files = conversations.flatMap(({ documents }) => documents);
+    const bytes = files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0) / files.length;
+    const questions = conversations.reduce((sum, each) => sum + each.questions.length, 0);
+    console.log(
+      `\n${name}: ${questions} questions about ${conversations.length} conversations, ${files.length} files of ${Math.round(bytes)} bytes\n`,
+    );
+    console.log(`| Engine | ${LIMITS.map((limit) => `recall@${limit}, %`).join(' | ')} | MRR | p50, ms |`);
+    console.log(`|---|${'--:|'.repeat(LIMITS.length + 2)}`);
+    for (const engine of chosen) {
+      const open = engines[engine];
+      if (open === undefined)
+        throw new Error(`PEERS names ${engine}, which is not one of ${Object.keys(engines).join(', ')}.`);
+      progress(`${name}: ${engine}`);
+      console.log(`| ${engine} | ${await measure(await open(), conversations)} |`);
+    }
+  }
+});
