@@ -277,7 +277,7 @@ describeService('memory_search', (service) => {
     });
     const { matches } = (await search(service(), { query: 'two' }, tenant)).json();
     expect(matches).toStrictEqual([
-      { path: '/memories/f', line: 2, text: 'two', score: expect.closeTo(0.411, 1) },
+      { path: '/memories/f', line: 2, text: 'two', score: expect.closeTo(0.949, 1) },
     ]);
     const text = await search(service(), { query: 'two', mode: 'x' }, tenant, { accept: 'text/plain' });
     expect(text.headers['x-memory-is-error']).toBe('true');

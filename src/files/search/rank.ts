@@ -2,14 +2,13 @@ import type { WordsFile } from './match-words.ts';
 
 /*
  * BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the
- * path, and the content. In the content, a word counts less the longer the content is.
+ * path, and the content. In the content, a word counts by its frequency per length, relative to the typical file.
  */
 const SATURATION = 1.2;
-const LENGTH = 0.6;
-/** Share of the score that does not depend on how many words of the query a file contains. */
-const PARTIAL = 0.4;
+/** Length of a short passage in bytes. Files with less text do not rank higher for their shortness. */
+const SHORT_BYTES = 200;
 /** Bonus of a line that contains all words. */
-const TOGETHER = 0.3;
+const TOGETHER = 2;
 /** Bonus of a change that was just made. It halves every `RECENT_SECONDS`. */
 const RECENT = 0.1;
 const RECENT_SECONDS = 30 * 86_400;
@@ -17,13 +16,19 @@ const RECENT_SECONDS = 30 * 86_400;
 /** Statistics of all searched files. */
 export interface Corpus {
   files: number;
-  bytes: number;
+  /** Sum of `logLength` of the files. */
+  logLengths: number;
   /** Number of files that contain each word. Another form of the word counts less. */
   frequencies: readonly number[];
 }
 
 export interface RankedFile extends WordsFile {
   score: number;
+}
+
+/** Returns the logarithm of the length that counts for a file. */
+export function logLength({ bytes }: { bytes: number }): number {
+  return Math.log(Math.max(bytes, SHORT_BYTES));
 }
 
 /**
@@ -41,10 +46,10 @@ export function rank(files: readonly WordsFile[], corpus: Corpus, now: number): 
 }
 
 function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[], now: number): number {
-  const length = 1 - LENGTH + (LENGTH * file.bytes * corpus.files) / Math.max(1, corpus.bytes);
+  // Lengths differ by factors, so their geometric mean is typical. A few long files would dominate the arithmetic mean.
+  const length = Math.exp(logLength(file) - corpus.logLengths / corpus.files);
   let score = 0;
   let all = 0;
-  let here = 0;
   let together = 0;
   for (const [word, weight] of importance.entries()) {
     const [inContent = 0, inPath = 0, best = 0] = [file.inContent[word], file.inPath[word], file.best[word]];
@@ -52,14 +57,8 @@ function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[],
     // The similarity limits the score, so that many similar words do not outweigh the exact word.
     score += (weight * best * count * (1 + SATURATION)) / (count + SATURATION);
     all += weight;
-    here += weight * best;
     if ((file.together & (1 << word)) !== 0) together += weight;
   }
   const age = Math.max(0, now - file.modified) / RECENT_SECONDS;
-  return (
-    score *
-    (PARTIAL + (1 - PARTIAL) * (here / all)) *
-    (1 + TOGETHER * (together / all)) *
-    (1 + RECENT * 2 ** -age)
-  );
+  return score * (1 + TOGETHER * (together / all)) * (1 + RECENT * 2 ** -age);
 }

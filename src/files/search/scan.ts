@@ -3,6 +3,7 @@ import { RE2JSException } from 're2js';
 import { LineMatcher, type LinesFile } from './match-lines.ts';
 import { WordMatcher, type WordsFile } from './match-words.ts';
 import type { Query, SearchedFile } from './query.ts';
+import { logLength } from './rank.ts';
 
 /** A query, and the page of files to search. */
 export interface Task {
@@ -13,8 +14,8 @@ export interface Task {
 }
 
 export interface Scanned {
-  /** Total size of the files of the page. */
-  bytes: number;
+  /** Sum of `logLength` of the files of the page. */
+  logLengths: number;
   /** Files that contain words of the query. */
   words: WordsFile[];
   /** Files with lines to show. */
@@ -57,8 +58,8 @@ export default function scan(task: Task): Scanned | InvalidExpression {
 }
 
 function scanWith(matcher: WordMatcher | LineMatcher, { page, maxLines }: Task): Scanned {
-  const scanned: Scanned = { bytes: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
-  for (const { bytes } of page) scanned.bytes += bytes;
+  const scanned: Scanned = { logLengths: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
+  for (const file of page) scanned.logLengths += logLength(file);
   if (matcher instanceof WordMatcher) {
     scanned.words = page.flatMap((file) => matcher.match(file) ?? []);
     return scanned;

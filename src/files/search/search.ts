@@ -106,7 +106,7 @@ class WordResults {
   readonly maxLines = 0;
   readonly #frequencies: number[];
   #files: WordsFile[] = [];
-  #bytes = 0;
+  #logLengths = 0;
   #searched = 0;
   #withAll = 0;
   #withSome = 0;
@@ -115,8 +115,8 @@ class WordResults {
     this.#frequencies = new Array<number>(words).fill(0);
   }
 
-  add({ words, bytes }: Scanned, searched: number): void {
-    this.#bytes += bytes;
+  add({ words, logLengths }: Scanned, searched: number): void {
+    this.#logLengths += logLengths;
     this.#searched += searched;
     for (const file of words) {
       for (const [word, best] of file.best.entries())
@@ -134,7 +134,11 @@ class WordResults {
   }
 
   #ranked(): RankedFile[] {
-    const corpus: Corpus = { files: this.#searched, bytes: this.#bytes, frequencies: this.#frequencies };
+    const corpus: Corpus = {
+      files: this.#searched,
+      logLengths: this.#logLengths,
+      frequencies: this.#frequencies,
+    };
     return rank(this.#files, corpus, Date.now() / 1000);
   }
 }

@@ -70,11 +70,11 @@ describe('wordsOf', () => {
 
 it.each([
   ['deploy', 'deploy', 1],
-  ['deploy', 'deploys', 0.9],
-  ['deploy', 'deployment', 0.6],
-  ['key', 'keyboard', 0.3],
-  ['schlüssel', 'kellerschlussel', 0.4],
-  ['пароль', 'паролем', 0.5],
+  ['deploy', 'deploys', 0.8],
+  ['deploy', 'deployment', 0.3],
+  ['key', 'keyboard', 0.2],
+  ['schlüssel', 'kellerschlussel', 0.2],
+  ['пароль', 'паролем', 0.3],
   ['contract', 'control', 0],
   ['v2', 'v21', 0],
   ['it', 'item', 0],

@@ -126,12 +126,12 @@ function commonLength(word: string): number {
 export function similarity(token: string, { text, stem: stemmed }: Word): number {
   if (token === text) return 1;
   if (text.length < 3) return 0;
-  if (stem(token) === stemmed) return 0.9;
+  if (stem(token) === stemmed) return 0.8;
   if (/\d/.test(text)) return 0;
-  if (text.length < 4) return token.startsWith(text) ? 0.3 : 0;
-  if (token.startsWith(text) || token.startsWith(stemmed)) return 0.6;
-  if (areForms(token, text)) return 0.5;
-  return token.includes(text) ? 0.4 : 0;
+  if (text.length < 4) return token.startsWith(text) ? 0.2 : 0;
+  if (token.startsWith(text) || token.startsWith(stemmed)) return 0.3;
+  if (areForms(token, text)) return 0.3;
+  return token.includes(text) ? 0.2 : 0;
 }
 
 /**

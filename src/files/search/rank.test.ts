@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { WordMatcher } from './match-words.ts';
+import { logLength, rank } from './rank.ts';
+import { wordsOf } from './words.ts';
+
+const NOW = 1_800_000_000;
+
+/** Returns the paths of the files that a search by words finds, best first. */
+function ranked(query: string, contents: Record<string, string>): string[] {
+  const words = wordsOf(query);
+  const matcher = new WordMatcher(words, 'both');
+  const files = Object.entries(contents).map(([path, content]) => ({
+    path: `/memories/${path}`,
+    content,
+    bytes: Buffer.byteLength(content),
+    modified: NOW,
+  }));
+  const found = files.flatMap((file) => matcher.match(file) ?? []);
+  const corpus = {
+    files: files.length,
+    logLengths: files.reduce((sum, file) => sum + logLength(file), 0),
+    frequencies: words.map((_, i) => found.reduce((sum, { best }) => sum + (best[i] ?? 0), 0)),
+  };
+  return rank(found, corpus, NOW).map(({ path }) => path.slice('/memories/'.length));
+}
+
+/** Fills files with words that no query has. */
+const filler = (words: number) => 'lorem ipsum dolor\n'.repeat(words / 3);
+const others = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`other${i}`, filler(60)]));
+
+it('ranks a file with two words of a query above a file twenty times as long with three of them', () => {
+  const long = `alpha\n${filler(2000)}beta\n${filler(2000)}gamma\n`;
+  const short = `alpha\nbeta\n${filler(100)}`;
+  expect(ranked('alpha beta gamma', { ...others, long, short })).toStrictEqual(['short', 'long']);
+});
+
+it('ranks a long file with a rare word above short files with only the common word of a query', () => {
+  const common = Object.fromEntries(
+    Array.from({ length: 10 }, (_, i) => [`common${i}`, `alpha\n${filler(60)}`]),
+  );
+  const long = `${filler(600)}alpha beta\n`;
+  expect(ranked('alpha beta', { ...others, ...common, long })[0]).toBe('long');
+});
+
+it('ranks files that are shorter than a passage independently of their length', () => {
+  const files = { b: 'alpha', a: `alpha ${'x '.repeat(80)}` };
+  expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['a', 'b']);
+});
+
+it('ranks a file with the word above a file with many words that begin with the word', () => {
+  const files = { similar: 'keyboard keyhole keynote keystone\n'.repeat(5), exact: `a key\n${filler(30)}` };
+  expect(ranked('key', { ...others, ...files })).toStrictEqual(['exact', 'similar']);
+});
+
+it('ranks a file with all words in one line above a file with the same words in several lines', () => {
+  const files = { apart: 'alpha one\nbeta two\ngamma three', joined: 'alpha beta gamma\none\ntwo three ' };
+  expect(ranked('alpha beta gamma', { ...others, ...files })).toStrictEqual(['joined', 'apart']);
+});
+
+it('is not affected by a few files that are far longer than the others', () => {
+  const files = { a: `alpha\n${filler(90)}`, b: `alpha alpha alpha\n${filler(900)}` };
+  const order = ranked('alpha', { ...others, ...files });
+  expect(ranked('alpha', { ...others, ...files, huge: filler(300_000) })).toStrictEqual(order);
+});
