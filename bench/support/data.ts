@@ -52,6 +52,7 @@ export async function seed(database: Database, tenants: number): Promise<void> {
     `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at) SELECT 't' || i, '/memories', NULL, 'dir', now() FROM ${all}`,
     { tenants },
   );
+  await run('bound_roots', `SELECT memory_bind_root('t' || i) FROM ${all}`, { tenants });
   await run(
     'directories',
     `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)

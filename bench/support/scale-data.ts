@@ -23,6 +23,7 @@ export async function seedLarge(
   await query(
     `INSERT INTO entries (tenant_id, path, kind, changed_at) SELECT id, '/memories', 'dir', now() FROM tenants`,
   );
+  await query('SELECT memory_bind_root(id) FROM tenants');
   /** Creates directories `folder` || d with 100 files each for the tenants of a query. */
   const fill = async (owners: string, parent: string, folder: string, directories: number) => {
     const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;

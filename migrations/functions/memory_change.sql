@@ -75,6 +75,9 @@ BEGIN
     INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
     VALUES (p_tenant, entry, memory_parent(entry), 'dir', p_at);
   END LOOP;
+  IF '/memories' = ANY (p_made) THEN
+    PERFORM memory_bind_root(p_tenant);
+  END IF;
 
   FOR i IN 1..cardinality(p_memories) LOOP
     memory := p_memories[i];

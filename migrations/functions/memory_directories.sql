@@ -28,6 +28,17 @@ BEGIN
 END
 $$;
 
+-- Gives the root the creation time of its tenant. Reads compare the time to detect that a tenant was deleted and
+-- another one has its ID (src/files/read-queries.ts). The root never changes, unlike the tenant's counters, and is on
+-- the same index pages as the entries that are read.
+CREATE OR REPLACE FUNCTION memory_bind_root(p_tenant text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  UPDATE entries AS e SET created_at = t.created_at
+  FROM tenants AS t WHERE t.id = p_tenant AND e.tenant_id = p_tenant AND e.path = '/memories';
+END
+$$;
+
 -- Creates the missing ancestor directories of `p_path`, in a change at p_at. If this would exceed a quota, returns the
 -- quota and creates none.
 CREATE OR REPLACE FUNCTION memory_make_directories(
@@ -43,6 +54,9 @@ BEGIN
   IF exceeded IS NULL THEN
     INSERT INTO entries AS e (tenant_id, path, parent_path, kind, changed_at)
     SELECT p_tenant, m.path, memory_parent(m.path), 'dir', p_at FROM unnest(missing) AS m (path);
+    IF '/memories' = ANY (missing) THEN
+      PERFORM memory_bind_root(p_tenant);
+    END IF;
   END IF;
   RETURN exceeded;
 END

@@ -1,7 +1,7 @@
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { FIRST_ID, LAST_ID } from '../history/version.ts';
 import { BATCH, readPages } from '../lib/pages.ts';
-import { COUNTED_HISTORY } from '../tenants/queries.ts';
+import { bindRootQuery, COUNTED_HISTORY } from '../tenants/queries.ts';
 import {
   type ArchivedDirectory,
   damagedHistory,
@@ -210,6 +210,7 @@ export async function importHistory(
   await checkContents(query, tenant, source.inspect);
   const { created_at: createdAt, complete_since: since } = source.manifest;
   await query(countHistoryQuery, { tenant, createdAt, since });
+  await query(bindRootQuery, { tenant });
   const damage = (await query(findDamageQuery, { tenant })).rows[0];
   if (damage !== undefined) throw damagedHistory(`${damage.at} ${damage.what}`);
   return versions;

@@ -8,7 +8,7 @@ import { timeSlicedSort } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
-import { beginChangeQuery, reserveQuery, type TenantRow } from '../tenants/queries.ts';
+import { beginChangeQuery, bindRootQuery, reserveQuery, type TenantRow } from '../tenants/queries.ts';
 import { rejectArchived } from '../tenants/stores.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
@@ -215,7 +215,10 @@ async function importDirectories(
     const paths = chunk.map(([path]) => path);
     const modified = chunk.map(([, entry]) => entry.modified.toISOString());
     const { rows } = await query(importDirectoriesQuery, { tenant, paths, modified, at });
-    for (const { path } of rows) if (path !== ROOT) made.push(path);
+    for (const { path } of rows) {
+      if (path === ROOT) await query(bindRootQuery, { tenant });
+      else made.push(path);
+    }
   }
   return made;
 }

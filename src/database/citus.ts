@@ -53,6 +53,7 @@ export const DELEGATED_FUNCTIONS = [
   'memory_prune_old',
   'memory_prune_excess',
   'memory_begin_change',
+  'memory_bind_root',
   'memory_reserve',
   'memory_redact',
   'memory_redact_directories',

@@ -11,6 +11,7 @@ import { type Actor, storedActor } from '../memory/origin.ts';
 import { copyEntries } from '../tenants/copy.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import {
+  bindRootQuery,
   findTenantQuery,
   lockTenantQuery,
   setTenantQuery,
@@ -74,6 +75,7 @@ export async function copyToDraft(
   await query(setTenantQuery, { ...source, maxBytes: maxBytes ?? source.maxBytes, ttlDays: 0, tenant: id });
   if (at === null) await copyEntries(query, tenant, id, { keepsHistory: true, at: null, origin: null });
   else await copyPast(query, tenant, id, at);
+  await query(bindRootQuery, { tenant: id });
   await query(copyBaseQuery, { tenant: id });
   await query(countDraftQuery, { tenant: id });
   return baseAt;

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { lookupFileQuery } from './read-queries.ts';
 
 /** Reads a page of the entries at a path and below it, ordered by path. The first page is after ''. */
@@ -89,9 +90,9 @@ function entryOf(row: TreeRow): ListedEntry {
 /** @throws ServiceError when the tenant or the file does not exist */
 export async function contentOf(database: Database, tenant: string, path: MemoryPath): Promise<string> {
   const [found] = (await database.query(lookupFileQuery, { tenant, path })).rows;
-  if (!found?.tenantCreatedAt) throw new ServiceError('no_such_tenant', tenant);
-  if (found.kind === 'file') return found.content ?? '';
-  const isDirectory = found.kind === 'dir' || path === ROOT;
+  if (found?.kind === 'file') return found.content ?? '';
+  if (!found?.tenantCreatedAt) await requireTenant(database, tenant);
+  const isDirectory = found?.kind === 'dir' || path === ROOT;
   throw new ServiceError(isDirectory ? 'is_directory' : 'nothing_at', tenant, path);
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { retrying } from '../database/errors.ts';
-import type { QueryExecutor, QueryResult, Value } from '../database/query.ts';
+import type { Query, QueryExecutor, Value } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
@@ -20,7 +20,7 @@ import {
   type RequestKey,
 } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
-import { lockTenantQuery, NO_TENANT } from '../tenants/queries.ts';
+import { lockTenantQuery, NO_TENANT, tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { storedResult } from '../tenants/stored-results.ts';
 import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.ts';
 import { type FileVersion, fileKey } from './pending-files.ts';
@@ -97,7 +97,6 @@ export class Memory implements MemoryStore {
 
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
     const { tenant } = this;
-    const { database } = this.services;
     const { mounts } = this.#options;
     if (mounts !== undefined && path === ROOT) {
       const own = new Memory(this.services, tenant, { ...this.#options, mounts: undefined });
@@ -105,18 +104,12 @@ export class Memory implements MemoryStore {
     }
     const inner = this.#inner(path);
     if (isNamedLikeFile(path)) {
-      const found = await retrying(true, () => database.query(lookupFileQuery, { tenant, path: inner }));
-      this.#checkTenant(found);
-      const [entry] = found.rows;
+      const entry = await this.#read(lookupFileQuery, { tenant, path: inner });
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(inner, entry);
       // The path is a directory. Look it up again with its listing, so that both are from the same snapshot.
     }
-    const found = await retrying(true, () =>
-      database.query(lookupQuery, { tenant, path: inner, maxEntries }),
-    );
-    this.#checkTenant(found);
-    const [entry] = found.rows;
+    const entry = await this.#read(lookupQuery, { tenant, path: inner, maxEntries });
     if (!entry?.kind) {
       return inner === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
@@ -129,10 +122,7 @@ export class Memory implements MemoryStore {
     // Long listings of one caller's mounts run one at a time, because a tenant may have many mounts, which could occupy
     // all connections.
     const turn = this.#options.origin.viaTenant ?? tenant;
-    const params = { tenant, maxEntries, turn };
-    const found = await retrying(true, () => this.services.database.query(listRootQuery, params));
-    this.#checkTenant(found);
-    const [row] = found.rows;
+    const row = await this.#read(listRootQuery, { tenant, maxEntries, turn });
     return { entries: row === undefined ? [] : this.#entries(row), total: row?.total ?? 0 };
   }
 
@@ -172,7 +162,9 @@ export class Memory implements MemoryStore {
   async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
     await this.#reserveKey();
     return this.#inTransaction(async (query): Promise<Deleted | { kind: 'changed' }> => {
-      const file = this.#fileOf(await query(readFileQuery, { tenant: this.tenant, path: this.#inner(path) }));
+      const file = fileOf(
+        (await query(readFileQuery, { tenant: this.tenant, path: this.#inner(path) })).rows[0],
+      );
       if (file === undefined) return { kind: 'missing' };
       if (!isExpected(file.content)) return { kind: 'changed' };
       return this.write(deleteFunction, this.#deletion(path), result, { transaction: query });
@@ -208,14 +200,13 @@ export class Memory implements MemoryStore {
     if (this.#options.reserveKey) await this.#reserveKey();
     this.#hasTriedToWrite = true;
     const { tenant } = this;
-    const { pending, database } = this.services;
+    const { pending } = this.services;
     const inner = this.#inner(path);
     const file = fileKey(tenant, inner);
     for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
       const tried = await pending.turns.run(file, async () => {
         const base: FileVersion | undefined =
-          pending.newest(file) ??
-          this.#fileOf(await retrying(true, () => database.query(readFileQuery, { tenant, path: inner })));
+          pending.newest(file) ?? fileOf(await this.#read(readFileQuery, { tenant, path: inner }));
         if (base === undefined) return undefined;
         const edit = await change(base.content);
         if ('refusal' in edit) return { base, refusal: edit.refusal };
@@ -246,7 +237,7 @@ export class Memory implements MemoryStore {
     change: (content: string) => Edit<R> | Promise<Edit<R>>,
   ): Promise<Edited<R>> {
     return this.#inTransaction(async (query) => {
-      const base = this.#fileOf(await query(readFileQuery, { tenant: this.tenant, path: inner }));
+      const base = fileOf((await query(readFileQuery, { tenant: this.tenant, path: inner })).rows[0]);
       if (base === undefined) return { kind: 'missing' } as const;
       const edit = await change(base.content);
       if ('refusal' in edit) return { kind: 'refused', refusal: edit.refusal } as const;
@@ -273,18 +264,28 @@ export class Memory implements MemoryStore {
     };
   }
 
-  /** @throws ServiceError when the tenant was replaced */
-  #fileOf(found: QueryResult<FileRow>): FileVersion | undefined {
-    this.#checkTenant(found);
-    const { content = null, version = null } = found.rows[0] ?? {};
-    return content === null || version === null ? undefined : { content, version };
+  /** Runs a query of one row. @throws ServiceError when the tenant was replaced */
+  async #read<Params extends Record<string, Value>, Row extends OfTenant>(
+    query: Query<Params, Row>,
+    params: Params,
+  ): Promise<Row | undefined> {
+    const { tenant } = this;
+    const { database } = this.services;
+    const [row] = (await retrying(true, () => database.query(query, params))).rows;
+    if (row?.tenantCreatedAt) {
+      this.#checkTenant(row.tenantCreatedAt);
+    } else if (this.#options.createdAt) {
+      // A memory without entries has no root.
+      const [found] = (await retrying(true, () => database.query(tenantCreatedAtQuery, { tenant }))).rows;
+      this.#checkTenant(found?.createdAt);
+    }
+    return row;
   }
 
   /** @throws ServiceError when the tenant was replaced */
-  #checkTenant({ rows: [row] }: Pick<QueryResult<OfTenant>, 'rows'>): void {
+  #checkTenant(found = NO_TENANT): void {
     const { createdAt = null } = this.#options;
-    if (createdAt !== null && (row?.tenantCreatedAt ?? NO_TENANT) !== createdAt)
-      throw new ServiceError('tenant_replaced', this.tenant);
+    if (createdAt !== null && found !== createdAt) throw new ServiceError('tenant_replaced', this.tenant);
   }
 
   /** Runs work that reads before it writes, in a transaction that locks the tenant. A retry repeats all of the work. */
@@ -292,7 +293,8 @@ export class Memory implements MemoryStore {
     const { tenant } = this;
     const { database, writes } = this.services;
     const locked = async (query: QueryExecutor) => {
-      await query(lockTenantQuery, { tenant });
+      const [locked] = (await query(lockTenantQuery, { tenant })).rows;
+      this.#checkTenant(locked?.createdAt);
       return work(query);
     };
     return retrying(this.#isRepeatable, () => writes.exclusively(tenant, () => database.transaction(locked)));
@@ -410,6 +412,11 @@ function difference(before: string, { content, start: first, end: afterLast }: C
 function isHighSurrogate(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function fileOf(row: FileRow | undefined): FileVersion | undefined {
+  const { content = null, version = null } = row ?? {};
+  return content === null || version === null ? undefined : { content, version };
 }
 
 /** Returns the outcome of an edit; undefined if another write of the file came first. */

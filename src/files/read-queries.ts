@@ -4,18 +4,22 @@ import { STALE } from './access-times.ts';
 
 /* Queries that read memory, with their batch queries. They take no locks. */
 
-/** Creation time of the tenant. A query returns no row if the tenant does not exist. */
+/**
+ * Creation time of the tenant, from the root (memory_bind_root). Null, like a missing row, if the tenant has no root:
+ * it has no entries, or does not exist.
+ */
 export interface OfTenant {
   tenantCreatedAt: string | null;
 }
 
-/** Joins the creation time of each call's tenant, as `t`, to the calls `c` of a batch. */
-const TENANT_OF_CALL = `LEFT JOIN (SELECT id, ${time('created_at')} AS created_at FROM tenants) AS t ON t.id = c.tenant`;
+/** Joins the root of each call's tenant to the calls `c` of a batch. */
+const ROOT_OF_CALL = `LEFT JOIN (SELECT tenant_id, created_at FROM entries WHERE path = '${ROOT}') AS root ON root.tenant_id = c.tenant`;
+const TENANT_CREATED_AT = `${time('root.created_at')} AS "tenantCreatedAt"`;
 
-/** Adds the tenant `$tenant` to the row of a statement, which may be missing. */
+/** Adds `OfTenant` for `$tenant` to the row of a statement, which may be missing. */
 const ofTenant = (statement: string) => `
-SELECT found.*, t.created_at AS "tenantCreatedAt"
-FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $tenant) AS t LEFT JOIN (${statement}) AS found ON true
+SELECT found.*, ${TENANT_CREATED_AT}
+FROM (SELECT created_at FROM entries WHERE tenant_id = $tenant AND path = '${ROOT}') AS root LEFT JOIN (${statement}) AS found ON true
 `;
 
 export interface LookupRow extends OfTenant {
@@ -59,9 +63,9 @@ const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total, t.created_at AS "tenantCreatedAt"
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total, ${TENANT_CREATED_AT}
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
-${TENANT_OF_CALL}
+${ROOT_OF_CALL}
 CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (
     SELECT path, kind, size_bytes, ${VISIBLE} AS is_visible FROM entries
@@ -112,8 +116,8 @@ const listRootsBatchQuery = defineBatchQuery(
   'list_roots',
   { tenant: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, s.entries, s.total, t.created_at AS "tenantCreatedAt"
-FROM ${calls} ${TENANT_OF_CALL} CROSS JOIN LATERAL (
+SELECT c.item::integer, s.entries, s.total, ${TENANT_CREATED_AT}
+FROM ${calls} ${ROOT_OF_CALL} CROSS JOIN LATERAL (
   SELECT string_agg(${LINE}, E'\\n' ORDER BY path) FILTER (WHERE is_visible) AS entries,
     (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
   FROM (
@@ -148,9 +152,9 @@ const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, t.created_at AS "tenantCreatedAt"
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, ${TENANT_CREATED_AT}
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
-${TENANT_OF_CALL}
+${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
 );
@@ -175,9 +179,9 @@ const readFilesBatchQuery = defineBatchQuery(
   'read_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.content, e.version, t.created_at AS "tenantCreatedAt"
+SELECT c.item::integer, e.content, e.version, ${TENANT_CREATED_AT}
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
-${TENANT_OF_CALL}
+${ROOT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
 );

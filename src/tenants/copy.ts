@@ -6,6 +6,7 @@ import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
 import {
   beginChangeQuery,
+  bindRootQuery,
   COUNTED_HISTORY,
   changeScopesQuery,
   findTenantQuery,
@@ -176,6 +177,7 @@ export function copyTenantData(
     copy(query, from, to, async () => {
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
       await copyEntries(query, from, to, { keepsHistory: false, at, origin: storedOrigin(origin) });
+      await query(bindRootQuery, { tenant: to });
     }),
   );
 }
@@ -237,7 +239,10 @@ async function copy(
 const PAGE = { limit: 500, bytes: 4 * 1024 * 1024 };
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
-/** Copies entries ordered by path, so that each directory precedes its children. */
+/**
+ * Copies entries ordered by path, so that each directory precedes its children. The root keeps its creation time: see
+ * `bindRootQuery`.
+ */
 export async function copyEntries(
   query: QueryExecutor,
   from: string,
@@ -259,6 +264,7 @@ async function copyHistory(query: QueryExecutor, from: string, to: string): Prom
   await query(copyPastDirectoriesQuery, { tenant, to });
   const state = (await query(readHistoryStateQuery, { tenant })).rows[0];
   if (state) await query(setHistoryStateQuery, { tenant: to, ...state });
+  await query(bindRootQuery, { tenant: to });
 }
 
 /** Copies page by page. Each page starts after the greatest key of the previous page, in the order of the database. */

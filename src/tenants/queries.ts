@@ -88,10 +88,13 @@ export const suspendDraftsQuery = defineQuery<{ tenant: string; since: string | 
   `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $tenant`,
 );
 
-export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $tenant FOR NO KEY UPDATE';
+export const LOCK_TENANT = `SELECT id, ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $tenant FOR NO KEY UPDATE`;
 
 /** Blocks other writes to the tenant until the transaction ends. */
-export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>('lock_tenant', LOCK_TENANT);
+export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string; createdAt: string }>(
+  'lock_tenant',
+  LOCK_TENANT,
+);
 
 /**
  * Locks a tenant for a change of several statements, and returns the time of the change; null if the tenant does not
@@ -101,6 +104,9 @@ export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | n
   'begin_change',
   `SELECT ${time('memory_begin_change($tenant)')} AS at`,
 );
+
+/** Gives the root the creation time of its tenant, after statements that inserted the root or changed the time. */
+export const bindRootQuery = defineQuery<{ tenant: string }>('bind_root', 'SELECT memory_bind_root($tenant)');
 
 /**
  * Deletes at most `limit` entries of a tenant. Returns a `bigint` without a cast, so that Citus runs the function on

@@ -180,6 +180,7 @@ describeService(
         '1 day',
       ]);
       await service().query('UPDATE tenants SET history_since = created_at WHERE id = $1', [id]);
+      await service().query('SELECT memory_bind_root($1)', [id]);
       const second = (await get(`/diff?limit=1&after=${first.next}`)).body;
       expect(second).toMatchObject({ at: first.at, to: first.to, changes: [{ path: '/memories/c' }] });
     });

@@ -37,6 +37,7 @@ describeConsole('a large memory in the console', (fixture) => {
          created_at = now() - interval '3 hours', history_since = now() - interval '3 hours' WHERE id = $1`,
       [tenant],
     );
+    await service.query('SELECT memory_bind_root($1)', [tenant]);
     return tenant;
   }
 

@@ -131,6 +131,7 @@ describeConsole('the timeline in the console', (fixture) => {
       "UPDATE tenants SET created_at = created_at - '1 hour'::interval, history_since = history_since - '1 hour'::interval WHERE id = $1",
       [tenant],
     );
+    await fixture().service.query('SELECT memory_bind_root($1)', [tenant]);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     const start = () => page.locator('.timeline-axis time').first().getAttribute('datetime');
     const all = String(await start());

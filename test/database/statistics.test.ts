@@ -52,7 +52,7 @@ describe('a new database', () => {
     for (const query of [lookupFileQuery, readFileQuery]) {
       const scans = [...tableScans(await genericPlan(client, query))];
       expect(scans.map((scan) => [scan['Index Name'], scan['Index Cond']])).toStrictEqual([
-        ['tenants_pkey', '(id = $1)'],
+        ['entries_tenant_id_path_pk', "((tenant_id = $1) AND (path = '/memories'::text))"],
         ['entries_tenant_id_path_pk', '((tenant_id = $1) AND (path = $2))'],
       ]);
     }

@@ -273,7 +273,7 @@ async function conflicts(
           await delay(15);
           await client.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
         } else {
-          await client.query('UPDATE tenants SET created_at = now() WHERE id = $1', [tenant]);
+          await client.query('UPDATE tenants SET updated_at = now() WHERE id = $1', [tenant]);
           await delay(5);
         }
         await client.query('COMMIT');

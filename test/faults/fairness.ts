@@ -194,6 +194,7 @@ async function prepareSearched(): Promise<void> {
     `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
      VALUES ('${ATTACKER}', '/memories', NULL, 'dir', now()), ('${ATTACKER}', '/memories/d', '/memories', 'dir', now())`,
   );
+  await postgres.query(`SELECT memory_bind_root('${ATTACKER}')`);
   await postgres.query(
     `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
      SELECT '${ATTACKER}', '/memories/d/' || n, '/memories/d', 'file',

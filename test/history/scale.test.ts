@@ -24,6 +24,7 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
      SELECT $1::text, p, memory_parent(p), 'dir', now() FROM unnest(ARRAY['/memories', '/memories/d']) AS p`,
     [tenant],
   );
+  await query('SELECT memory_bind_root($1)', [tenant]);
   await query(
     `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at, content, version, memory_id, operation)
      SELECT $1::text, '/memories/d/f' || i, '/memories/d', 'file', now(), 'content ' || i, id, id, 'created'
@@ -51,6 +52,7 @@ const SMALL_TENANTS = `
 INSERT INTO tenants (id) SELECT 'small-' || t FROM generate_series(1, 500) AS t;
 INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
 SELECT 'small-' || t, '/memories', NULL, 'dir', now() FROM generate_series(1, 500) AS t;
+SELECT memory_bind_root('small-' || t) FROM generate_series(1, 500) AS t;
 INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at, content, version, memory_id, operation)
 SELECT 'small-' || t, '/memories/f' || i, '/memories', 'file', now(), 'x', id, id, 'created'
 FROM generate_series(1, 500) AS t, generate_series(1, 5) AS i, LATERAL (SELECT md5(t || '-' || i)::uuid AS id) AS made;

@@ -26,6 +26,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
       BEGIN
         FOR code IN SELECT f.code FROM faults AS f WHERE f.path = NEW.path LOOP
           IF code <> 'gone' THEN RAISE EXCEPTION 'injected' USING ERRCODE = code; END IF;
+          DELETE FROM entries WHERE tenant_id = NEW.tenant_id;
           DELETE FROM tenants WHERE id = NEW.tenant_id;
         END LOOP;
         RETURN NULL;

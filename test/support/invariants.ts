@@ -15,6 +15,9 @@ const VIOLATIONS = {
       ELSE left(path, length(path) - position('/' in reverse(path))) END`,
   'a root that is a file': `
     SELECT tenant_id FROM entries WHERE path = '/memories' AND kind::text <> 'dir'`,
+  'a root whose creation time is not that of its tenant': `
+    SELECT r.tenant_id, r.created_at, t.created_at FROM entries r JOIN tenants t ON t.id = r.tenant_id
+    WHERE r.path = '/memories' AND r.created_at <> t.created_at`,
   'a file with children': `
     SELECT f.tenant_id, f.path, c.path AS child FROM entries f
     JOIN entries c ON c.tenant_id = f.tenant_id AND c.parent_path = f.path WHERE f.kind::text = 'file'`,

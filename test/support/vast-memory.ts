@@ -40,4 +40,5 @@ export async function fillVastMemory(
     FROM entries, generate_series(1, ${VERSIONS}) AS n WHERE tenant_id = '${tenant}' AND kind = 'file'`);
   await run(`UPDATE tenants SET file_count = ${VAST_FILES}, byte_count = ${VAST_FILES} * 300, last_change_at = now() - interval '1 day',
     created_at = now() - interval '10 days', history_since = now() - interval '10 days' WHERE id = '${tenant}'`);
+  await run(`SELECT memory_bind_root('${tenant}')`);
 }

@@ -40,6 +40,7 @@ export async function mountedRoots({ postgres, option }: Environment): Promise<R
       [],
       database,
     );
+    await postgres.query(`SELECT memory_bind_root('${tenant}')`, [], database);
     await postgres.query(
       `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
        SELECT '${tenant}', '/memories/' || n, '/memories', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
