@@ -1,6 +1,7 @@
 /**
- * Builds the service and the console before `npm start`, unless their sources and outputs are unchanged since the last
- * build. JavaScript instead of TypeScript, because it has to start fast on each version of Node.
+ * Builds the service and the console before `npm start` and before tests, unless their sources and outputs are
+ * unchanged since the last build. Arguments select builds by their npm scripts. Without arguments, all are selected.
+ * JavaScript instead of TypeScript, because it has to start fast on each version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -59,4 +60,7 @@ async function build(part) {
   writeFileSync(join(STAMPS, part.script), stampOf(part));
 }
 
-await Promise.all(parts.filter((part) => lastStampOf(part) !== stampOf(part)).map(build));
+const selected = process.argv.slice(2);
+const isSelected = ({ script }) => selected.length === 0 || selected.includes(script);
+const hasChanged = (part) => lastStampOf(part) !== stampOf(part);
+await Promise.all(parts.filter((part) => isSelected(part) && hasChanged(part)).map(build));

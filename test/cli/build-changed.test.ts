@@ -30,10 +30,10 @@ const service = 'dist/main.js';
 const page = 'console/dist/index.html';
 
 /** Runs the build step of `npm start` and returns the outputs that it wrote. */
-async function build(): Promise<string[]> {
+async function build(...scripts: string[]): Promise<string[]> {
   const times = () => Promise.all([service, page].map(writtenAt));
   const before = await times();
-  await promisify(execFile)('npm', ['run', '--silent', 'prestart'], { cwd: copy });
+  await promisify(execFile)('npm', ['run', '--silent', 'prestart', ...scripts], { cwd: copy });
   const after = await times();
   return [service, page].filter((_, i) => after[i] !== before[i]);
 }
@@ -68,4 +68,11 @@ it('the build compiles deleted outputs again', async () => {
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build()).toStrictEqual([page]);
+});
+
+it('the build skips changed parts that its arguments do not select', async () => {
+  await rm(join(copy, 'dist/server.js'));
+  await rm(join(copy, 'console/dist'), { recursive: true });
+  expect(await build('build:console')).toStrictEqual([page]);
+  expect(await build()).toStrictEqual([service]);
 });

@@ -79,22 +79,24 @@ async function createTemplate(
 
 /**
  * Returns the builds that the tests of this run need: the compiled service, because it starts faster than the source,
- * and the console. Each is built once here, because a build empties the directory that tests of another worker read.
+ * and the console. Each is built here and only if it changed, because a build empties the directory that tests of
+ * another worker or of another run read.
  */
 function neededBuilds(project: TestProject): string[] {
   const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));
   const isImported = (module: string) => files.some((file) => file.includes(`support/${module}'`));
-  const runsLongTests = !project.vitest.config.tagsFilter?.includes('!long');
+  const runsLongTests = !project.vitest.config.tagsFilter?.some((filter) => filter.includes('!long'));
   const builds: string[] = [];
   if (isImported('process.ts')) builds.push('build:service');
   if (isImported('console-suite.ts') && runsLongTests) builds.push('build:console');
   return builds;
 }
 
-async function build(script: string): Promise<void> {
-  const npm = spawn('npm', ['run', '--silent', script], { cwd: root, stdio: 'inherit' });
-  const [code] = await once(npm, 'close');
-  if (code !== 0) throw new Error(`The tests need a build that fails: see \`npm run ${script}\`.`);
+async function build(scripts: string[]): Promise<void> {
+  if (scripts.length === 0) return;
+  const args = ['scripts/build-changed.mjs', ...scripts];
+  const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'close');
+  if (code !== 0) throw new Error(`The tests need a build that fails: see \`node ${args.join(' ')}\`.`);
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -103,7 +105,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const preparations = [
     preparePostgres(project, supervised),
     preparePglite(project, scratch),
-    ...neededBuilds(project).map(build),
+    build(neededBuilds(project)),
   ];
   project.provide('scratch', scratch);
   // Waits for all preparations before the cleanup, even if one fails.
