@@ -1,10 +1,11 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
+import { describePage } from './page-report.ts';
 
 /**
  * Runs a suite with a browser that resolves every name below `.test` to this machine. Without Chromium, the suite is
- * skipped, and its title gives the reason.
+ * skipped, and its title gives the reason. A failed test reports the text and requests of its pages.
  */
 export function describeInBrowser(name: string, suite: (browser: () => Browser) => void): void {
   if (chromiumPath === undefined) {
@@ -19,6 +20,14 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
     });
     afterAll(() => browser?.close());
     suite(() => browser ?? notStarted());
+    // The last hook of a suite runs first, before a hook of the suite closes the pages.
+    afterEach(async ({ task }) => {
+      const [error] = task.result?.errors ?? [];
+      if (error === undefined || browser === undefined) return;
+      const pages = browser.contexts().flatMap((context) => context.pages());
+      const reports = await Promise.all(pages.map(describePage));
+      error.message += `\n\nPages of the test:\n${reports.join('\n\n')}`;
+    });
   });
 }
 
