@@ -139,8 +139,12 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   TRUST_PROXY: '10.0.0.0/8',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces',
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://collector:4318/v1/logs',
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+  OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'http/json',
+  OTEL_TRACES_EXPORTER: 'none',
+  OTEL_LOGS_EXPORTER: 'none',
 };
 
 /** Format of each variable that contains a text. */
@@ -161,6 +165,7 @@ const FORMS: Readonly<Record<string, string>> = {
   TRUST_PROXY: '`true`, `false`, or a list of addresses and networks',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'a URL',
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'a URL',
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'a URL',
 };
 
 const TYPES: Partial<Record<Unit, { type: string; example: string }>> = {

@@ -78,7 +78,7 @@ export async function buildApp(options: {
 
   const authenticator = await createAuthenticator(config, database);
   const tenants = new Tenants(database);
-  const services = new Services(config, database, createSecretScanner());
+  const services = new Services(config, database, createSecretScanner(), tracing?.records);
   const { policies } = services;
   app.decorate('services', services);
   const usage = new UsageCounts(database);

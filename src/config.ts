@@ -130,8 +130,10 @@ function isAddressOrNetwork(text: string): boolean {
 }
 
 const otlpProtocol = z.enum(['http/protobuf', 'http/json'], {
-  error: 'must be http/protobuf or http/json: traces are not sent by gRPC',
+  error: 'must be http/protobuf or http/json: gRPC is not supported',
 });
+
+const otlpExporter = z.enum(['otlp', 'none'], { error: 'must be otlp or none' });
 
 const publicKey = z.string().refine(
   (value) => {
@@ -220,12 +222,22 @@ const environment = z.object({
   TRANSFER_TIMEOUT_MS: milliseconds(1).default(5000),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_PROTOCOL: otlpProtocol.default('http/protobuf'),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: otlpProtocol.optional(),
+  OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: otlpProtocol.optional(),
+  OTEL_TRACES_EXPORTER: otlpExporter.default('otlp'),
+  OTEL_LOGS_EXPORTER: otlpExporter.default('otlp'),
   OTEL_SDK_DISABLED: flag.default(false),
   SHUTDOWN_DELAY_MS: milliseconds(0).default(0),
   SHUTDOWN_TIMEOUT_MS: milliseconds(1).default(10_000),
 });
+
+/** Returns the URL of the collector for a signal. Undefined if the signal is not exported. */
+export function collectorFor(signal: 'TRACES' | 'LOGS', config: Config): string | undefined {
+  if (config.OTEL_SDK_DISABLED || config[`OTEL_${signal}_EXPORTER`] === 'none') return undefined;
+  return config[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
+}
 
 export const VARIABLES: readonly string[] = Object.keys(environment.shape);
 

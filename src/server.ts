@@ -7,7 +7,7 @@ import { buildAdminApp } from './admin/app.ts';
 import { HeavyWork } from './admin/heavy-work.ts';
 import { listenOnSocket } from './admin/local-socket.ts';
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, configWarnings, loadConfig } from './config.ts';
+import { type Config, ConfigError, collectorFor, configWarnings, loadConfig } from './config.ts';
 import type { Database } from './database/database.ts';
 import { asDatabaseError } from './database/errors.ts';
 import {
@@ -98,9 +98,10 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   });
   started.push(async () => stopWatching());
 
-  const tracing = await startTracing(config, log);
-  // Tracing stops last, after all spans have ended.
-  if (tracing) started.push(() => tracing.stop());
+  const telemetry = await startTelemetry(config, log);
+  const { tracing } = telemetry;
+  // Telemetry stops last, after all spans have ended.
+  started.push(async () => void (await telemetry.stop()));
   const events: DatabaseEvents = {
     stopped(reason) {
       failed = true;
@@ -288,10 +289,21 @@ function asErrorLog(log: { error(details: object, message: string): void }) {
   return { error: (message: unknown) => log.error({ reason: String(message) }, 'shutdown') };
 }
 
-async function startTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
-  const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;
-  // The import is deferred, so that without a collector OpenTelemetry is not loaded.
-  const { startOpenTelemetry } = await import('./http/opentelemetry.ts');
-  return startOpenTelemetry(config, endpoint, log);
+/**
+ * Starts the exports to a collector. The imports are deferred, so that without a collector OpenTelemetry is not loaded.
+ */
+async function startTelemetry(
+  config: Config,
+  log: Logger,
+): Promise<{ tracing: Tracing | undefined; stop(): Promise<unknown> }> {
+  const [traces, logs] = [collectorFor('TRACES', config), collectorFor('LOGS', config)];
+  const tracing =
+    traces === undefined
+      ? undefined
+      : (await import('./http/opentelemetry.ts')).startOpenTelemetry(config, traces, log);
+  const auditLogs =
+    logs === undefined
+      ? undefined
+      : (await import('./http/audit-logs.ts')).startAuditLogs(config, logs, log, tracing?.activeContext);
+  return { tracing, stop: () => Promise.all([tracing?.stop(), auditLogs?.stop()]) };
 }

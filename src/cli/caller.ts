@@ -13,7 +13,7 @@ import {
 import { validate } from '../admin/validation.ts';
 import { spooled } from '../archive/spool.ts';
 import { packTar } from '../archive/tar.ts';
-import type { Config } from '../config.ts';
+import { type Config, collectorFor } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { capitalize } from '../database/open.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
@@ -110,6 +110,7 @@ export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infin
 export function localCaller(open: Open, io: Io): Connect {
   return async () => {
     const { config, database } = await open();
+    const auditLogs = await startAuditLogs(config, io);
     const merges = new MergeThreads();
     let opened: Promise<Services> | undefined;
     const load = async () => new Services(config, database, await loadSecretScanner());
@@ -121,11 +122,24 @@ export function localCaller(open: Open, io: Io): Connect {
       call: (operation, input) => callOn({ config, database, services, merges }, io, operation, input),
       database,
       async close() {
-        await Promise.all([merges.close(), (await opened)?.close()]);
+        await Promise.all([merges.close(), (await opened)?.close(), auditLogs?.stop()]);
         await database.close();
       },
     };
   };
+}
+
+/**
+ * Sends the command's events of the audit trail to the collector. The import is deferred, so that without a collector
+ * OpenTelemetry is not loaded.
+ */
+async function startAuditLogs(config: Config, io: Io): Promise<{ stop(): Promise<void> } | undefined> {
+  const endpoint = collectorFor('LOGS', config);
+  if (endpoint === undefined) return undefined;
+  const { startAuditLogs: start } = await import('../http/audit-logs.ts');
+  const warn = ({ collector, reason }: { collector?: unknown; reason?: unknown }) =>
+    printLine(io.stderr, `Warning: the collector at ${collector} takes no audit logs (${reason}).`);
+  return start(config, endpoint, { warn, info: () => {} });
 }
 
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(

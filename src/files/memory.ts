@@ -26,6 +26,7 @@ import { lookupWithMounts, type MountedDirectory } from './mounts/root-listing.t
 import { type FileVersion, fileKey } from './pending-files.ts';
 import {
   type FileRow,
+  findRecordQuery,
   type LookupRow,
   listRootQuery,
   lookupFileQuery,
@@ -88,6 +89,18 @@ export class Memory implements MemoryStore {
     this.services = services;
     this.tenant = tenant;
     this.#options = options;
+  }
+
+  /** Whether the caller's tenant mounts this memory. */
+  get isMounted(): boolean {
+    return this.#options.mountedAt !== undefined;
+  }
+
+  /** Returns the ID of a file; undefined if there is no file at the path. */
+  async recordId(path: MemoryPath): Promise<string | undefined> {
+    const params = { tenant: this.tenant, path: this.#inner(path) };
+    const { rows } = await this.services.database.query(findRecordQuery, params);
+    return rows[0]?.memoryId ?? undefined;
   }
 
   /** Stored form of the origin of a change. */

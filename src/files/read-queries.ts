@@ -194,6 +194,22 @@ export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileR
   readFilesBatchQuery,
 );
 
+const findRecordsBatchQuery = defineBatchQuery(
+  'find_records',
+  { tenant: 'text', path: 'text' },
+  (calls) => `
+SELECT c.item::integer, e.memory_id AS "memoryId"
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
+`,
+);
+
+/** Finds the ID of a file, for its trace. */
+export const findRecordQuery = defineQuery<{ tenant: string; path: string }, { memoryId: string | null }>(
+  'find_record',
+  `SELECT memory_id AS "memoryId" FROM entries WHERE tenant_id = $tenant AND path = $path AND kind = 'file'`,
+  findRecordsBatchQuery,
+);
+
 /** Returns the existing entries among `paths`. */
 export const findPathsQuery = defineQuery<
   { tenant: string; paths: string[] },

@@ -8,6 +8,7 @@ import { StoredResultLimit } from '../tenants/stored-results.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { AccessTimes } from './access-times.ts';
 import { PendingFiles } from './pending-files.ts';
+import type { RecordTracer } from './record-tracer.ts';
 import { MemorySearch } from './search/search.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -24,11 +25,14 @@ export class Services {
   readonly accessTimes: AccessTimes;
   readonly storedResults: StoredResultLimit;
   readonly search = new MemorySearch();
+  /** Undefined while tracing is off. */
+  readonly records: RecordTracer | undefined;
 
-  constructor(config: Config, database: Database, scanner: SecretScanner) {
+  constructor(config: Config, database: Database, scanner: SecretScanner, records?: RecordTracer) {
     this.config = config;
     this.database = database;
     this.scanner = scanner;
+    this.records = records;
     this.defaults = tenantDefaults(config);
     this.policies = new TenantPolicyCache(new Tenants(database), config);
     const executors = { batched: database.queryBatch, single: database.query };

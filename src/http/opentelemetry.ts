@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attributes,
   type Context,
@@ -16,84 +14,34 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import {
-  defaultResource,
-  detectResources,
-  envDetector,
-  resourceFromAttributes,
-} from '@opentelemetry/resources';
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  type ReadableSpan,
-  type SpanExporter,
-} from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { DatabaseError } from '../database/errors.ts';
 import type { StatementTracer } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import type { RecordTracer } from '../files/record-tracer.ts';
 import { version } from '../lib/version.ts';
-import type { CommandDetails, CommandTrace, RequestDetails, RequestTrace, Tracing } from './tracing.ts';
+import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
+import type {
+  CommandDetails,
+  CommandTrace,
+  OperationDetails,
+  OperationSubject,
+  OperationTrace,
+  RequestDetails,
+  RequestTrace,
+  Tracing,
+} from './tracing.ts';
 
 /** Creates an exporter that sends spans to the collector with the configured protocol. */
 export function createExporter(config: Config, endpoint: string, log: Logger): SpanExporter {
-  const protocol = config.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? config.OTEL_EXPORTER_OTLP_PROTOCOL;
-  const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
-  return new ReportingExporter(exporter, new URL(endpoint).origin, log);
-}
-
-/** Logs one warning when exports to the collector fail, and one message when they recover. */
-class ReportingExporter implements SpanExporter {
-  readonly #exporter: SpanExporter;
-  readonly #collector: string;
-  readonly #log: Logger;
-  #isFailing = false;
-
-  constructor(exporter: SpanExporter, collector: string, log: Logger) {
-    this.#exporter = exporter;
-    this.#collector = collector;
-    this.#log = log;
-  }
-
-  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
-    this.#exporter.export(spans, (result) => {
-      this.#report(result);
-      done(result);
-    });
-  }
-
-  shutdown(): Promise<void> {
-    return this.#exporter.shutdown();
-  }
-
-  async forceFlush(): Promise<void> {
-    await this.#exporter.forceFlush?.();
-  }
-
-  #report({ code, error }: ExportResult): void {
-    const isFailing = code !== ExportResultCode.SUCCESS;
-    if (isFailing === this.#isFailing) return;
-    this.#isFailing = isFailing;
-    const collector = this.#collector;
-    if (isFailing) {
-      this.#log.warn(
-        { collector, reason: reasonOf(error) },
-        'the collector takes no traces: spans are dropped, and requests are not affected',
-      );
-    } else this.#log.info({ collector }, 'the collector takes traces again');
-  }
-}
-
-/**
- * Returns the HTTP status or the code of a network error. The error's message may contain text from an untrusted server
- * at this address.
- */
-function reasonOf(error: (Error & { code?: unknown }) | undefined): unknown {
-  return error?.code ?? 'no response in time';
+  const exporter =
+    protocolFor('TRACES', config) === 'http/json' ? new JsonExporter() : new ProtobufExporter();
+  return reporting(exporter, { signal: 'traces', endpoint, log });
 }
 
 export interface SpanSource {
@@ -101,8 +49,13 @@ export interface SpanSource {
   contexts: ContextManager;
 }
 
-/** The attribute for the tenant. In the GenAI conventions, a memory store contains the memory of an operation. */
+/*
+ * Attributes of the GenAI conventions 0.1.0 (docs/observability.md). A memory store is a tenant, and a memory record is
+ * a file, whose ID is `mem_…` in the Memory Stores API. Its path and its content are never recorded.
+ */
 const STORE_ID = 'gen_ai.memory.store.id';
+const RECORD_ID = 'gen_ai.memory.record.id';
+const RECORD_COUNT = 'gen_ai.memory.record.count';
 
 /**
  * The commands as operations of the GenAI conventions. The conventions have no separate operations for reads and
@@ -139,6 +92,7 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
     traceId: span.spanContext().traceId,
     within: (work) => source.contexts.with(context, work),
     startCommand: (call) => startCommand(source, call, context),
+    startOperation: (details) => startOperation(source, details, context),
     end: ({ status, tenant, outcome }) => {
       span.setAttribute('http.response.status_code', status);
       if (tenant !== undefined) span.setAttribute(STORE_ID, tenant);
@@ -149,9 +103,58 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
   };
 }
 
+/** Context key for the span of the current operation on a memory. */
+const OPERATION = createContextKey('memory operation');
+
+/** Adds the file of the current operation to its span. */
+export function traceRecords({ contexts }: SpanSource): RecordTracer {
+  const current = () => contexts.active().getValue(OPERATION) as Span | undefined;
+  return {
+    isRecording: () => current()?.isRecording() ?? false,
+    note(record, store) {
+      current()?.setAttributes(attributesOf({ record, store }));
+    },
+  };
+}
+
+function attributesOf({
+  store,
+  record,
+  count = record === undefined ? undefined : 1,
+}: OperationSubject): Attributes {
+  return {
+    ...(store === undefined ? {} : { [STORE_ID]: store }),
+    ...(record === undefined ? {} : { [RECORD_ID]: record }),
+    ...(count === undefined ? {} : { [RECORD_COUNT]: count }),
+  };
+}
+
+/** Starts the span of an operation of the Memory Stores API (GenAI conventions). */
+function startOperation(
+  { tracer, contexts }: SpanSource,
+  { operation, ...subject }: OperationDetails,
+  parent: Context,
+): OperationTrace {
+  const attributes = { 'gen_ai.operation.name': operation, ...attributesOf(subject) };
+  const span = tracer.startSpan(operation, { attributes }, parent);
+  return {
+    note: (more) => void span.setAttributes(attributesOf(more)),
+    run: async (work) => {
+      try {
+        return await contexts.with(trace.setSpan(parent, span), work);
+      } catch (error) {
+        fail(span, errorType(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+  };
+}
+
 /**
  * Starts two nested spans for a command (GenAI conventions): the execution of the tool, and the operation on the
- * memory. The spans have no record ID, because the ID of a file would be its path.
+ * memory. `traceRecords` adds the file to the operation.
  */
 function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
   const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
@@ -177,7 +180,7 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
     const attributes: Attributes = { 'gen_ai.operation.name': operation, [STORE_ID]: tenant };
     const span = tracer.startSpan(operation, { attributes }, context);
     spans.unshift(span);
-    context = trace.setSpan(context, span);
+    context = trace.setSpan(context, span).setValue(OPERATION, span);
   }
   return {
     exemplar: exemplarOf(tool),
@@ -205,6 +208,8 @@ export function fail(span: Span, type: string): void {
 
 function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.code;
+  // An error of the Memory Stores API.
+  if (error instanceof Error && 'type' in error && typeof error.type === 'string') return error.type;
   return error instanceof Error ? error.name : '_OTHER';
 }
 
@@ -284,12 +289,6 @@ function describeTarget(database: string | undefined): Attributes {
 }
 
 /**
- * Maximum share of `SHUTDOWN_TIMEOUT_MS` for exporting the last spans. The limit keeps a hanging collector from failing
- * the shutdown.
- */
-const FLUSH_SHARE = 1 / 4;
-
-/**
  * Reads a header, and the last value of a repeated `traceparent`. A client may send `traceparent` through an
  * instrumented `fetch`, which appends the context of the nearer span.
  */
@@ -309,28 +308,18 @@ export function startOpenTelemetry(config: Config, endpoint: string, log: Logger
   const contexts = new AsyncLocalStorageContextManager().enable();
   const propagator = new W3CTraceContextPropagator();
   const provider = new BasicTracerProvider({
-    resource: defaultResource()
-      .merge(
-        resourceFromAttributes({
-          'service.name': 'memory-service',
-          'service.version': version,
-          'service.instance.id': randomUUID(),
-        }),
-      )
-      .merge(detectResources({ detectors: [envDetector] })),
+    resource: createResource(),
     spanProcessors: [new BatchSpanProcessor(createExporter(config, endpoint, log))],
   });
   const tracer = provider.getTracer('memory-service', version);
   return {
+    activeContext: () => contexts.active(),
+    records: traceRecords({ tracer, contexts }),
     statements: traceStatements({ tracer, contexts, database: config.DATABASE_URL }),
     startRequest: (request) => {
       const caller = propagator.extract(ROOT_CONTEXT, request.headers, LAST_HEADER);
       return startRequest({ tracer, contexts }, request, caller);
     },
-    stop: async () => {
-      // A failure can be ignored, because the exporter has already logged it.
-      const stopped = provider.shutdown().catch(() => {});
-      await Promise.race([stopped, delay(config.SHUTDOWN_TIMEOUT_MS * FLUSH_SHARE)]);
-    },
+    stop: () => stopInTime(provider, config),
   };
 }

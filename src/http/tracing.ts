@@ -1,13 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fp from 'fastify-plugin';
 import type { StatementTracer } from '../database/query.ts';
+import type { RecordTracer } from '../files/record-tracer.ts';
 import { disconnectOutcome } from './access-log.ts';
 
 /** Creates the spans of requests and of database statements. While tracing is off, no instance exists. */
 export interface Tracing {
   readonly statements: StatementTracer;
+  readonly records: RecordTracer;
   /** Starts the span of a request, which continues the trace of the request's headers. */
   startRequest(request: RequestDetails): RequestTrace;
+  /** Returns the active context of OpenTelemetry, for records that belong to the current trace. */
+  activeContext(): unknown;
   /** Sends the remaining spans within a time limit. */
   stop(): Promise<void>;
 }
@@ -25,6 +29,8 @@ export interface RequestTrace {
   /** Runs `work` in the context of the request's span. */
   within(work: () => void): void;
   startCommand(call: CommandDetails): CommandTrace;
+  /** Starts the span of an operation of the Memory Stores API. */
+  startOperation(details: OperationDetails): OperationTrace;
   /** @param response.outcome the code of the problem if the status is an error */
   end(response: { status: number; tenant: string | undefined; outcome: string | undefined }): void;
 }
@@ -43,6 +49,34 @@ export interface CommandTrace {
   readonly exemplar: { trace_id: string; span_id: string } | undefined;
   /** Runs the command and records its outcome in the spans. */
   run<T extends { isError: boolean }>(command: () => Promise<T>): Promise<T>;
+}
+
+/** The operations of the GenAI conventions. */
+export type MemoryOperation =
+  | 'search_memory'
+  | 'create_memory'
+  | 'update_memory'
+  | 'upsert_memory'
+  | 'delete_memory'
+  | 'create_memory_store'
+  | 'delete_memory_store';
+
+/** The subject of an operation. A store has the ID of its tenant, and a record the ID `mem_…` of a file. */
+export interface OperationSubject {
+  store?: string | undefined;
+  record?: string | undefined;
+  /** Number of files. */
+  count?: number | undefined;
+}
+
+export interface OperationDetails extends OperationSubject {
+  operation: MemoryOperation;
+}
+
+export interface OperationTrace {
+  /** Adds the subject that only the result names. */
+  note(subject: OperationSubject): void;
+  run<T>(work: () => Promise<T>): Promise<T>;
 }
 
 declare module 'fastify' {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { databaseTime } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import { asDatabaseError, retrying } from '../database/errors.ts';
@@ -39,6 +40,22 @@ export interface AuditEvent extends AuditIntent {
   details: Record<string, unknown>;
   /** `ok` or an error code. Null while the change is running, or if the process ended before the change did. */
   outcome: string | null;
+}
+
+/** A completed event for exporters of telemetry. */
+export interface CompletedAuditEvent extends AuditIntent, AuditSubject {
+  id: string;
+  /** Start of the change, by the clock of the process. */
+  startedAt: Date;
+  /** `ok` or an error code. */
+  outcome: string;
+}
+
+/** Publishes each completed event. Without a subscriber, no event is built. */
+export const completedAuditEvents = channel('memory-service.audit');
+
+function publish(completed: () => CompletedAuditEvent): void {
+  if (completedAuditEvents.hasSubscribers) completedAuditEvents.publish(completed());
 }
 
 /** Returns the details of a change of settings, with the old and the new value of each setting. */
@@ -180,6 +197,7 @@ export async function beginAudit(
   subject: AuditSubject,
   onUnrecorded: (error: Error) => void,
 ): Promise<OpenAuditEvent> {
+  const startedAt = new Date();
   const id = await insert(database, intent, subject, null);
   let noted = subject;
   return {
@@ -191,8 +209,10 @@ export async function beginAudit(
       };
     },
     async finish(outcome) {
-      const { tenant = null, key = null, details = {} } = noted;
-      const params = { id, outcome, tenant, key, details: JSON.stringify(renamed(details, snakeCase)) };
+      const { tenant = null, key = null } = noted;
+      const details = renamed(noted.details ?? {}, snakeCase) as Record<string, unknown>;
+      publish(() => ({ ...intent, ...noted, details, id, startedAt, outcome }));
+      const params = { id, outcome, tenant, key, details: JSON.stringify(details) };
       await retrying(true, () => database.query(finishQuery, params)).then(() => {}, onUnrecorded);
     },
   };
@@ -232,7 +252,9 @@ export async function recordRefusal(
   subject: AuditSubject,
   outcome: string,
 ): Promise<void> {
-  await insert(database, intent, subject, outcome);
+  const startedAt = new Date();
+  const id = await insert(database, intent, subject, outcome);
+  publish(() => ({ ...intent, ...subject, id, startedAt, outcome }));
 }
 
 async function insert(

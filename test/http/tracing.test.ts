@@ -91,6 +91,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
       '  execute_tool memory',
       '    create_memory',
       '      memory_create',
+      '      find_records',
     ]);
     const [request, tool, operation, statement] = [
       'POST /execute',
@@ -117,6 +118,8 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
     expect(operation?.attributes).toStrictEqual({
       'gen_ai.operation.name': 'create_memory',
       'gen_ai.memory.store.id': 'acme',
+      'gen_ai.memory.record.id': expect.stringMatching(/^mem_[0-9a-f]{32}$/),
+      'gen_ai.memory.record.count': 1,
     });
     expect(statement?.kind).toBe(CLIENT);
     expect(statement?.attributes).toMatchObject({
@@ -161,6 +164,7 @@ it('a traced call over MCP has the same spans and log line as on /execute', { ta
     '  execute_tool memory',
     '    create_memory',
     '      memory_create',
+    '      find_records',
     'POST /mcp',
   ]);
   const lineOf = (id: string) =>
@@ -463,7 +467,7 @@ describe('a trace collector', { tags: 'long' }, () => {
       [
         'memory-service: The configuration is not valid:',
         '  OTEL_EXPORTER_OTLP_ENDPOINT must be an http(s) URL',
-        '  OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json: traces are not sent by gRPC',
+        '  OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf or http/json: gRPC is not supported',
       ].join('\n'),
     );
   });

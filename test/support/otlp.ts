@@ -2,8 +2,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } };
+type Value = {
+  stringValue?: string;
+  boolValue?: boolean;
+  intValue?: number;
+  arrayValue?: { values: Value[] };
+};
 type Attributes = { key: string; value: Value }[];
+
+interface ResourceLogs {
+  scopeLogs: { logRecords: (Omit<LogRecord, 'attributes'> & { attributes: Attributes })[] }[];
+}
 
 interface OtlpSpan {
   traceId: string;
@@ -20,6 +29,15 @@ export interface Span extends Omit<OtlpSpan, 'attributes'> {
   attributes: Record<string, unknown>;
 }
 
+export interface LogRecord {
+  eventName: string;
+  timeUnixNano: string;
+  severityText: string;
+  body: { stringValue: string };
+  traceId?: string;
+  attributes: Record<string, unknown>;
+}
+
 /** A collector with the export requests that it received. */
 export interface Collector {
   url: string;
@@ -28,12 +46,14 @@ export interface Collector {
   answer: number | 'hang';
   /** Returns the spans of all export requests (http/json). */
   spans(): Span[];
+  /** Returns the log records of all export requests (http/json). */
+  logs(): LogRecord[];
   /** Returns the attributes of the first export request's resource. */
   resource(): Record<string, unknown>;
   close(): Promise<void>;
 }
 
-/** Starts a collector of traces (OTLP over HTTP). */
+/** Starts a collector of traces and logs (OTLP over HTTP). */
 export async function startCollector(): Promise<Collector> {
   const collector: Collector = {
     url: '',
@@ -45,6 +65,15 @@ export async function startCollector(): Promise<Collector> {
           spans.map((span) => ({ ...span, attributes: readAttributes(span.attributes) })),
         ),
       ),
+    logs: () =>
+      collector.received.flatMap(({ body }) => {
+        const { resourceLogs = [] } = JSON.parse(body) as { resourceLogs?: ResourceLogs[] };
+        return resourceLogs.flatMap(({ scopeLogs }) =>
+          scopeLogs.flatMap(({ logRecords }) =>
+            logRecords.map((record) => ({ ...record, attributes: readAttributes(record.attributes) })),
+          ),
+        );
+      }),
     resource: () => readAttributes(resourceSpans()[0]?.resource.attributes ?? []),
     close: async () => {
       server.closeAllConnections();
@@ -60,8 +89,8 @@ export async function startCollector(): Promise<Collector> {
   });
   function resourceSpans() {
     return collector.received.flatMap(({ body }) => {
-      const { resourceSpans } = JSON.parse(body) as {
-        resourceSpans: { resource: { attributes: Attributes }; scopeSpans: { spans: OtlpSpan[] }[] }[];
+      const { resourceSpans = [] } = JSON.parse(body) as {
+        resourceSpans?: { resource: { attributes: Attributes }; scopeSpans: { spans: OtlpSpan[] }[] }[];
       };
       return resourceSpans;
     });
@@ -73,8 +102,8 @@ export async function startCollector(): Promise<Collector> {
 }
 
 function readAttributes(attributes: Attributes): Record<string, unknown> {
-  const read = ({ stringValue, intValue, arrayValue }: Value): unknown =>
-    stringValue ?? intValue ?? arrayValue?.values.map(read);
+  const read = ({ stringValue, boolValue, intValue, arrayValue }: Value): unknown =>
+    stringValue ?? boolValue ?? intValue ?? arrayValue?.values.map(read);
   return Object.fromEntries(attributes.map(({ key, value }) => [key, read(value)]));
 }
 

@@ -29,6 +29,7 @@ import {
   retrieveMemoryStore,
   updateMemoryStore,
 } from './stores.ts';
+import { inOperation } from './tracing.ts';
 import { listMemoryVersions, redactMemoryVersion, retrieveMemoryVersion } from './versions.ts';
 
 const OPERATIONS = [
@@ -125,8 +126,8 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
       const inFlight = inFlightOf(request);
       const isFull = (query as { view?: string }).view === 'full';
       const bytes = (isFull && contentBytes?.(contextOf(request).policy.limits)) || 0;
-      const result = await inFlight.work(bytes, () =>
-        access === 'manage' ? recorded(database, request, work) : work(),
+      const result = await inOperation(request, operation.id, () =>
+        inFlight.work(bytes, () => (access === 'manage' ? recorded(database, request, work) : work())),
       );
       request.logEntry.outcome = 'ok';
       countUse(request, access === 'read' ? 'reads' : 'writes');

@@ -21,6 +21,7 @@ import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts'
 import { type Call, originOf } from '../call.ts';
 import { Memory } from '../memory.ts';
 import type { Services } from '../services.ts';
+import { TracedMemory } from '../traced-memory.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
@@ -244,10 +245,10 @@ function contextOf(
   store: Memory,
   { limits, secrets: mode, createExisting }: TenantPolicy,
   { principal, policy, language }: Call,
-  { scanner }: Services,
+  { scanner, records }: Services,
 ): MemoryContext {
   return {
-    store,
+    store: records?.isRecording() ? new TracedMemory(store, records) : store,
     createExisting,
     language,
     access: principal.access,

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify';
+import type { MemoryOperation, OperationSubject } from '../../http/tracing.ts';
+import { shownId, uuidOf } from '../../tenants/store-ids.ts';
+
+/** Operations of the API that the GenAI conventions name. Reads are searches, the only operation that reads. */
+const OPERATIONS: ReadonlyMap<string, MemoryOperation> = new Map([
+  ['createMemoryStore', 'create_memory_store'],
+  ['deleteMemoryStore', 'delete_memory_store'],
+  ['createMemory', 'create_memory'],
+  ['listMemories', 'search_memory'],
+  ['retrieveMemory', 'search_memory'],
+  ['updateMemory', 'update_memory'],
+  ['deleteMemory', 'delete_memory'],
+]);
+
+/** Runs an operation with a span. Without tracing, runs only the operation. */
+export function inOperation<Result extends object | null>(
+  { trace, params }: FastifyRequest,
+  id: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const operation = trace === undefined ? undefined : OPERATIONS.get(id);
+  if (trace === undefined || operation === undefined) return work();
+  const { memory_store_id: store, memory_id: given = '' } = params as Record<string, string>;
+  // The caller may send any text as the ID.
+  const uuid = uuidOf('mem', given);
+  const record = uuid === undefined ? undefined : shownId('mem', uuid);
+  const span = trace.startOperation({ operation, store, record });
+  return span.run(async () => {
+    const result = await work();
+    span.note(subjectOf(result));
+    return result;
+  });
+}
+
+function subjectOf(result: object | null): OperationSubject {
+  const { type, id, data } = (result ?? {}) as { type?: string; id?: string; data?: { type: string }[] };
+  if (type === 'memory') return { record: id };
+  if (type === 'memory_store') return { store: id };
+  return { count: data?.filter((item) => item.type === 'memory').length };
+}

@@ -1,0 +1,87 @@
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import type {
+  Created,
+  Deleted,
+  Edit,
+  Edited,
+  Listing,
+  LookupResult,
+  MemoryStore,
+  Renamed,
+} from '../memory/store.ts';
+import { shownId } from '../tenants/store-ids.ts';
+import type { Memory } from './memory.ts';
+import type { RecordTracer } from './record-tracer.ts';
+
+/**
+ * A memory whose sampled operations name their file in the trace. The ID of a file takes one more statement, which does
+ * not run for other calls. An operation on a directory has no file.
+ */
+export class TracedMemory implements MemoryStore {
+  readonly #memory: Memory;
+  readonly #records: RecordTracer;
+
+  constructor(memory: Memory, records: RecordTracer) {
+    this.#memory = memory;
+    this.#records = records;
+  }
+
+  async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
+    const noted = this.#note(path);
+    const found = await this.#memory.lookup(path, maxEntries);
+    await noted;
+    return found;
+  }
+
+  rootEntries(maxEntries: number): Promise<Listing> {
+    return this.#memory.rootEntries(maxEntries);
+  }
+
+  async create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created> {
+    const created = await this.#memory.create(path, content, result);
+    if (created.kind === 'created') await this.#note(path);
+    return created;
+  }
+
+  async edit<R>(
+    path: MemoryPath,
+    change: (content: string) => Edit<R> | Promise<Edit<R>>,
+  ): Promise<Edited<R>> {
+    const noted = this.#note(path);
+    const edited = await this.#memory.edit(path, change);
+    await noted;
+    return edited;
+  }
+
+  async delete(path: MemoryPath, result: MemoryResult): Promise<Deleted> {
+    await this.#note(path);
+    return this.#memory.delete(path, result);
+  }
+
+  async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
+    await this.#note(path);
+    return this.#memory.deleteIf(path, isExpected, result);
+  }
+
+  async rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
+    await this.#note(from);
+    return this.#memory.rename(from, to, result);
+  }
+
+  reserveKey(result: MemoryResult): Promise<void> {
+    return this.#memory.reserveKey(result);
+  }
+
+  recordFailure(result: MemoryResult): Promise<void> {
+    return this.#memory.recordFailure(result);
+  }
+
+  /** Never rejects, because the trace must not affect the call. */
+  async #note(path: MemoryPath): Promise<void> {
+    if (path === ROOT) return;
+    const { tenant, isMounted } = this.#memory;
+    const id = await this.#memory.recordId(path).catch(() => undefined);
+    if (id !== undefined) this.#records.note(shownId('mem', id), isMounted ? tenant : undefined);
+  }
+}

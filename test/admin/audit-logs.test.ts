@@ -1,0 +1,173 @@
+/**
+ * The audit trail as OTLP logs, and the spans of operations that the audit trail and the Memory Stores API share.
+ *
+ * @module-tag long
+ */
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { type Collector, showTree, startCollector } from '../support/otlp.ts';
+import { adminUrlOf, post, startServer } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const CALLER = 'b7ad6b7169203331';
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let collector: Collector;
+const closings: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const close of closings.splice(0)) await close();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+async function start(env: Record<string, string> = {}) {
+  collector = await startCollector();
+  closings.push(() => collector.close());
+  const server = await startServer({
+    DATABASE_URL: database.url,
+    ADMIN_PORT: '0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    ...env,
+  });
+  closings.push(() => server.child.kill('SIGKILL'));
+  const admin = await adminUrlOf(server);
+  const send = (method: string, url: string, body?: object, headers: Record<string, string> = {}) =>
+    fetch(url, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+  const stop = async () => {
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    return server.output();
+  };
+  return { url: server.url, admin, send, stop };
+}
+
+it('completed changes are sent with their outcome and their trace, without contents and paths', async () => {
+  const { url, admin, send, stop } = await start();
+  await post(url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
+  const traced = { traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'audited-1' };
+  expect(
+    (await send('PATCH', `${admin}/v1/tenants/acme`, { settings: { max_files: 7 } }, traced)).status,
+  ).toBe(200);
+  expect((await send('DELETE', `${admin}/v1/tenants/missing`)).status).toBe(404);
+  expect((await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' })).status).toBe(200);
+  await send('GET', `${admin}/v1/tenants/acme`);
+  await stop();
+
+  const logs = collector.logs();
+  expect(
+    logs.map(({ eventName, severityText, body }) => [eventName, severityText, body.stringValue]),
+  ).toStrictEqual([
+    ['memory_service.audit', 'INFO', 'updateTenant: ok'],
+    ['memory_service.audit', 'WARN', 'deleteTenant: not_found'],
+    ['memory_service.audit', 'INFO', 'createMemoryStore: ok'],
+  ]);
+  expect(logs[0]?.traceId).toBe(TRACE);
+  expect(logs[0]?.attributes).toStrictEqual({
+    'memory_service.audit.id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    'memory_service.audit.action': 'updateTenant',
+    'memory_service.audit.outcome': 'ok',
+    'memory_service.audit.channel': 'admin_api',
+    'memory_service.audit.dry_run': false,
+    'memory_service.audit.actor.type': 'anonymous',
+    'memory_service.audit.details': '{"max_files":{"old":null,"new":7}}',
+    'client.address': '127.0.0.1',
+    'http.response.header.x-request-id': ['audited-1'],
+    'gen_ai.memory.store.id': 'acme',
+  });
+  expect(JSON.stringify(collector.received)).not.toContain('private');
+});
+
+it('operations of the Memory Stores API have spans with their store and record', async () => {
+  const { url, send, stop } = await start();
+  const traced = { traceparent: `00-${TRACE}-${CALLER}-01` };
+  const store = (await (await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' }, traced)).json()) as {
+    id: string;
+  };
+  const memories = `${url}/v1/memory_stores/${store.id}/memories`;
+  const created = { path: '/private-path', content: 'private-content' };
+  const memory = (await (await send('POST', memories, created, traced)).json()) as { id: string };
+  await send('GET', memories, undefined, traced);
+  expect((await send('POST', `${memories}/${memory.id}`, { path: '/a/../b' }, traced)).status).toBe(400);
+  expect((await send('GET', `${memories}/private-id`, undefined, traced)).status).toBe(404);
+  const view = { ...traced, 'x-tenant-id': store.id };
+  await post(url, cmd.view('/memories/private-path'), view);
+  await post(url, cmd.rename('/memories/private-path', '/memories/private-moved'), view);
+  await post(url, cmd.delete('/memories/private-moved'), view);
+  await post(url, cmd.view('/memories'), view);
+  await stop();
+
+  const spans = collector.spans();
+  const operations = spans.filter(({ name }) => /_memory(_store)?$/.test(name));
+  const subject = (record: boolean, count?: number) => ({
+    'gen_ai.memory.store.id': store.id,
+    ...(record ? { 'gen_ai.memory.record.id': memory.id } : {}),
+    ...(count === undefined ? {} : { 'gen_ai.memory.record.count': count }),
+  });
+  const shown = operations.map(({ name, attributes }) => {
+    const { 'gen_ai.operation.name': operation, ...others } = attributes;
+    expect(operation).toBe(name);
+    return [name, others];
+  });
+  expect(shown).toStrictEqual([
+    ['create_memory_store', subject(false)],
+    ['create_memory', subject(true, 1)],
+    ['search_memory', subject(false, 1)],
+    ['search_memory', { ...subject(false), 'error.type': 'not_found_error' }],
+    ['search_memory', subject(true, 1)],
+    ['update_memory', subject(true, 1)],
+    ['delete_memory', subject(true, 1)],
+    ['search_memory', subject(false)],
+  ]);
+  const trace = spans.filter(({ traceId }) => traceId === TRACE);
+  expect(
+    showTree(trace, CALLER)
+      .slice(0, 5)
+      .map((line) => line.trim()),
+  ).toContain('create_memory_store');
+  expect(JSON.stringify(collector.received)).not.toContain('private');
+});
+
+it.each([
+  ['OTEL_LOGS_EXPORTER', '/v1/traces'],
+  ['OTEL_TRACES_EXPORTER', '/v1/logs'],
+])('%s=none turns one signal off', async (variable, path) => {
+  const { admin, send, stop } = await start({ [variable]: 'none' });
+  expect((await send('POST', `${admin}/v1/tenants`, { id: `t${path.length}` })).status).toBeLessThan(300);
+  await stop();
+  expect([...new Set(collector.received.map((each) => each.path))]).toStrictEqual([path]);
+});
+
+it.each(['refuses logs', 'hangs'])(
+  'a collector that %s delays neither changes nor the shutdown',
+  async (how) => {
+    const { admin, send, stop } = await start({ OTEL_TRACES_EXPORTER: 'none' });
+    collector.answer = how === 'hangs' ? 'hang' : 400;
+    for (let i = 0; i < 5; i++) {
+      expect(
+        (await send('PATCH', `${admin}/v1/tenants/acme`, { settings: { max_files: i + 1 } })).status,
+      ).toBe(200);
+    }
+    const output = await stop();
+    expect(output).toContain('"msg":"stopped"');
+    const events = (await (await fetchEvents()).json()) as { events: { outcome: string }[] };
+    expect(events.events.slice(0, 5).map(({ outcome }) => outcome)).toStrictEqual(Array(5).fill('ok'));
+  },
+);
+
+/** Reads the audit trail with a service without a collector. */
+async function fetchEvents(): Promise<Response> {
+  const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
+  closings.push(() => server.child.kill('SIGKILL'));
+  return fetch(`${await adminUrlOf(server)}/v1/audit?action=updateTenant`);
+}
