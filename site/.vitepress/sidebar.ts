@@ -10,6 +10,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/memory-per-user.md',
     'docs/keep-secrets-out.md',
     'docs/any-model.md',
+    'docs/agent-frameworks.md',
     'clients/typescript/README.md',
     'clients/python/README.md',
     'clients/mcp/README.md',

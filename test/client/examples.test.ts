@@ -11,6 +11,7 @@ import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
+import { startOpenAi } from '../support/openai-api.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
@@ -57,6 +58,45 @@ it.concurrent.each([
     content: "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.",
     is_error: false,
   });
+});
+
+it('examples/openai.ts prints the documented output', async () => {
+  const api = await startOpenAi();
+  const key = await fixture.tenantKey();
+  const run = promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', 'examples/openai.ts', 'I live in Lyon.'],
+    {
+      cwd: new URL('../..', import.meta.url),
+      env: {
+        PATH: process.env.PATH,
+        MEMORY_SERVICE_URL: fixture.url,
+        MEMORY_SERVICE_API_KEY: key,
+        OPENAI_BASE_URL: api.url,
+        OPENAI_API_KEY: 'test',
+        MODEL: 'test',
+      },
+    },
+  );
+  expect(await run).toStrictEqual({
+    stdout: `> {"command":"view","path":"/memories"}
+> {"command":"create","path":"/memories/user.md",
+> {"command":"create","path":"/memories/user.md","file_text":"Lives in Lyon."}
+I will remember that you live in Lyon.
+`,
+    stderr: '',
+  });
+  await api.close();
+  expect(
+    api.requests
+      .at(-1)
+      ?.messages.filter(({ role }) => role === 'tool')
+      .map(({ content }) => content),
+  ).toStrictEqual([
+    expect.stringContaining('4.0K\t/memories'),
+    'Error: Invalid input for memory: the arguments are not valid JSON. Send the call again with a JSON object.',
+    'File created successfully at: /memories/user.md',
+  ]);
 });
 
 it('examples/stand-in-api.ts plays the conversation of the tutorial', async () => {

@@ -9,9 +9,12 @@ export interface Attempt<Result> {
   fetch: typeof globalThis.fetch;
   url: URL;
   headers: Headers;
-  /** Undefined for GET. */
+  /** By default, GET without a body and POST with one. */
+  method?: string;
   body: string | undefined;
   read: Read<Result>;
+  /** Reads a rejection that is a result for the caller instead of a fault. */
+  readRejection?: Read<Result>;
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
@@ -35,14 +38,15 @@ export async function attempt<Result>(
   try {
     // A redirect could send the memory's contents to an unknown address, or turn POST into GET.
     const init: RequestInit = {
-      method: body === undefined ? 'GET' : 'POST',
+      method: options.method ?? (body === undefined ? 'GET' : 'POST'),
       headers,
       body: body ?? null,
       redirect: 'manual',
       signal: controller.signal,
     };
     const response = await fetch(url, init);
-    return readResponse(response, await response.text(), { service, url, headers, requestId }, read);
+    const request = { service, url, headers, requestId };
+    return readResponse(response, await response.text(), request, read, options.readRejection);
   } catch (cause) {
     if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
     const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);

@@ -1,6 +1,7 @@
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
+import { MemoryFiles, type Rejected, type StoreRequest } from './files.ts';
 import { type Identity, readIdentity } from './identity.ts';
 import {
   DEFAULT_LOGGER,
@@ -12,7 +13,7 @@ import {
   wholeNumber,
 } from './options.ts';
 import { Outage } from './outage.ts';
-import { readInstructions, readResult } from './response.ts';
+import { readInstructions, readRejection, readResult } from './response.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
 export interface InstructionsOptions {
@@ -49,6 +50,7 @@ export class MemoryClient {
   readonly #onError: MemoryClientOptions['onError'];
   readonly #logger: Logger;
   readonly #limits: typeof DEFAULTS;
+  readonly #tenant: string | undefined;
   readonly #outage = new Outage();
 
   /** @throws TypeError when an option is invalid; its message never contains the API key. */
@@ -60,6 +62,7 @@ export class MemoryClient {
       attemptTimeoutMs: wholeNumber('attemptTimeoutMs', options.attemptTimeoutMs, 1),
       maxRetries: wholeNumber('maxRetries', options.maxRetries, 0),
     };
+    this.#tenant = options.tenant?.trim();
     this.#onError = options.onError;
     this.#logger = options.logger ?? DEFAULT_LOGGER;
     // Looked up at each call, so that a later replacement of the global by a test or by tracing is used. It is never
@@ -106,8 +109,7 @@ export class MemoryClient {
    */
   async check({ signal: given }: { signal?: AbortSignal | null | undefined } = {}): Promise<Identity> {
     const signal = given ?? undefined;
-    const headers = new Headers(this.#headers);
-    headers.delete('Content-Type');
+    const headers = this.#headersWithoutBody();
     const outcome = await attempt({
       service: `The memory service at ${this.#urls.base}`,
       fetch: this.#fetch,
@@ -128,11 +130,53 @@ export class MemoryClient {
    * @throws MemoryServiceError when the service returns no text
    */
   async instructions({ protocol = true, signal }: InstructionsOptions = {}): Promise<string> {
-    const headers = new Headers(this.#headers);
-    headers.delete('Content-Type');
+    const headers = this.#headersWithoutBody();
     const url = new URL(this.#urls.instructions);
     if (!protocol) url.searchParams.set('protocol', 'false');
     return this.#request({ url, headers, body: undefined, read: readInstructions }, undefined, signal);
+  }
+
+  /**
+   * Returns the files of the memory as whole texts, for adapters of filesystems. They are read and written over the
+   * Memory Stores API, without the directories that show other memories. Create them once for each conversation.
+   *
+   * @param run runs each request, for a host that restricts the code that calls it
+   */
+  files(run: <Result>(work: () => Promise<Result>) => Promise<Result> = (work) => work()): MemoryFiles {
+    let store: Promise<string> | undefined;
+    const findStore = async () => {
+      if (this.#tenant !== undefined) return this.#tenant;
+      const headers = this.#headersWithoutBody();
+      const message = { url: this.#urls.whoami, headers, body: undefined, read: readIdentity };
+      return (await this.#request(message, undefined, undefined)).tenant.id;
+    };
+    const send = async <Result>({ method, path, query, body, read }: StoreRequest<Result>) => {
+      store ??= findStore().catch((error) => {
+        store = undefined;
+        throw error;
+      });
+      const url = new URL(`${this.#urls.stores}/${encodeURIComponent(await store)}/memories${path}`);
+      for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+      const message = {
+        method,
+        url,
+        headers: body === undefined ? this.#headersWithoutBody() : this.#headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+        read,
+        readRejection,
+      };
+      return this.#request<Result | Rejected>(message, undefined, undefined);
+    };
+    return new MemoryFiles(
+      (request) => run(() => send(request)),
+      (call) => run(() => this.execute(call)),
+    );
+  }
+
+  #headersWithoutBody(): Headers {
+    const headers = new Headers(this.#headers);
+    headers.delete('Content-Type');
+    return headers;
   }
 
   #send(
@@ -148,7 +192,7 @@ export class MemoryClient {
   }
 
   async #request<Result>(
-    message: Pick<Attempt<Result>, 'url' | 'headers' | 'body' | 'read'>,
+    message: Pick<Attempt<Result>, 'method' | 'url' | 'headers' | 'body' | 'read' | 'readRejection'>,
     idempotencyKey: string | undefined,
     given: AbortSignal | null | undefined,
   ): Promise<Result> {

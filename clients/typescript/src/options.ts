@@ -43,6 +43,7 @@ export function serviceUrls(given: string | URL): {
   execute: URL;
   instructions: URL;
   whoami: URL;
+  stores: URL;
 } {
   const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -58,7 +59,13 @@ export function serviceUrls(given: string | URL): {
   }
   const base = `${url.origin}${path}`;
   const at = (route: string) => new URL(`${base}/${route}`);
-  return { base, execute: at('execute'), instructions: at('instructions'), whoami: at('whoami') };
+  return {
+    base,
+    execute: at('execute'),
+    instructions: at('instructions'),
+    whoami: at('whoami'),
+    stores: at('v1/memory_stores'),
+  };
 }
 
 /** Returns the headers of every request. */

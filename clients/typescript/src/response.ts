@@ -16,6 +16,9 @@ interface Request {
 // A gateway reports network errors to the service as 502 and 504.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
+/** Rejections of one call. Other errors concern the key, the service, or the network. */
+const REJECTED = new Set([400, 403, 404, 409, 413]);
+
 /** Reads the result of the `tool_use` block with this ID, or of an input. The result of another block is rejected. */
 export const readResult =
   (toolUseId: string | undefined): Read<MemoryResult> =>
@@ -33,6 +36,7 @@ export function readResponse<Result>(
   text: string,
   request: Request,
   read: Read<Result>,
+  readRejection?: Read<Result>,
 ): { result: Result } | { fault: Fault } {
   const fault = {
     status,
@@ -45,8 +49,9 @@ export function readResponse<Result>(
     if (result !== undefined) return { result };
     return { fault: { ...fault, code: 'invalid_response', message: foreignResponse(status, request) } };
   }
-  const isProblem = headers.get('Content-Type')?.startsWith('application/problem+json');
-  const { code, detail } = isProblem ? parseJson(text) : {};
+  const rejected = REJECTED.has(status) ? readRejection?.(parseJson(text)) : undefined;
+  if (rejected !== undefined) return { result: rejected };
+  const { code, detail } = readProblem(headers.get('Content-Type') ?? '', text);
   if (typeof code !== 'string' || typeof detail !== 'string') {
     return { fault: { ...fault, code: `http_${status}`, message: foreignResponse(status, request) } };
   }
@@ -54,11 +59,37 @@ export function readResponse<Result>(
   return { fault: { ...fault, code, message } };
 }
 
+/** Reads the error of a response: problem details, or an error of the Memory Stores API. */
+function readProblem(type: string, text: string): Record<string, unknown> {
+  if (type.startsWith('application/problem+json')) return parseJson(text);
+  const error = readStoreError(parseJson(text));
+  return error === undefined ? {} : { code: error.type, detail: error.message };
+}
+
+/** An error of the Memory Stores API. */
+export interface StoreError {
+  type: string;
+  message: string;
+  conflicting_path?: string;
+  conflicting_memory_id?: string;
+}
+
+export const readRejection: Read<{ error: StoreError }> = (body) => {
+  const error = readStoreError(body);
+  return error && { error };
+};
+
+function readStoreError({ type, error }: Record<string, unknown>): StoreError | undefined {
+  const isError = type === 'error' && isObject(error) && typeof error.type === 'string';
+  return isError && typeof error.message === 'string' ? (error as unknown as StoreError) : undefined;
+}
+
 /** Returns advice on the options of a client. The service itself names the headers of the options. */
 function adviceOn(code: string, detail: string, { url, headers }: Request): string | undefined {
   const namesTenant = headers.has('X-Tenant-Id');
   switch (code) {
     case 'unauthorized':
+    case 'authentication_error':
       return headers.has('Authorization')
         ? '`apiKey` is not a valid key or token of this service.'
         : 'The service needs a key. Set `apiKey`.';

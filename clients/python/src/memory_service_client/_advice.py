@@ -9,9 +9,9 @@ def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str 
     """Returns advice on the options of a client. The service itself names the headers of the options."""
     names_tenant = "X-Tenant-Id" in headers
     match code:
-        case "unauthorized" if "Authorization" in headers:
+        case "unauthorized" | "authentication_error" if "Authorization" in headers:
             return "api_key is not a valid key or token of this service."
-        case "unauthorized":
+        case "unauthorized" | "authentication_error":
             return "The service needs a key. Set api_key."
         case "tenant_required":
             return "The key is valid for many tenants. Set tenant."

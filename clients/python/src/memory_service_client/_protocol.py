@@ -10,7 +10,8 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Literal, cast
+from typing import Any, cast
+from urllib.parse import quote, urlencode
 
 import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
@@ -23,10 +24,11 @@ from .types import Identity, MemoryResult, ToolUse
 _TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 _API_KEY = re.compile(r"[\x21-\x7e]+")
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-Route = Literal["execute", "whoami", "instructions", "instructions?protocol=false"]
 _BLOCK_FIELDS = ("type", "id", "name", "input")
 # A gateway reports network errors to the service as 502 and 504.
 _RETRYABLE = (429, 502, 503, 504)
+# Rejections of one call. Other errors concern the key, the service, or the network.
+_REJECTED = (400, 403, 404, 409, 413)
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +40,19 @@ class Call:
     headers: Mapping[str, str]
     idempotency_key: str | None
     tool_use_id: str | None = None
-    route: Route = "execute"
+    route: str = "execute"
+    method: str | None = None
+    """By default, GET without a body and POST with one."""
+    is_for_store: bool = False
+    """Whether the call belongs to the Memory Stores API."""
+
+
+@dataclass(frozen=True)
+class StoreReply:
+    """The response of the Memory Stores API: a body, or the error of a rejected call."""
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    error: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -138,8 +152,24 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
 
 def prepare_instructions(service: Endpoint, protocol: bool) -> Call:
     """Returns the request for the text of the system prompt."""
-    route: Route = "instructions" if protocol else "instructions?protocol=false"
+    route = "instructions" if protocol else "instructions?protocol=false"
     return Call(None, _without_body(service), None, route=route)
+
+
+def prepare_store(
+    service: Endpoint,
+    store: str,
+    method: str,
+    path: str = "",
+    *,
+    query: Mapping[str, str] | None = None,
+    body: Mapping[str, object] | None = None,
+) -> Call:
+    """Returns a request for the memories of a store."""
+    route = f"v1/memory_stores/{quote(store, safe='')}/memories{path}" + (f"?{urlencode(query)}" if query else "")
+    headers = _without_body(service) if body is None else service.headers
+    encoded = None if body is None else _encode(body)
+    return Call(encoded, headers, None, route=route, method=method, is_for_store=True)
 
 
 def _without_body(service: Endpoint) -> dict[str, str]:
@@ -163,7 +193,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
-Result = MemoryResult | BetaToolResultBlockParam | Identity
+Result = MemoryResult | BetaToolResultBlockParam | Identity | StoreReply
 
 
 def read_response(
@@ -180,8 +210,13 @@ def read_response(
             retryable=False,
             request_id=request_id,
         )
-    is_problem = response.headers.get("Content-Type", "").startswith("application/problem+json")
-    problem = _json_object(body) if is_problem else {}
+    problem: Mapping[str, object] = {}
+    if response.headers.get("Content-Type", "").startswith("application/problem+json"):
+        problem = _json_object(body)
+    elif call.is_for_store and (error := _store_error(_json_object(body))):
+        if status in _REJECTED:
+            return StoreReply(error=error)
+        problem = {"code": error["type"], "detail": error["message"]}
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and isinstance(detail, str):
         words = advice(code, detail, service.headers, service.url_for(call)) or detail
@@ -198,7 +233,17 @@ def read_response(
     )
 
 
+def _store_error(body: Mapping[str, object]) -> Mapping[str, Any] | None:
+    error = body.get("error")
+    if body.get("type") != "error" or not isinstance(error, dict):
+        return None
+    return error if isinstance(error.get("type"), str) and isinstance(error.get("message"), str) else None
+
+
 def _result(call: Call, body: Mapping[str, object]) -> Result | None:
+    if call.is_for_store:
+        # A page has data, and a memory has an ID.
+        return StoreReply(body) if isinstance(body.get("data"), list) or isinstance(body.get("id"), str) else None
     if call.route == "whoami":
         return _identity(body)
     # Only the result of a tool has the field `is_error`.

@@ -16,11 +16,13 @@ from ._protocol import (
     Call,
     Fault,
     Result,
+    StoreReply,
     closed_loop_fault,
     endpoint,
     prepare,
     prepare_check,
     prepare_instructions,
+    prepare_store,
     read_response,
     timeout_fault,
     transport_fault,
@@ -28,6 +30,7 @@ from ._protocol import (
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
 from .errors import MemoryServiceError
+from .files import MemoryFiles
 from .types import Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
@@ -91,7 +94,7 @@ class _BaseClient(Generic[_HttpClient]):
         # Created here, so that a request without a response can be found in the service's log.
         request_id = str(uuid.uuid4())
         return request_id, {
-            "method": "GET" if call.body is None else "POST",
+            "method": call.method or ("GET" if call.body is None else "POST"),
             "url": self._service.url_for(call),
             "content": call.body,
             "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
@@ -151,7 +154,8 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         Raises:
             MemoryServiceError: There is no result.
         """
-        return self._send(prepare(call, self._service, idempotency_key))
+        result = self._send(prepare(call, self._service, idempotency_key))
+        return cast("MemoryResult | BetaToolResultBlockParam", result)
 
     def instructions(self, *, protocol: bool = True) -> str:
         """Returns text for the system prompt: the memory protocol, and the mounts with their purpose.
@@ -163,15 +167,36 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         Raises:
             MemoryServiceError: The service returns no text.
         """
-        return str(self._send(prepare_instructions(self._service, protocol))["content"])
+        result = self._send(prepare_instructions(self._service, protocol))
+        return str(cast(MemoryResult, result)["content"])
 
-    def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
+    def files(self) -> MemoryFiles:
+        """Returns the files of the memory as whole texts, for adapters of filesystems.
+
+        They are read and written over the Memory Stores API, without the directories that show other memories. Create
+        them once for each conversation.
+        """
+
+        def find_store() -> str:
+            tenant = self._service.headers.get("X-Tenant-Id")
+            return tenant or cast(Identity, self._send(prepare_check(self._service)))["tenant"]["id"]
+
+        store: list[str] = []
+
+        def send(method: str, path: str = "", **given: Any) -> StoreReply:
+            if not store:
+                store.append(find_store())
+            return cast(StoreReply, self._send(prepare_store(self._service, store[0], method, path, **given)))
+
+        return MemoryFiles(send, self.execute)
+
+    def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam | Identity | StoreReply:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             outcome = self._try(prepared, tries.next_time_limit())
             if not isinstance(outcome, Fault):
                 self._outage.end()
-                return cast("MemoryResult | BetaToolResultBlockParam", outcome)
+                return outcome
             self._timing.sleep(self._delay_or_raise(prepared, tries, outcome))
 
     def check(self) -> Identity:

@@ -1,0 +1,229 @@
+/** Adapter for Deep Agents (`deepagents`): `memory-service-client/deepagents`. */
+import type { MemoryClient } from '../client.ts';
+import { MemoryServiceError } from '../errors.ts';
+import { type FileEntry, MemoryFileError, type MemoryFiles, type StoredFile } from '../files.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: these types differ between the versions of Deep Agents.
+type Any = any;
+
+/** The part of `deepagents` that `MemoryBackend` needs. */
+export interface DeepAgents {
+  StoreBackend: new (options: { store: Any; namespace: string[] }) => Any;
+}
+
+/** The error of a result. The other fields are missing if it is set. */
+interface Failure {
+  error?: string;
+}
+
+interface FileInfo {
+  path: string;
+  is_dir: boolean;
+  size: number;
+  modified_at: string;
+}
+
+type ReadResult = Failure & {
+  content?: string;
+  mimeType?: string;
+  totalLines?: number;
+  startLine?: number;
+  endLine?: number;
+  nextOffset?: number;
+};
+type FileData = { content: string; mimeType: string; created_at: string; modified_at: string };
+type GrepResult = Failure & {
+  matches?: { path: string; line: number; text: string }[];
+  truncated?: boolean;
+};
+type Written = Failure & { path?: string; filesUpdate?: null };
+
+/**
+ * A backend over the files of the memory, for `createDeepAgent({ backend })` or as a route of a `CompositeBackend`. Its
+ * path `/notes.md` is `/memories/notes.md` for the memory tool.
+ *
+ * Each method reads the files that it needs and runs the `StoreBackend` of Deep Agents on them, which defines the line
+ * ranges, globs, replacements, and errors. All files are text. A rejected call and a call without a result
+ * return an `error` with the message, and the conversation continues.
+ */
+export class MemoryBackend {
+  readonly #files: MemoryFiles;
+  readonly #deepAgents: DeepAgents;
+
+  constructor(client: Pick<MemoryClient, 'files'>, deepAgents: DeepAgents) {
+    this.#files = client.files();
+    this.#deepAgents = deepAgents;
+  }
+
+  ls(path: string): Promise<Failure & { files?: FileInfo[] }> {
+    return orError(async () => ({ files: (await this.#files.list(trimmed(path))).map(infoOf) }));
+  }
+
+  read(path: string, offset?: number, limit?: number): Promise<ReadResult> {
+    return orError(async () => this.#over(await this.#at(path)).read(path, offset, limit));
+  }
+
+  readRaw(path: string): Promise<Failure & { data?: FileData }> {
+    return orError(async () => this.#over(await this.#at(path)).readRaw(path));
+  }
+
+  /** Creates a file, or replaces its content. */
+  write(path: string, content: string): Promise<Written> {
+    return orError(async () => {
+      await this.#files.write(path, content);
+      return { path, filesUpdate: null };
+    });
+  }
+
+  /** Replaces a text. If another write changes the file at the same time, the new content is read and edited. */
+  edit(
+    path: string,
+    oldString: string,
+    newString: string,
+    replaceAll?: boolean,
+  ): Promise<Written & { occurrences?: number }> {
+    return orError(async () => {
+      for (;;) {
+        const given = await this.#at(path);
+        const store = storeOf(given);
+        const result = await this.#over(given, store).edit(path, oldString, newString, replaceAll);
+        const [file] = given;
+        if (result.error !== undefined || file === undefined) return result;
+        const edited = store.get([], path)?.value.content ?? '';
+        if (await this.#files.replace(file, edited)) return result;
+      }
+    });
+  }
+
+  grep(
+    pattern: string,
+    path?: string | null,
+    glob?: string | null,
+    maxCount?: number | null,
+  ): Promise<GrepResult> {
+    const top = path || '/';
+    return orError(async () => {
+      const below = await this.#files.readAll(trimmed(top));
+      const given = below.length > 0 ? below : await this.#at(top);
+      return this.#over(given).grep(pattern, top, glob ?? null, maxCount ?? null);
+    });
+  }
+
+  glob(pattern: string, path?: string): Promise<Failure & { files?: FileInfo[]; truncated?: boolean }> {
+    const top = path || '/';
+    return orError(async () => {
+      const files = await this.#below(top);
+      const found = await this.#over(files.map(withoutContent)).glob(pattern, top);
+      const infos = new Map(files.map((file) => [file.path, infoOf(file)]));
+      return { ...found, files: found.files?.map((file: FileInfo) => infos.get(file.path) ?? file) };
+    });
+  }
+
+  /** Deletes a file, or all files below a directory. */
+  delete(path: string): Promise<Written> {
+    return orError(async () => {
+      const files = await this.#below(path);
+      if (files.length === 0) return { error: `Error: File '${path}' not found` };
+      for (const file of files) await this.#files.delete(file);
+      return { path, filesUpdate: null };
+    });
+  }
+
+  async uploadFiles(
+    files: [path: string, content: Uint8Array][],
+  ): Promise<{ path: string; error: 'invalid_path' | 'permission_denied' | null }[]> {
+    const responses: Awaited<ReturnType<MemoryBackend['uploadFiles']>> = [];
+    for (const [path, bytes] of files) {
+      const text = utf8(bytes);
+      if (text === undefined) {
+        responses.push({ path, error: 'permission_denied' });
+        continue;
+      }
+      const refusal = await this.#files.write(path, text).then(() => null, rejection);
+      const isPermission = refusal?.code === 'permission_error';
+      responses.push({ path, error: refusal && (isPermission ? 'permission_denied' : 'invalid_path') });
+    }
+    return responses;
+  }
+
+  async downloadFiles(
+    paths: string[],
+  ): Promise<
+    { path: string; content: Uint8Array | null; error: 'file_not_found' | 'invalid_path' | null }[]
+  > {
+    const responses: Awaited<ReturnType<MemoryBackend['downloadFiles']>> = [];
+    for (const path of paths) {
+      const file = await this.#files.read(path).catch(rejection);
+      if (file instanceof MemoryFileError) responses.push({ path, content: null, error: 'invalid_path' });
+      else if (file === undefined) responses.push({ path, content: null, error: 'file_not_found' });
+      else responses.push({ path, content: new TextEncoder().encode(file.content), error: null });
+    }
+    return responses;
+  }
+
+  /** Returns the file at a path as a list, which is empty if there is none. */
+  async #at(path: string): Promise<StoredFile[]> {
+    const file = await this.#files.read(path);
+    return file === undefined ? [] : [file];
+  }
+
+  /** Returns the file at a path, or all files below it. */
+  async #below(path: string): Promise<FileEntry[]> {
+    const top = trimmed(path);
+    const below = await this.#files.listAll(top);
+    const entry = below.length > 0 ? undefined : await this.#files.find(top);
+    return entry?.kind === 'file' ? [entry] : below;
+  }
+
+  #over(files: readonly StoredFile[], store = storeOf(files)): Any {
+    return new this.#deepAgents.StoreBackend({ store, namespace: ['memory'] });
+  }
+}
+
+/** A store of LangGraph with some files, as far as `StoreBackend` uses it. */
+function storeOf(files: readonly StoredFile[]) {
+  const items = new Map(files.map((file) => [file.path, { key: file.path, value: dataOf(file) }]));
+  return {
+    get: (_namespace: string[], key: string) => items.get(key) ?? null,
+    put: (_namespace: string[], key: string, value: FileData) => void items.set(key, { key, value }),
+    search: (_namespace: string[], { offset = 0, limit = 10 }: { offset?: number; limit?: number }) =>
+      [...items.values()].slice(offset, offset + limit),
+  };
+}
+
+function dataOf({ content, createdAt, changedAt }: StoredFile): FileData {
+  return { content, mimeType: 'text/plain', created_at: createdAt, modified_at: changedAt };
+}
+
+const withoutContent = (file: FileEntry): StoredFile => ({ ...file, content: '' });
+
+function infoOf(entry: FileEntry | { kind: 'directory'; path: string }): FileInfo {
+  if (entry.kind === 'directory') return { path: `${entry.path}/`, is_dir: true, size: 0, modified_at: '' };
+  return { path: entry.path, is_dir: false, size: entry.bytes, modified_at: entry.changedAt };
+}
+
+function trimmed(path: string): string {
+  return path.replace(/\/+$/, '') || '/';
+}
+
+function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function rejection(error: unknown): MemoryFileError {
+  if (error instanceof MemoryFileError) return error;
+  throw error;
+}
+
+async function orError<Result>(work: () => Promise<Result | Failure>): Promise<Result | Failure> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MemoryFileError || error instanceof MemoryServiceError)) throw error;
+    return { error: `Error: ${error.message}` };
+  }
+}
