@@ -18,6 +18,8 @@ declare module 'autocannon' {
     connections: number;
     /** In whole seconds. */
     duration: number;
+    /** Requests per second of all connections together. */
+    overallRate?: number;
     headers: Record<string, string>;
     setupClient(client: Client): void;
     verifyBody(body: string): boolean;

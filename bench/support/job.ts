@@ -14,6 +14,8 @@ export interface Job {
   tenants: number;
   warmUpSeconds: number;
   seconds: number;
+  /** Requests per second of all connections together; without a rate, each connection sends as fast as it can. */
+  rate?: number;
   /** Unique name of this measurement. */
   run: string;
 }
@@ -23,6 +25,9 @@ export interface Measured {
   rate: number;
   p50: number;
   p99: number;
+  p999: number;
+  /** Time of the slowest request. */
+  max: number;
   requests: number;
   /** Number of requests, including the warm-up. */
   all: number;

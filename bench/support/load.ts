@@ -5,7 +5,7 @@ import { Times } from './statistics.ts';
 import { type Call, callsOf, isRepeatable } from './workloads.ts';
 
 serveJobs(async (job: Job): Promise<Measured> => {
-  const { url, headers, connections, warmUpSeconds, seconds } = job;
+  const { url, headers, connections, warmUpSeconds, seconds, rate } = job;
   const count = countOf(job);
   let clients = 0;
   const times = new Times();
@@ -14,6 +14,7 @@ serveJobs(async (job: Job): Promise<Measured> => {
     method: 'POST',
     connections,
     duration: warmUpSeconds + seconds,
+    ...(rate === undefined ? {} : { overallRate: rate }),
     headers: { 'content-type': 'application/json', ...headers },
     verifyBody: (body) => body.includes('"is_error":false'),
     setupClient: (client) => {
@@ -30,10 +31,9 @@ serveJobs(async (job: Job): Promise<Measured> => {
     if (now >= from && now < to) times.add(milliseconds);
   });
   const { non2xx, errors, timeouts, mismatches } = await load;
-  const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(0.5, 0.99);
   // A response with another status also lacks `is_error: false`, and therefore already counts as a mismatch.
   const failures = Math.max(non2xx, mismatches) + errors + timeouts;
-  return { rate: times.count / seconds, p50, p99, requests: times.count, all, failures };
+  return { rate: times.count / seconds, ...times.summary(), requests: times.count, all, failures };
 });
 
 /**

@@ -46,6 +46,8 @@ export function cellOf(workload: Workload, id: Id, rounds: Round[]): Cell {
     rate: median(of('rate')),
     p50: median(of('p50')),
     p99: median(of('p99')),
+    p999: median(of('p999')),
+    max: Math.max(...of('max')),
     processor: median(of('processor')),
     attempts: of('attempts').reduce((sum, n) => sum + n, 0),
     all: of('all').reduce((sum, n) => sum + n, 0),

@@ -18,6 +18,16 @@ export class Times {
     return this.#values.length;
   }
 
+  summary(): { p50: number; p99: number; p999: number; max: number } {
+    const [p50 = Number.NaN, p99 = Number.NaN, p999 = Number.NaN, max = Number.NaN] = this.percentiles(
+      0.5,
+      0.99,
+      0.999,
+      1,
+    );
+    return { p50, p99, p999, max };
+  }
+
   /** Returns the percentiles for the given shares (0 to 1). */
   percentiles(...shares: number[]): number[] {
     const sorted = Float64Array.from(this.#values).sort();
