@@ -3,16 +3,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
   'http/faults',
-  'http/log-output',
-  'embedded/damaged-data',
-  'history/history',
-  'client/package',
-  'store/isolation',
   'http/load',
-  'store/linearizability',
+  'history/erasing',
+  'cli/remote-files',
+  'files/linearizability',
+  'cli/cli',
+  'http/lifecycle',
   'conformance/differential',
-  'history/restore',
-  'http/limits',
+  'client/package',
+  'drafts/blocked-by',
+  'http/log-output',
 ];
 
 /** Starts slow files early, so that no worker runs one alone at the end, and keeps the files of a project together. */

@@ -6,13 +6,7 @@ import { exportJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ALL_KEYS, hashOf, isApiKey, Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import {
-  describeService,
-  freshTenant,
-  type Service,
-  startService,
-  startSharedService,
-} from '../support/service.ts';
+import { describeService, freshTenant, type Service, startSharedService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -182,7 +176,7 @@ describeService(
     });
 
     it('records the last use of a key in the background', async () => {
-      const own = await startService('postgres', { AUTH: 'keys' });
+      const own = await startSharedService('postgres', { AUTH: 'keys' });
       const tenant = await createTenant(own);
       const { key, id } = await createKey(own, { tenant });
       await own.execute(cmd.view('/memories'), { headers: bearer(key) });
@@ -215,7 +209,7 @@ describeService(
 
 describe('key guessing', () => {
   it('is limited per address before a lookup, while a known key keeps working', async () => {
-    const service = await startService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
+    const service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
     const tenant = await createTenant(service);
     const { key } = await createKey(service, { tenant });
     const view = (given: string) => service.execute(cmd.view('/memories'), { headers: bearer(given) });
@@ -233,7 +227,7 @@ describe('key guessing', () => {
   });
 
   it('does not lock out a valid key whose cache entry has expired', { tags: 'long' }, async () => {
-    const service = await startService('postgres', {
+    const service = await startSharedService('postgres', {
       AUTH: 'keys',
       AUTH_FAILURES_PER_MINUTE: '5',
       AUTH_CACHE_SECONDS: '1',
@@ -277,7 +271,7 @@ describe('AUTH=jwt', () => {
   let service: Service;
   beforeAll(async () => {
     const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
-    service = await startService('postgres', { ...settings, JWT_PUBLIC_KEY: pem });
+    service = await startSharedService('postgres', { ...settings, JWT_PUBLIC_KEY: pem });
   });
   afterAll(() => service.close());
   const view = async (given: string, headers: Record<string, string> = {}) =>
@@ -354,7 +348,10 @@ describe('AUTH=jwt', () => {
     });
     await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
     const { port } = issuer.address() as AddressInfo;
-    const own = await startService('postgres', { ...settings, JWKS_URL: `http://127.0.0.1:${port}/jwks` });
+    const own = await startSharedService('postgres', {
+      ...settings,
+      JWKS_URL: `http://127.0.0.1:${port}/jwks`,
+    });
     const ask = async () =>
       summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(await token()) }));
     expect(await ask()).toStrictEqual([503, 'issuer_unavailable']);
@@ -386,7 +383,7 @@ describe('AUTH=jwt', () => {
       const keys = [await jwk(publicKey, 'k1')];
       answer = (response) => response.end(JSON.stringify({ keys }));
       const { port } = issuer.address() as AddressInfo;
-      own = await startService('postgres', {
+      own = await startSharedService('postgres', {
         ...settings,
         JWKS_URL: `http://127.0.0.1:${port}/jwks`,
         MAX_IN_FLIGHT: '4',
