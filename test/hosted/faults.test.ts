@@ -213,6 +213,31 @@ describeService('with a hosted store that fails sometimes', (service) => {
     expect(refused.stderr).toContain('Nothing was imported.');
   });
 
+  it('an import reads unknown operations as changes, and names a current version without content', async () => {
+    const tenant = await make('import-unknown');
+    const [first, second] = versionsOf('a', '/a', ['1', '2']) as [FakeVersion, FakeVersion];
+    const record = { id: 'memstore_x', name: 'x', created_at: '2026-11-01T00:00:00Z' };
+    const versions = [{ ...second, operation: 'restored' }, first];
+    hosted.add('memstore_x', { versions, memories: [headOf(second)], record });
+    const done = await run('import', tenant, '--from-store', 'memstore_x');
+    expect(done.stderr).toBe(
+      'Imported 1 file (1 byte) and 0 directories into import-unknown, with 2 versions.\n',
+    );
+    expect(await log(tenant)).toMatchObject([
+      { operation: 'modified', content: '2' },
+      { operation: 'created', content: '1' },
+    ]);
+
+    hosted.add('memstore_y', { versions: [{ ...first, content: null }] });
+    const refused = await run('import', await make('import-empty'), '--from-store', 'memstore_y');
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'The store sent a memory version that cannot be read: memver_a0 of mem_a (content: is missing in a current version).\nNothing was imported.',
+      ),
+    });
+  });
+
   it('a push continues after rejections and lost responses and creates one store', {
     tags: 'long',
   }, async () => {

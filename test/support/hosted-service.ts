@@ -7,7 +7,7 @@ const KEY = 'sk-test';
 export interface FakeVersion {
   id: string;
   memory_id: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: string;
   path: string | null;
   content: string | null;
   created_at: string;
@@ -40,7 +40,7 @@ interface FakeStore {
   memories: FakeMemory[];
   /** Versions, the newest first. */
   versions: FakeVersion[];
-  record: { id: string; name: string; metadata: Record<string, string>; created_at: string };
+  record: { id: string; name: string; metadata?: Record<string, string>; created_at: string };
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { microsecondsOf } from '../../lib/rfc3339.ts';
 import { printable } from '../entry.ts';
 
 /*
@@ -7,30 +8,30 @@ import { printable } from '../entry.ts';
  * are ignored.
  */
 
+/** A time that this service can store. */
+const time = z.string().refine((text) => microsecondsOf(text) !== undefined, 'is not a valid time');
+
 export const storeSchema = z.object({
   id: z.string(),
-  name: z.string(),
-  metadata: z.record(z.string(), z.string()),
-  created_at: z.string(),
+  name: z.string().nullish(),
+  metadata: z.record(z.string(), z.unknown()).nullish().catch(null),
+  created_at: time,
 });
 export type HostedStoreRecord = z.output<typeof storeSchema>;
 
 export const memorySchema = z.object({
-  type: z.literal('memory'),
   id: z.string(),
   memory_version_id: z.string(),
   path: z.string(),
   content: z.string().nullish(),
   content_sha256: z.string(),
-  created_at: z.string(),
-  updated_at: z.string(),
+  created_at: time,
+  updated_at: time,
 });
 export type HostedMemory = z.output<typeof memorySchema>;
 
-export const listedMemorySchema = z.discriminatedUnion('type', [
-  memorySchema,
-  z.object({ type: z.literal('memory_prefix') }),
-]);
+/** A memory of a list with contents. A memory without a text is not imported as an empty file. */
+export const fullMemorySchema = memorySchema.extend({ content: z.string() });
 
 /** Actors of an unknown type are read as anonymous. */
 const actorSchema = z
@@ -44,22 +45,38 @@ const actorSchema = z
   .catch(null);
 export type HostedActor = z.output<typeof actorSchema>;
 
-export const versionSchema = z.object({
-  id: z.string(),
-  memory_id: z.string(),
-  operation: z.enum(['created', 'modified', 'deleted']),
-  path: z.string().nullish(),
-  content: z.string().nullish(),
-  content_sha256: z.string().nullish(),
-  created_at: z.string(),
-  created_by: actorSchema,
-  redacted_at: z.string().nullish(),
-  redacted_by: actorSchema,
-});
+const OPERATIONS = ['created', 'modified', 'deleted'] as const;
+
+/** Operations of an unknown name are read as changes. They must have a content, because they may be deletions. */
+export const versionSchema = z
+  .object({
+    id: z.string(),
+    memory_id: z.string(),
+    operation: z.string(),
+    path: z.string().nullish(),
+    content: z.string().nullish(),
+    content_sha256: z.string().nullish(),
+    created_at: time,
+    created_by: actorSchema,
+    redacted_at: time.nullish(),
+    redacted_by: actorSchema,
+  })
+  .transform(({ operation: given, ...version }, { addIssue }) => {
+    const operation = OPERATIONS.find((each) => each === given);
+    if (operation === undefined && version.content == null && version.redacted_at == null) {
+      addIssue({ code: 'custom', path: ['operation'], message: 'is unknown, and there is no content' });
+    }
+    return { operation: operation ?? ('modified' as const), ...version };
+  });
 export type HostedVersion = z.output<typeof versionSchema>;
 
-export const pageOf = <Item extends z.ZodType>(item: Item) =>
-  z.object({ data: z.array(item), next_page: z.string().nullish() });
+export const pageSchema = z.object({ data: z.array(z.unknown()), next_page: z.string().nullish() });
+
+/** Describes the first invalid field of a response, without its value. */
+export function fieldProblem({ issues: [issue] }: z.ZodError): string {
+  const what = issue?.message.replace(/^Invalid input: /, '') ?? '';
+  return issue === undefined || issue.path.length === 0 ? what : `${issue.path.join('.')}: ${what}`;
+}
 
 export const errorSchema = z.object({
   error: z.object({ message: z.string(), conflicting_memory_id: z.string().optional() }),
@@ -128,7 +145,7 @@ export class HostedClient {
         const read = schema.safeParse(body);
         if (read.success) return read.data;
         throw new HostedStoreError(
-          `${this.url} responds to ${nameOf(path)}, but not like a memory store.`,
+          `${this.url} responds to ${nameOf(path)}, but not like a memory store (${fieldProblem(read.error)}).`,
           status,
         );
       }

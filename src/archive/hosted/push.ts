@@ -56,7 +56,7 @@ export async function findCreatedStore(
 ): Promise<string | undefined> {
   const found: string[] = [];
   for await (const store of listStores(client)) {
-    if (store.name === name && store.metadata[MARKER] === tenant) found.push(store.id);
+    if (store.name === name && store.metadata?.[MARKER] === tenant) found.push(store.id);
   }
   if (found.length < 2) return found[0];
   throw new HostedStoreError(

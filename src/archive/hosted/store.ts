@@ -1,14 +1,16 @@
 import type { z } from 'zod';
+import { printable } from '../entry.ts';
 import {
   errorSchema,
+  fieldProblem,
+  fullMemorySchema,
   type HostedClient,
   type HostedMemory,
   HostedStoreError,
   type HostedStoreRecord,
   type HostedVersion,
-  listedMemorySchema,
   memorySchema,
-  pageOf,
+  pageSchema,
   reasonOf,
   storeSchema,
   versionSchema,
@@ -42,17 +44,17 @@ export class HostedStore {
   }
 
   /** Yields all memories, read page by page. */
-  async *memories(view: 'basic' | 'full'): AsyncGenerator<HostedMemory> {
+  memories(view: 'basic' | 'full'): AsyncGenerator<HostedMemory> {
     const query = { view, limit: PAGE[view] };
-    for await (const item of listed(this.#client, `${this.#path}/memories`, listedMemorySchema, query)) {
-      if (item.type === 'memory') yield item;
-    }
+    const schema = view === 'full' ? fullMemorySchema : memorySchema;
+    return listed(this.#client, `${this.#path}/memories`, { type: 'memory', schema }, query);
   }
 
   /** Yields all versions with their contents, newest first, read page by page. */
   versions(): AsyncGenerator<HostedVersion> {
     const query = { view: 'full', limit: PAGE.full };
-    return listed(this.#client, `${this.#path}/memory_versions`, versionSchema, query);
+    const item = { type: 'memory_version', schema: versionSchema };
+    return listed(this.#client, `${this.#path}/memory_versions`, item, query);
   }
 
   /**
@@ -103,20 +105,44 @@ export class HostedStore {
 
 /** Lists all stores that are not archived. */
 export function listStores(client: HostedClient): AsyncGenerator<HostedStoreRecord> {
-  return listed(client, '/v1/memory_stores', storeSchema, { limit: PAGE.basic });
+  const item = { type: 'memory_store', schema: storeSchema };
+  return listed(client, '/v1/memory_stores', item, { limit: PAGE.basic });
 }
 
+interface ListedItem<Item> {
+  /** Value of the field `type`. */
+  type: string;
+  schema: z.ZodType<Item>;
+}
+
+/**
+ * Yields the items of a list, without items of other types.
+ *
+ * @throws HostedStoreError that names the invalid field and the ID of the item
+ */
 async function* listed<Item>(
   client: HostedClient,
   path: string,
-  item: z.ZodType<Item>,
+  { type, schema }: ListedItem<Item>,
   query: Record<string, string>,
 ): AsyncGenerator<Item> {
   let page: string | null | undefined;
   do {
     const search = new URLSearchParams({ ...query, ...(page ? { page } : {}) });
-    const response = await client.send(pageOf(item), { method: 'GET', path: `${path}?${search}` });
-    yield* response.data;
+    const response = await client.send(pageSchema, { method: 'GET', path: `${path}?${search}` });
+    for (const item of response.data) {
+      const { type: given = type, ...fields } = Object(item) as Record<string, unknown>;
+      if (typeof given === 'string' && given !== type) continue;
+      const read = schema.safeParse(fields);
+      if (read.success) yield read.data;
+      else throw new HostedStoreError(unreadable(type, fields, read.error));
+    }
     page = response.next_page;
   } while (page);
+}
+
+function unreadable(type: string, { id, memory_id }: Record<string, unknown>, error: z.ZodError): string {
+  const name = typeof id === 'string' ? ` ${printable(id)}` : '';
+  const memory = typeof memory_id === 'string' ? ` of ${printable(memory_id)}` : '';
+  return `The store sent a ${type.replace('_', ' ')} that cannot be read:${name}${memory} (${fieldProblem(error)}).`;
 }

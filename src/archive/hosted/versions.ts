@@ -4,6 +4,7 @@ import { microsecondsOf, timeOf } from '../../lib/rfc3339.ts';
 import type { Actor } from '../../memory/origin.ts';
 import { ancestorsOf, type MemoryPath, ROOT } from '../../memory/path.ts';
 import { filePathOf, uuidOf } from '../../tenants/store-ids.ts';
+import { printable } from '../entry.ts';
 import type { ArchivedDirectory, ArchivedVersion } from '../history-format.ts';
 import { type HostedActor, type HostedMemory, HostedStoreError, type HostedVersion } from './client.ts';
 
@@ -180,6 +181,7 @@ export class VersionLines {
     const isDeletion = version.operation === 'deleted';
     const isRedacted = version.redacted_at != null;
     const isHead = newer === undefined && !isDeletion && !isRedacted;
+    if (isHead) requireFile(version);
     // A version ends at the start of the next version of its memory, even if clocks differ.
     const begins = Math.min(timeIn(version.created_at), (newer?.begins ?? Number.POSITIVE_INFINITY) - 1);
     const ends = isHead ? null : isDeletion ? begins : (newer?.begins ?? begins);
@@ -282,6 +284,16 @@ function actorOf(actor: HostedActor): Actor {
     default:
       return { type: 'anonymous' };
   }
+}
+
+/** @throws HostedStoreError if a current version has no path or no content, which would be imported as an empty file */
+function requireFile({ id, memory_id, path, content }: HostedVersion): void {
+  const missing = path == null ? 'path' : content == null ? 'content' : undefined;
+  if (missing === undefined) return;
+  const name = `${printable(id)} of ${printable(memory_id)}`;
+  throw new HostedStoreError(
+    `The store sent a memory version that cannot be read: ${name} (${missing}: is missing in a current version).`,
+  );
 }
 
 export function timeIn(text: string): number {
