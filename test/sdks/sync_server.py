@@ -44,7 +44,7 @@ def deleted(path: str, *, was: str) -> tuple[Any, ...]:
 
 
 def _at_once() -> anyio.CancelScope:
-    """Completes a request that is cancelled, because a write of the suite's own server takes no time."""
+    """Completes a request that is cancelled, because the suite expects a write without a delay."""
     return anyio.CancelScope(shield=True)
 
 

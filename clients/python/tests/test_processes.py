@@ -17,6 +17,7 @@ import httpx2
 import pytest
 from anthropic.types.beta import BetaToolUseBlockParam
 
+import memory_service_client.client as client_module
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 pytestmark = [
@@ -216,6 +217,24 @@ def test_an_async_client_works_in_event_loops_of_several_threads(connections: Co
     for thread in threads:
         thread.join()
     assert sorted(found) == ["1"] * 20 + ["2"] * 20 + ["3"] * 20
+
+
+def test_an_async_client_works_while_another_thread_removes_its_clients(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = AsyncMemoryClient(connections.url, max_retries=0)
+    is_closed = client_module._is_closed
+
+    def removed_meanwhile(loop: object) -> bool:
+        client._own_http.clear()
+        return is_closed(loop)
+
+    monkeypatch.setattr(client_module, "_is_closed", removed_meanwhile)
+
+    async def call(number: int) -> str:
+        return str((await client.execute(block(number)))["content"])
+
+    assert [asyncio.run(call(number)) for number in range(3)] == ["1", "2", "3"]
 
 
 def test_a_call_is_retried_after_connections_of_a_closed_loop(connections: Connections) -> None:

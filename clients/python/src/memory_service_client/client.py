@@ -249,13 +249,14 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         if given is not None:
             return given
         key = (os.getpid(), asyncio.get_running_loop())
-        if key not in self._own_http:
-            for other in [
-                (process, loop) for process, loop in self._own_http if process == key[0] and _is_closed(loop)
-            ]:
-                del self._own_http[other]
-            self._own_http[key] = httpx2.AsyncClient()
-        return self._own_http[key]
+        http = self._own_http.get(key)
+        if http is None:
+            # Event loops of other threads add and remove clients at the same time.
+            for other in list(self._own_http):
+                if other[0] == key[0] and _is_closed(other[1]):
+                    self._own_http.pop(other, None)
+            http = self._own_http[key] = httpx2.AsyncClient()
+        return http
 
     @overload
     async def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...
