@@ -85,11 +85,7 @@ class MemoryBackend(BackendProtocol):
             files = self._below(file_path)
             for file in files:
                 self._files.delete(file)
-            return (
-                DeleteResult(path=file_path)
-                if files
-                else DeleteResult(error=f"Error: File '{file_path}' not found")
-            )
+            return DeleteResult(path=file_path) if files else DeleteResult(error=f"Error: File '{file_path}' not found")
 
         return _or_error(work, DeleteResult)
 

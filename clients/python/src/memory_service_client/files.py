@@ -117,7 +117,7 @@ class MemoryFiles:
                 raise _rejection(error)
             if written:
                 return
-        raise _rejection(error)
+        raise MemoryFileError("conflict_error", "Other writes change the path at the same time. Try again.")
 
     def replace(self, file: MemoryFile, content: str) -> bool:
         """Replaces the content of a file. Returns False if it was changed, moved, or deleted since it was read."""
