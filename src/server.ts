@@ -304,6 +304,8 @@ async function startTelemetry(
   const auditLogs =
     logs === undefined
       ? undefined
-      : (await import('./http/audit-logs.ts')).startAuditLogs(config, logs, log, tracing?.activeContext);
+      : (await import('./http/audit-logs.ts')).startAuditLogs(config, logs, log, {
+          activeContext: tracing?.activeContext,
+        });
   return { tracing, stop: () => Promise.all([tracing?.stop(), auditLogs?.stop()]) };
 }

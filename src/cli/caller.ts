@@ -139,7 +139,8 @@ async function startAuditLogs(config: Config, io: Io): Promise<{ stop(): Promise
   const { startAuditLogs: start } = await import('../http/audit-logs.ts');
   const warn = ({ collector, reason }: { collector?: unknown; reason?: unknown }) =>
     printLine(io.stderr, `Warning: the collector at ${collector} takes no audit logs (${reason}).`);
-  return start(config, endpoint, { warn, info: () => {} });
+  // A pending export keeps the process running.
+  return start(config, endpoint, { warn, info: () => {} }, { timeoutMillis: 2000 });
 }
 
 async function callOn<Params, Query, Body, Output extends object | null, Headers>(

@@ -18,10 +18,15 @@ import { type CompletedAuditEvent, completedAuditEvents } from '../tenants/audit
 import { createResource, type ExportLog, protocolFor, reporting, stopInTime } from './otlp.ts';
 
 /** The exporter of `@opentelemetry/exporter-logs-otlp-…`, whose other parts are installed for traces already. */
-function createExporter(config: Config) {
+function createExporter(config: Config, timeoutMillis: number | undefined) {
   const isJson = protocolFor('LOGS', config) === 'http/json';
   const headers = { 'Content-Type': isJson ? 'application/json' : 'application/x-protobuf' };
-  const options = convertLegacyHttpOptions({}, 'LOGS', 'v1/logs', headers);
+  const options = convertLegacyHttpOptions(
+    timeoutMillis === undefined ? {} : { timeoutMillis },
+    'LOGS',
+    'v1/logs',
+    headers,
+  );
   const serializer = isJson ? JsonLogsSerializer : ProtobufLogsSerializer;
   return new OTLPExporterBase<ReadableLogRecord[]>(
     createOtlpHttpExportDelegate(
@@ -38,15 +43,19 @@ function createExporter(config: Config) {
  * Sends each completed event of the audit trail to the collector, as a log record. At most 2,048 records wait, and
  * further ones are dropped: the audit trail in the database has all events.
  *
- * @param activeContext returns the trace context of the caller, which links a record to its trace
+ * @param options.activeContext returns the trace context of the caller, which links a record to its trace
+ * @param options.timeoutMillis limit of an export with its retries; `OTEL_EXPORTER_OTLP_TIMEOUT` by default
  */
 export function startAuditLogs(
   config: Config,
   endpoint: string,
   log: ExportLog,
-  activeContext?: () => unknown,
+  {
+    activeContext,
+    timeoutMillis,
+  }: { activeContext?: (() => unknown) | undefined; timeoutMillis?: number } = {},
 ): { stop(): Promise<void> } {
-  const exporter = reporting(createExporter(config), { signal: 'logs', endpoint, log });
+  const exporter = reporting(createExporter(config, timeoutMillis), { signal: 'logs', endpoint, log });
   const provider = new LoggerProvider({
     resource: createResource(),
     processors: [new BatchLogRecordProcessor({ exporter })],
