@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand. Also measures
- * moves and deletions of directories. It calls the store directly, without HTTP. Writes to bench/results, which git
+ * moves and deletions of directories, and the hourly jobs, lists, and searches of operators, with their strongest locks.
+ * It calls the store directly, without HTTP. Writes to bench/results, which git
  * ignores: scale.md, scale.json (which --json prints), and the plans of the statements in explain.txt and, for a
  * thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
  *
@@ -24,6 +25,7 @@ import { measureStart } from './support/lean.ts';
 import { type BenchDatabase, startPostgres } from './support/postgres.ts';
 import { root } from './support/process.ts';
 import { seedLarge } from './support/scale-data.ts';
+import { measureJobs } from './support/scale-jobs.ts';
 import { type Row, scaleMarkdown } from './support/scale-report.ts';
 import { median } from './support/statistics.ts';
 
@@ -32,7 +34,7 @@ const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
 const COPIES = 3;
 /** Number of files in the directories that are moved and deleted. */
-const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map(Math.floor);
+const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map((files) => Math.min(Math.floor(files), 50_000));
 
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
@@ -118,6 +120,8 @@ await withCleanup(async (scratch, later) => {
     moves.push({ files, ...(await measureMoves(store, files)) });
     progress(`moved and deleted directories of ${files} files`);
   }
+  const jobs = await measureJobs(large, openedLarge);
+  progress('ran the jobs, the lists, and the search');
   const starts = {
     small: await measureStart(scratch, { DATABASE_URL: small.url }),
     large: await measureStart(scratch, { DATABASE_URL: large.url }),
@@ -128,6 +132,7 @@ await withCleanup(async (scratch, later) => {
     files: FILES,
     rows,
     moves,
+    jobs,
     starts,
   };
   const folder = join(root, 'bench', 'results');
@@ -140,11 +145,11 @@ await withCleanup(async (scratch, later) => {
   process.stdout.write(process.argv.includes('--json') ? json : scaleMarkdown(results));
 });
 
-async function openServices({ url }: BenchDatabase): Promise<{ services: Services; close(): Promise<void> }> {
+async function openServices({ url }: BenchDatabase) {
   const config = loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0', ...UNLIMITED });
   const database = await openDatabase(config);
   const services = new Services(config, database, createSecretScanner());
-  return { services, close: () => services.close().then(() => database.close()) };
+  return { services, database, config, close: () => services.close().then(() => database.close()) };
 }
 
 /**

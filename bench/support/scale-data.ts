@@ -50,6 +50,15 @@ export async function seedLarge(
   await query(`UPDATE tenants AS t SET file_count = used.files, byte_count = used.bytes
     FROM (SELECT tenant_id, count(*) AS files, sum(size_bytes) AS bytes FROM entries WHERE kind = 'file' GROUP BY 1) AS used
     WHERE used.tenant_id = t.id`);
+  // One superseded version for each file of a tenth of the tenants.
+  await query(`INSERT INTO versions (
+      tenant_id, id, memory_id, operation, path, created_at, superseded_at, size_bytes, content_sha256, content, bytes
+    )
+    SELECT tenant_id, memory_version_id(memory_id_prefix(now() - interval '1 day'), gen_random_uuid()), memory_id, 'created', path,
+      now() - interval '1 day', changed_at, 6, memory_sha256('before'), 'before', memory_version_bytes(tenant_id, path, origin, 'before')
+    FROM entries WHERE kind = 'file' AND tenant_id LIKE 't%7'`);
+  await query(`UPDATE tenants AS t SET history_versions = kept.versions, history_bytes = kept.bytes
+    FROM (SELECT tenant_id, count(*) AS versions, sum(bytes) AS bytes FROM versions GROUP BY 1) AS kept WHERE kept.tenant_id = t.id`);
   await query('RESET session_replication_role');
   await query('VACUUM ANALYZE');
 }

@@ -1,3 +1,5 @@
+import type { JobRow } from './scale-jobs.ts';
+
 /** Median time of a call in milliseconds: with a thousand files, with all files, and for the largest tenant. */
 export interface Row {
   name: string;
@@ -13,13 +15,14 @@ export interface ScaleResults {
   rows: Row[];
   /** Files per second, by the number of files in the directory. */
   moves: { files: number; rename: number; delete: number }[];
+  jobs: JobRow[];
   starts: { small: number; large: number };
 }
 
 const RATIO = 1.3;
 const FILES_PER_SECOND = 20_000;
 
-export function scaleMarkdown({ date, postgres, files, rows, moves, starts }: ScaleResults): string {
+export function scaleMarkdown({ date, postgres, files, rows, moves, jobs, starts }: ScaleResults): string {
   const count = (n: number) => Math.round(n).toLocaleString('en-US');
   const against = (value: number, base: number) =>
     `${(value / base).toFixed(2)}${value / base <= RATIO ? '' : ' **missed**'}`;
@@ -44,5 +47,11 @@ Files per second. Target: at least ${count(FILES_PER_SECOND)}, at any size.
 | Directory of | rename | delete |
 | --- | ---: | ---: |
 ${moves.map((each) => `| ${count(each.files)} files | ${speed(each.rename)} | ${speed(each.delete)} |`).join('\n')}
+
+Work on all ${count(files)} files, one at a time, and its strongest lock on a table.
+
+| | ms | lock |
+| --- | ---: | --- |
+${jobs.map(({ name, ms, lock }) => `| ${name} | ${count(ms)} | ${lock} |`).join('\n')}
 `;
 }
