@@ -80,12 +80,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
       ['ls', tenant, '/memories/d', '--at', first.created_at],
       ['ls', tenant, '/memories/none'],
       ['cat', tenant, '/memories/d/a', '--at', first.created_at],
-      ['search', tenant, 'three', '--json'],
-      ['search', tenant, 'three'],
-      ['search', tenant, 'one', '--mode', 'literal', '--at', first.created_at],
-      ['search', tenant, 'none'],
-      ['search', tenant, '(', '--mode', 'regex'],
-      ['search', tenant, 'one', '--path', '/memories/none'],
+      ['search', tenant, 'one', '--mode', 'literal', '--at', first.created_at, '--json'],
       ['log', tenant],
       ['log', tenant, '--since', '1h', '--limit', '2', '-p'],
       ['log', tenant, '/memories/d/a', '--json', '--content', '-p'],
@@ -104,6 +99,21 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
     expect((await remotely(['diff', tenant, '/memories/d', '--at', first.created_at])).stdout).toBe(
       'diff --git a/memories/d/a b/memories/d/a\n--- a/memories/d/a\n+++ b/memories/d/a\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n',
     );
+  });
+
+  // Each search on the database starts a thread.
+  it('searches with each option', { tags: 'long' }, async () => {
+    const tenant = await made();
+    await put(tenant, '/memories/d/a', 'one\nthree\n');
+    for (const args of [
+      ['search', tenant, 'three'],
+      ['search', tenant, 'three', '--json'],
+      ['search', tenant, 'none'],
+      ['search', tenant, '(', '--mode', 'regex'],
+      ['search', tenant, 'one', '--path', '/memories/none'],
+    ]) {
+      await bothWays(...args);
+    }
   });
 
   it('reads listings of several pages', async () => {
