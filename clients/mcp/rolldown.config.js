@@ -5,7 +5,7 @@ import { defineConfig } from 'rolldown';
 export default defineConfig({
   input: 'src/cli.ts',
   platform: 'node',
-  external: /^@modelcontextprotocol\/sdk\//,
+  external: /^@modelcontextprotocol\/server(\/|$)/,
   resolve: {
     alias: { 'memory-service-client': fileURLToPath(new URL('../typescript/src/index.ts', import.meta.url)) },
   },

@@ -125,7 +125,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     return observe(request, unknown, async () => failure(invalid));
   }
   if (call.tool !== 'memory') return searchMemory(request, call, services);
-  const { tool, input, toolUseId } = call;
+  const { tool, input, toolUseId, callerTrace } = call;
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
@@ -135,7 +135,8 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
   const { ip, id: requestId } = request;
   const language = languageOf(request);
   const idempotencyKey = toolUseId ?? header;
-  return observe(request, { tool, command: command?.name ?? 'unknown', access, toolUseId }, () =>
+  const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
+  return observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
       const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
       return mapMaybePromise(openMemory(command, input, made, services), (opened) => {

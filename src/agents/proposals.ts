@@ -122,7 +122,7 @@ export async function inTenant<T>(
  *
  * @throws ServiceError 401 if the credential does not belong to the tenant that has the ID now
  */
-async function identifyAgain(request: FastifyRequest): Promise<void> {
+export async function identifyAgain(request: FastifyRequest): Promise<void> {
   await request.server.identifyAgain(request);
   const context = contextOf(request);
   if (context.principal.proposesAs !== undefined) await inDraft(request, context);

@@ -25,14 +25,10 @@ const metadataSchema = z
   .object({
     resource: z.string().meta({ examples: ['https://memory.example.com/mcp'] }),
     resource_name: z.string(),
-    bearer_methods_supported: z.array(z.literal('header')).optional(),
+    bearer_methods_supported: z.array(z.literal('header')),
     authorization_servers: z
       .array(z.string())
-      .optional()
-      .meta({
-        description: 'The issuer of the tokens, with `AUTH=jwt`.',
-        examples: [['https://login.example.com']],
-      }),
+      .meta({ description: 'The issuer of the tokens.', examples: [['https://login.example.com']] }),
   })
   .meta({ id: 'ProtectedResource', description: 'RFC 9728, OAuth 2.0 Protected Resource Metadata.' });
 
@@ -56,6 +52,7 @@ export async function protectedResourceRoutes(
         schema: {
           operationId,
           summary: path === '' ? 'Get the issuer of tokens' : 'Get the issuer of tokens for MCP',
+          description: 'For hosts that sign their users in. 404 without an issuer of tokens that is a URL.',
           tags: ['operations'],
           security: [],
           response: {
@@ -66,25 +63,33 @@ export async function protectedResourceRoutes(
             ...problemResponses([
               new ServiceError('invalid_request', 400),
               new ServiceError('host_not_allowed', 'Host'),
+              new ServiceError('route_not_found'),
             ]),
           },
         },
       },
       async (request): Promise<Metadata> => {
+        // Hosts cannot use metadata without an authorization server.
+        const issuer = authorizationServer(config);
+        if (issuer === undefined) throw new ServiceError('route_not_found');
         const base = publicUrlOf(request, config);
         if (base === undefined) throw new ServiceError('invalid_request', 400);
-        return { resource: `${base}${path}`, resource_name: 'Memory service', ...authorizationOf(config) };
+        return {
+          resource: `${base}${path}`,
+          resource_name: 'Memory service',
+          bearer_methods_supported: ['header'],
+          authorization_servers: [issuer],
+        };
       },
     );
   }
 }
 
-function authorizationOf({ AUTH, JWT_ISSUER = '' }: Config): Partial<Metadata> {
-  if (AUTH === 'none') return {};
-  // An issuer's name may be something other than a URL, and hosts cannot find such an issuer.
+/** Returns the URL of the configured issuer. Hosts cannot find an issuer whose name is not a URL. */
+export function authorizationServer({
+  AUTH,
+  JWT_ISSUER = '',
+}: Pick<Config, 'AUTH' | 'JWT_ISSUER'>): string | undefined {
   const isUrl = AUTH === 'jwt' && /^https?:/.test(JWT_ISSUER) && URL.canParse(JWT_ISSUER);
-  return {
-    bearer_methods_supported: ['header'],
-    ...(isUrl ? { authorization_servers: [JWT_ISSUER] } : {}),
-  };
+  return isUrl ? JWT_ISSUER : undefined;
 }

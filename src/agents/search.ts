@@ -12,7 +12,7 @@ import { isObject } from '../lib/json.ts';
 import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
 import { inTenant } from './proposals.ts';
 import { resultBytes } from './result-bounds.ts';
-import { observe, sendJson, sendText, wantsText } from './tool.ts';
+import { observe, sendJson, sendText, type ValidCall, wantsText } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
 
@@ -103,13 +103,20 @@ export async function searchRoute(app: FastifyInstance, services: Services): Pro
 /** Runs one call of `memory_search` for the tenant of the request. */
 export function searchMemory(
   request: FastifyRequest,
-  { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
+  { input, toolUseId, callerTrace }: { input: unknown } & Pick<ValidCall, 'toolUseId' | 'callerTrace'>,
   services: Services,
 ): Promise<SearchResult> {
   const inFlight = inFlightOf(request);
   const { ip } = request;
   // Searches have their own queue. If a waiting search kept its slot, it would block all other requests.
-  return observe(request, { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId }, () =>
+  const details = {
+    tool: SEARCH_TOOL,
+    command: SEARCH_TOOL,
+    access: 'read',
+    toolUseId,
+    callerTrace,
+  } as const;
+  return observe(request, details, () =>
     inFlight.slot.runWithout(() =>
       inTenant(request, 'read', ({ principal, policy }) =>
         searchCall(input, { principal, policy, ip, gone: inFlight.gone }, services),

@@ -4,7 +4,7 @@ import { SEARCH_TOOL } from '../files/search/input.ts';
 import { prefers } from '../http/accept.ts';
 import { contextOf } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
-import type { CommandDetails } from '../http/tracing.ts';
+import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
 import { isObject } from '../lib/json.ts';
 import { textProblem } from '../memory/commands/command.ts';
@@ -26,6 +26,8 @@ export interface ValidCall {
   tool: (typeof tools)[number];
   input: Record<string, unknown>;
   toolUseId?: string;
+  /** The trace that the call continues. By default, a call continues the trace of its request. */
+  callerTrace?: CallerTrace | undefined;
 }
 
 /** A `tool_use` block with an ID but without valid input. */
@@ -104,7 +106,8 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
     command,
     access,
     toolUseId,
-  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'> & {
+    callerTrace,
+  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId' | 'callerTrace'> & {
     access: 'read' | 'write' | undefined;
   },
   work: () => Promise<Result>,
@@ -116,6 +119,7 @@ export async function observe<Result extends Pick<MemoryResult, 'isError' | 'isR
     tool,
     command,
     toolUseId,
+    callerTrace,
     createExisting,
     tenant: principal.tenant,
   });

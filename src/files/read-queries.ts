@@ -39,7 +39,8 @@ export interface LookupRow extends OfTenant {
 
 /* SQL fragments for listing a directory, in terms of an entry's columns. */
 
-const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
+export const VISIBLE =
+  "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
 /** Sort key for depth-first order. It replaces `/` by U+0001, which sorts before all characters of a name. */
 const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;

@@ -10,6 +10,7 @@ import { AccessTimes } from './access-times.ts';
 import { PendingFiles } from './pending-files.ts';
 import type { RecordTracer } from './record-tracer.ts';
 import { MemorySearch } from './search/search.ts';
+import { Watches } from './watches.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Services shared by all tenants of a process. Agents and operators use the same write queue. */
@@ -27,6 +28,7 @@ export class Services {
   readonly search = new MemorySearch();
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;
+  readonly watches: Watches;
 
   constructor(config: Config, database: Database, scanner: SecretScanner, records?: RecordTracer) {
     this.config = config;
@@ -39,10 +41,12 @@ export class Services {
     this.writes = new WriteQueue(executors, database.batchSize, database.tracer);
     this.accessTimes = new AccessTimes(database, this.writes);
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
+    this.watches = new Watches(database);
   }
 
   /** Completes background writes and stops the threads. Must be called after the last request. */
   async close(): Promise<void> {
+    this.watches.close();
     await Promise.all([this.accessTimes.close(), this.storedResults.close(), this.search.close()]);
   }
 }

@@ -4,6 +4,8 @@ import {
   type Context,
   type ContextManager,
   createContextKey,
+  defaultTextMapGetter,
+  type Link,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -43,6 +45,8 @@ export function createExporter(config: Config, endpoint: string, log: Logger): S
     protocolFor('TRACES', config) === 'http/json' ? new JsonExporter() : new ProtobufExporter();
   return reporting(exporter, { signal: 'traces', endpoint, log });
 }
+
+const propagator = new W3CTraceContextPropagator();
 
 export interface SpanSource {
   tracer: Tracer;
@@ -156,8 +160,13 @@ function startOperation(
  * Starts two nested spans for a command (GenAI conventions): the execution of the tool, and the operation on the
  * memory. `traceRecords` adds the file to the operation.
  */
-function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
+function startCommand(
+  { tracer, contexts }: SpanSource,
+  call: CommandDetails,
+  request: Context,
+): CommandTrace {
   const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
+  const { parent, links } = parentOf(call, request);
   const tool = tracer.startSpan(
     `execute_tool ${toolName}`,
     {
@@ -169,6 +178,7 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
         'memory_service.command': command,
         ...(toolUseId === undefined ? {} : { 'gen_ai.tool.call.id': toolUseId }),
       },
+      links,
     },
     parent,
   );
@@ -198,6 +208,19 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
       }
     },
   };
+}
+
+/**
+ * Returns the parent of a call's span: the context that the caller sent with the call, and otherwise the request. In the
+ * first case, the span has a link to the request (OpenTelemetry's conventions for MCP).
+ */
+function parentOf({ callerTrace }: CommandDetails, request: Context): { parent: Context; links: Link[] } {
+  if (callerTrace === undefined) return { parent: request, links: [] };
+  const parent = propagator.extract(ROOT_CONTEXT, callerTrace, defaultTextMapGetter);
+  // The context of the caller is invalid.
+  if (trace.getSpanContext(parent) === undefined) return { parent: request, links: [] };
+  const context = trace.getSpanContext(request);
+  return { parent, links: context === undefined ? [] : [{ context }] };
 }
 
 /** Marks a span as failed, without the error's message, which may contain a path or content. */
@@ -306,7 +329,6 @@ const LAST_HEADER: TextMapGetter<IncomingHttpHeaders> = {
  */
 export function startOpenTelemetry(config: Config, endpoint: string, log: Logger): Tracing {
   const contexts = new AsyncLocalStorageContextManager().enable();
-  const propagator = new W3CTraceContextPropagator();
   const provider = new BasicTracerProvider({
     resource: createResource(),
     spanProcessors: [new BatchSpanProcessor(createExporter(config, endpoint, log))],

@@ -35,6 +35,12 @@ export interface RequestTrace {
   end(response: { status: number; tenant: string | undefined; outcome: string | undefined }): void;
 }
 
+/** The trace context that a caller sends with a call (W3C Trace Context). */
+export interface CallerTrace {
+  traceparent: string;
+  tracestate?: string | undefined;
+}
+
 export interface CommandDetails {
   /** The name of the tool: `memory` or `memory_search`. */
   tool: string;
@@ -42,6 +48,8 @@ export interface CommandDetails {
   createExisting: 'error' | 'overwrite';
   tenant: string;
   toolUseId: string | undefined;
+  /** The trace that the call continues. By default, a call continues the trace of its request. */
+  callerTrace?: CallerTrace | undefined;
 }
 
 export interface CommandTrace {

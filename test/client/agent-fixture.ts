@@ -76,7 +76,10 @@ export function useAgentFixture(): AgentFixture {
   });
   afterAll(async () => {
     for (const api of apis) await api.close();
-    await service?.close();
+    const closing = service?.close();
+    // An HTTP library may have opened a connection that carries no request. Node would keep it for a minute.
+    service?.app.server.closeAllConnections();
+    await closing;
   });
   return fixture;
 }

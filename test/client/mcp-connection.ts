@@ -9,17 +9,20 @@ import { type CliProcess, startProcess } from '../support/process.ts';
 const COMMAND = ['--import', 'tsx', 'clients/mcp/src/cli.ts'];
 const root = new URL('../..', import.meta.url);
 
-/** Starts a server and connects a client to it. */
-export async function connectStdio(url: string, key: string, tenant?: string): Promise<Client> {
+/** Returns the command of a server on standard input and output. */
+export function stdioCommand(url: string, key: string, tenant?: string) {
   const env = {
     PATH: process.env.PATH ?? '',
     MEMORY_SERVICE_URL: url,
     MEMORY_SERVICE_API_KEY: key,
     ...(tenant === undefined ? {} : { MEMORY_SERVICE_TENANT: tenant }),
   };
-  return connect(
-    new StdioClientTransport({ command: process.execPath, args: COMMAND, env, cwd: root.pathname }),
-  );
+  return { command: process.execPath, args: COMMAND, env, cwd: root.pathname };
+}
+
+/** Starts a server and connects a client to it. */
+export async function connectStdio(url: string, key: string, tenant?: string): Promise<Client> {
+  return connect(new StdioClientTransport(stdioCommand(url, key, tenant)));
 }
 
 export async function connectHttp(url: string, key: string): Promise<Client> {

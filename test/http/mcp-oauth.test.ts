@@ -4,12 +4,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { useAgentFixture } from '../client/agent-fixture.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { headersOf, initialize } from '../support/mcp.ts';
 import { freshTenant, type Service, startSharedService } from '../support/service.ts';
-
-const fixture = useAgentFixture();
 
 describe('OAuth for MCP', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -76,17 +73,37 @@ describe('OAuth for MCP', () => {
     expect(metadata.json()).toMatchObject({ resource: 'https://memory.example' });
   });
 
-  it('names the host of the request and no issuer with AUTH=keys', async () => {
-    const response = await fetch(`${fixture.url}/.well-known/oauth-protected-resource/mcp`);
-    expect(await response.json()).toStrictEqual({
-      resource: `${fixture.url}/mcp`,
-      resource_name: 'Memory service',
-      bearer_methods_supported: ['header'],
+  it.each([
+    ['AUTH=keys', { AUTH: 'keys' }],
+    ['an issuer that is no URL', { ...settings, JWT_ISSUER: 'login' }],
+  ])('offers no metadata with %s, because it names no authorization server', async (_, env) => {
+    const other = await startSharedService('postgres', env);
+    onTestFinished(() => other.close());
+    const refused = await other.app.inject({
+      method: 'POST',
+      url: '/mcp',
+      payload: initialize,
+      headers: headersOf(),
     });
+    expect([refused.statusCode, refused.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
+    for (const path of ['', '/mcp']) {
+      const metadata = await other.app.inject(`/.well-known/oauth-protected-resource${path}`);
+      expect([metadata.statusCode, metadata.json().code]).toStrictEqual([404, 'route_not_found']);
+    }
+  });
+
+  it('names the host of the request without PUBLIC_URL', async () => {
+    const other = await startSharedService('postgres', settings);
+    onTestFinished(() => other.close());
+    const headers = { host: 'memory.internal' };
+    const metadata = await other.app.inject({ url: '/.well-known/oauth-protected-resource/mcp', headers });
+    expect(metadata.json()).toMatchObject({ resource: 'http://memory.internal/mcp' });
   });
 
   it('does not repeat an invalid host', async () => {
-    const { url } = fixture;
+    const other = await startSharedService('postgres', settings);
+    onTestFinished(() => other.close());
+    const url = await other.app.listen({ host: '127.0.0.1', port: 0 });
     const sent = request(`${url}/mcp`, { method: 'POST', headers: { ...headersOf(), host: 'a"b' } });
     sent.end('{}');
     const [response] = await once(sent, 'response');

@@ -150,6 +150,11 @@ it('a traced call over MCP has the same spans and log line as on /execute', { ta
     });
   expect((await send({ method: 'tools/call', params }, 'mcp-1')).status).toBe(200);
   expect((await send({ method: 'private-method' }, 'mcp-2')).status).toBe(200);
+  const other = '1'.repeat(32);
+  const view = { name: 'memory', arguments: cmd.view('/memories'), _meta: traceparent(other) };
+  expect((await send({ method: 'tools/call', params: view }, 'mcp-3')).status).toBe(200);
+  const invalid = { ...view, _meta: { traceparent: 'nonsense' } };
+  expect((await send({ method: 'tools/call', params: invalid }, 'mcp-4')).status).toBe(200);
   const { log, spans } = await server.stop();
 
   const [called] = named(spans, 'POST /mcp');
@@ -166,7 +171,20 @@ it('a traced call over MCP has the same spans and log line as on /execute', { ta
     '      memory_create',
     '      find_records',
     'POST /mcp',
+    'POST /mcp',
+    'POST /mcp',
+    '  execute_tool memory',
+    '    search_memory',
+    '      lookup_batch',
   ]);
+  // A call with a context in its metadata continues that trace, and links to its request.
+  const traced = spans.filter(({ traceId }) => traceId === other);
+  expect(showTree(traced, CALLER)).toStrictEqual([
+    'execute_tool memory',
+    '  search_memory',
+    '    lookup_batch',
+  ]);
+  expect(named(traced, 'execute_tool memory')[0]?.links).toMatchObject([{ traceId: TRACE }]);
   const lineOf = (id: string) =>
     JSON.parse(log.split('\n').find((each) => each.includes(`"reqId":"${id}"`)) ?? '');
   const line = { trace_id: TRACE, route: '/mcp', status: 200, tenant: 'mcp' };

@@ -1,6 +1,6 @@
-/** Runs where only memory-service-mcp is installed. Its own dependency, the MCP SDK, is the host. */
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+/** Runs where only memory-service-mcp and the official MCP client, as the host, are installed. */
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 const { PATH, MEMORY_SERVICE_URL } = process.env;
 const host = new Client({ name: 'packages', version: '1' });

@@ -1,6 +1,12 @@
+import {
+  Client as ModernClient,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { onTestFinished } from 'vitest';
+
+const META = 'io.modelcontextprotocol';
 
 const path = '/memories/user.md';
 export const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
@@ -33,6 +39,28 @@ export const headersOf = (key?: string, more: Record<string, string> = {}): Reco
   ...more,
 });
 
+/** Returns a request of protocol version 2026-07-28. */
+export function modern(method: string, params: { _meta?: object; [field: string]: unknown } = {}, id = 1) {
+  const { _meta, ...rest } = params;
+  const meta = {
+    [`${META}/protocolVersion`]: '2026-07-28',
+    [`${META}/clientInfo`]: { name: 'test', version: '1' },
+    [`${META}/clientCapabilities`]: {},
+    ..._meta,
+  };
+  return { jsonrpc: '2.0', id, method, params: { ...rest, _meta: meta } };
+}
+
+/** Returns the headers that repeat parts of a request of protocol version 2026-07-28. */
+export function headersFor({ method, params }: ReturnType<typeof modern>): Record<string, string> {
+  const name = 'name' in params ? params.name : 'uri' in params ? params.uri : undefined;
+  return {
+    'mcp-protocol-version': String((params._meta as Record<string, unknown>)[`${META}/protocolVersion`]),
+    'mcp-method': method,
+    ...(typeof name === 'string' && { 'mcp-name': name }),
+  };
+}
+
 /** @param url URL of the service */
 export async function sendMcp(url: string, body: string | object, headers: Record<string, string>) {
   const response = await fetch(`${url}/mcp`, {
@@ -54,5 +82,14 @@ export async function connectMcp(url: string, headers: Record<string, string>): 
   await client.connect(
     new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }),
   );
+  return client;
+}
+
+/** Connects the official client of the second major version, with protocol version 2026-07-28. */
+export async function connectModern(url: string, headers: Record<string, string>): Promise<ModernClient> {
+  const options = { versionNegotiation: { mode: { pin: '2026-07-28' } } } as const;
+  const client = new ModernClient({ name: 'test', version: '1' }, options);
+  onTestFinished(() => client.close());
+  await client.connect(new ModernTransport(new URL(`${url}/mcp`), { requestInit: { headers } }));
   return client;
 }

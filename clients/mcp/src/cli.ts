@@ -5,13 +5,17 @@
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { MemoryServiceError } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
 import { instructionsOf } from './instructions.ts';
 import { serverFor } from './memory-server.ts';
 import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
+import { StdioSubscriptions } from './subscriptions.ts';
+
+/** Maximum size of a message on standard input. The service limits the size of a call itself. */
+const MAX_MESSAGE_BYTES = 64 * 2 ** 20;
 
 try {
   const settings = readSettings(process.argv.slice(2), process.env);
@@ -37,14 +41,25 @@ async function serve({ client, http }: Settings): Promise<void> {
     // Checked at the start, because a host shows a failed start and standard error to its user, but only the model
     // reads the result of a call.
     await memory.check();
-    return serverFor(memory, await instructionsOf(memory)).connect(new StdioServerTransport());
+    const instructions = await instructionsOf(memory);
+    const options = { maxBufferSize: MAX_MESSAGE_BYTES };
+    const transport = new StdioServerTransport(process.stdin, process.stdout, options);
+    serveStdio(({ era }) => serverFor(memory, era, instructions), { transport });
+    new StdioSubscriptions(client, transport).attach();
+    return;
   }
 
-  const server = createHttpServer({ client, ...http });
+  const stopping = new AbortController();
+  const server = createHttpServer({ client, ...http, stopping: stopping.signal });
   server.listen(http.port, http.host);
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   process.stderr.write(`Serving MCP on http://${host}:${port}/mcp\n`);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => server.close());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      server.close();
+      stopping.abort();
+    });
+  }
 }

@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { answerMessages, type McpResponse } from '../../../src/agents/mcp/exchange.ts';
+import { accessOf, CallOrder } from '../../../src/agents/mcp/call-order.ts';
+import { answerMessages, isSubscription, type McpResponse } from '../../../src/agents/mcp/exchange.ts';
 import { orderOf, type Session, Sessions } from '../../../src/agents/mcp/sessions.ts';
 import { mcpResponseBytes } from '../../../src/agents/result-bounds.ts';
-import { quality } from '../../../src/http/accept.ts';
 import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
 import {
   ConcurrencyLimiter,
@@ -17,6 +19,7 @@ import { HttpError } from './http-error.ts';
 import { memoryOf } from './memory-server.ts';
 import { readBody } from './request-body.ts';
 import { createClient, nameSettings } from './settings.ts';
+import { lastEvent, subscribeAtService } from './subscriptions.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 /** A token or a tenant ID that is valid in a header. */
@@ -39,8 +42,12 @@ export interface HttpOptions {
   concurrency?: ConcurrencyLimits;
   /** Maximum time in which a client reads no byte of its response. */
   transferTimeoutMs?: number;
+  /** Aborts when the server stops, which ends all subscriptions. */
+  stopping?: AbortSignal;
 }
 
+/** Maximum number of open subscriptions, of all callers and of one caller. The service has the same limits. */
+const SUBSCRIPTIONS = { total: 1000, perKey: 100, maxWaiting: 0, maxWaitMs: 0 };
 const CONCURRENCY = { total: 64, perKey: 32, maxWaiting: 1000, maxWaitMs: 1000 };
 /** Maximum bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */
 const BYTES = { total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
@@ -83,6 +90,8 @@ class Handler {
   readonly #options: HttpOptions;
   readonly #requests: ConcurrencyLimiter;
   readonly #bytes: ConcurrencyLimiter;
+  readonly #subscriptions = new ConcurrencyLimiter(SUBSCRIPTIONS, capacityError);
+  readonly #order = new CallOrder();
   readonly #sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
   /** Requests of a session share a client, so that only one of them waits for the end of an outage. */
   readonly #clients = new WeakMap<Session, MemoryClient>();
@@ -105,6 +114,7 @@ class Handler {
     const session = sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`);
     const client = this.#clientOf(caller, session);
     const turn = session?.arrive();
+    const arrival = session === undefined ? this.#order.arrive(key) : undefined;
     try {
       const message = await readBody(request, {
         maxBytes: this.#options.maxBodyBytes,
@@ -112,8 +122,11 @@ class Handler {
         checkKey: () => this.#accepted.check(key, client, { duringOutage: 'refuse' }),
       });
       await turn?.start(orderOf(message));
+      await arrival?.start(accessOf(message));
       const check = () => this.#accepted.check(key, client, { duringOutage: 'accept' });
       await this.#requests.run(key, check, gone);
+      if (isSubscription({ body: message, headers: request.headers }))
+        return await this.#relay(caller, request, response, { message, gone });
       const reserved = mcpResponseBytes(message, SERVICE_LIMITS);
       await bytes.acquire(reserved);
       const answer = await this.#requests.run(key, () => answerFor(request, message, client, gone), gone);
@@ -123,20 +136,61 @@ class Handler {
       this.#send(request, response, answer.status, body);
     } finally {
       turn?.end();
+      arrival?.end();
     }
   }
 
-  /** Sends a response, and closes the connection of a client that reads it too slowly. */
+  /** Relays the changes that the service reports, until the client disconnects or the server stops. */
+  async #relay(
+    { key, apiKey, tenant = this.#options.client.tenant }: Caller,
+    { socket }: IncomingMessage,
+    response: ServerResponse,
+    { message, gone }: { message: unknown; gone: AbortSignal },
+  ): Promise<void> {
+    const slot = this.#subscriptions.slot(key);
+    response.once('close', () => slot.release());
+    await slot.acquire(1);
+    const { url } = this.#options.client;
+    const { stopping } = this.#options;
+    const ended = new AbortController();
+    const signal = AbortSignal.any([gone, ended.signal]);
+    const changes = await subscribeAtService({ url, apiKey, tenant }, message, signal);
+    if (response.destroyed) return;
+    const type = changes.headers.get('Content-Type') ?? '';
+    // A connection that stays open after the stream would delay the end of the server.
+    const headers = { 'Content-Type': type, 'X-Accel-Buffering': 'no', Connection: 'close' };
+    response.writeHead(changes.status, headers);
+    const events = Readable.fromWeb(changes.body as ReadableStream);
+    events.on('error', () => response.destroy());
+    events.pipe(response);
+    const stop = () => {
+      events
+        .unpipe(response)
+        .removeAllListeners('error')
+        .on('error', () => {});
+      ended.abort();
+      response.end(lastEvent((message as { id: unknown }).id));
+    };
+    stopping?.addEventListener('abort', stop, { once: true });
+    response.once('close', () => stopping?.removeEventListener('abort', stop));
+    this.#watchPace(socket, response, Number.POSITIVE_INFINITY);
+  }
+
   #send({ socket }: IncomingMessage, response: ServerResponse, status: number, body: Buffer): void {
     if (response.destroyed) return;
     const type = body.length === 0 ? {} : { 'Content-Type': 'application/json' };
     response.writeHead(status, { ...type, 'Content-Length': body.length });
     new PartsOfBuffer(body).pipe(response);
+    this.#watchPace(socket, response, body.length);
+  }
+
+  /** Closes the connection of a client that reads its response too slowly. */
+  #watchPace(socket: IncomingMessage['socket'], response: ServerResponse, bytes: number): void {
     const timeoutMs = this.#options.transferTimeoutMs ?? TRANSFER_TIMEOUT_MS;
     const pace = new ResponsePace(response, socket, timeoutMs);
     const start = (): Deadline =>
       this.#deadlines.start(timeoutMs, () => {
-        if (pace.isTooSlow(body.length)) return void response.destroy();
+        if (pace.isTooSlow(bytes)) return void response.destroy();
         pace.startPeriod();
         deadline = start();
       });
@@ -163,19 +217,11 @@ class Handler {
 
 function answerFor(
   { headers }: IncomingMessage,
-  message: unknown,
+  body: unknown,
   client: MemoryClient,
-  gone: AbortSignal,
+  signal: AbortSignal,
 ): Promise<McpResponse> {
-  const { accept, 'mcp-protocol-version': protocolVersion } = headers;
-  // Responses are always JSON, so other accepted types are irrelevant.
-  const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
-  return answerMessages(packageJson, memoryOf(client), {
-    body: message,
-    accept: acceptsJson ? undefined : accept,
-    protocolVersion: protocolVersion?.toString(),
-    signal: gone,
-  });
+  return answerMessages(packageJson, memoryOf(client), { body, headers, signal });
 }
 
 function capacityError(refusal: Refusal): HttpError {

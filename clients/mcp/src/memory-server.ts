@@ -1,7 +1,7 @@
-import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { Server } from '@modelcontextprotocol/server';
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import type { ExecuteTool } from '../../../src/agents/mcp/call.ts';
-import { createMemoryServer, type ServedMemory } from '../../../src/agents/mcp/server.ts';
+import { createMemoryServer, type Era, type ServedMemory } from '../../../src/agents/mcp/server.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';
@@ -10,8 +10,8 @@ import { nameSettings } from './settings.ts';
  * Creates an MCP server for the memory of one client, not yet connected. `instructions` is the text that a connecting
  * host receives.
  */
-export function serverFor(client: MemoryClient, instructions?: string): McpServer {
-  return createMemoryServer(packageJson, memoryOf(client), instructions);
+export function serverFor(client: MemoryClient, era: Era, instructions?: string): Server {
+  return createMemoryServer(packageJson, memoryOf(client), era, instructions);
 }
 
 /** Returns the memory of one client, as the MCP server uses it. */
@@ -21,9 +21,9 @@ export function memoryOf(client: MemoryClient): ServedMemory {
 
 /** Returns the executor of tool calls. A call without a result returns the error to the model. */
 function executorOf(client: MemoryClient): ExecuteTool {
-  return async (call, signal) => {
+  return async ({ id, name, input }, signal) => {
     try {
-      const block = { type: 'tool_use', ...call } as const;
+      const block = { type: 'tool_use', id, name, input } as const;
       const { content, is_error: isError } = await client.execute(block, { signal });
       return { content, isError };
     } catch (error) {

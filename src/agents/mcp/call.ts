@@ -1,4 +1,5 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallerTrace } from '../../http/tracing.ts';
 
 /** Metadata field in which Claude Code sends the ID of the call's `tool_use` block. */
 const TOOL_USE_ID = 'claudecode/toolUseId';
@@ -10,6 +11,8 @@ export interface ToolUse {
   id: string;
   name: string;
   input: unknown;
+  /** The trace context in the metadata of the call. */
+  trace?: CallerTrace | undefined;
 }
 
 /** The result of a call. A failure that the model can correct is also a result. */
@@ -32,7 +35,7 @@ export async function callTool(
   execute: ExecuteTool,
   { name, input = {}, meta, signal }: Call,
 ): Promise<CallToolResult> {
-  const { content, isError } = await execute({ id: callId(meta), name, input }, signal);
+  const { content, isError } = await execute({ id: callId(meta), name, input, trace: traceOf(meta) }, signal);
   return { content: [{ type: 'text', text: content }], isError };
 }
 
@@ -45,6 +48,13 @@ function callId(meta: Record<string, unknown> | undefined): string {
   const id = meta?.[TOOL_USE_ID];
   const isUsable = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && id.isWellFormed();
   return isUsable ? id : newId();
+}
+
+/** Returns the trace context of a call. MCP hosts send it in the metadata, because one connection carries many traces. */
+function traceOf(meta: Record<string, unknown> | undefined): CallerTrace | undefined {
+  const { traceparent, tracestate } = meta ?? {};
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
 }
 
 function newId(): string {

@@ -1,6 +1,15 @@
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
-import { createMemoryServer, type ServedMemory, type ServerName } from './server.ts';
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  isInitializeRequest,
+  preloadSchemas,
+  type ServerEventBus,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { quality } from '../../http/accept.ts';
+import { isObject } from '../../lib/json.ts';
+import { checkForm } from './params.ts';
+import { createMemoryServer, createServer, type Era, type ServedMemory, type ServerName } from './server.ts';
 
 /** Maximum number of messages in a JSON-RPC batch. The limit equals the number of calls in an array for `/execute`. */
 export const MAX_MESSAGES = 32;
@@ -11,15 +20,17 @@ export function batchProblem(body: unknown): string | undefined {
   return `The batch holds ${body.length} messages, and 1 to ${MAX_MESSAGES} are allowed.`;
 }
 
-/** The JSON-RPC error code for an invalid request. */
+/** JSON-RPC error codes. */
 export const INVALID_REQUEST = -32600;
+const INVALID_PARAMS = -32602;
 
-/** The parts of an HTTP request that the transport reads. */
-interface McpRequest {
+/** The headers of the protocol. Servers compare them with the body. */
+export const PROTOCOL_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
+
+/** The parts of an HTTP request that the protocol uses. */
+export interface McpRequest {
   body: unknown;
-  /** The `Accept` header. Undefined means that the client accepts both JSON and event streams. */
-  accept: string | undefined;
-  protocolVersion: string | undefined;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Aborts when the exchange must end. */
   signal: AbortSignal;
 }
@@ -33,10 +44,15 @@ export interface McpResponse {
   isNewSession: boolean;
 }
 
+const SUBSCRIBE = 'subscriptions/listen';
+/** Maximum number of files that one subscription may name. */
+const MAX_SUBSCRIBED_FILES = 256;
+
 /** The methods that may appear in the log. Callers could send any text as a method. */
 const METHODS = new Set([
   'initialize',
   'ping',
+  'server/discover',
   'tools/list',
   'tools/call',
   'prompts/list',
@@ -44,22 +60,125 @@ const METHODS = new Set([
   'resources/list',
   'resources/templates/list',
   'resources/read',
+  SUBSCRIBE,
   'notifications/initialized',
   'notifications/cancelled',
 ]);
+
+/** Builds the schemas of all protocol versions, so that the first request does not wait for them. */
+export function warmUp(): void {
+  preloadSchemas();
+}
 
 /** Responds to one HTTP request with a single message or a batch. The function keeps no state between requests. */
 export async function answerMessages(
   name: ServerName,
   memory: ServedMemory,
-  { body, accept, protocolVersion, signal }: McpRequest,
+  request: McpRequest,
 ): Promise<McpResponse> {
+  const { body } = request;
+  const era = eraOf(request);
+  const response = rejection(request) ?? (await answer(name, memory, era, request));
+  return {
+    status: response.status,
+    body: await response.text(),
+    methods: methodsOf(body),
+    isNewSession: response.status === 200 && era === 'legacy' && isInitializeRequest(body),
+  };
+}
+
+/** Whether a request opens a stream of changes, which only hosts of protocol version 2026-07-28 or later can do. */
+export function isSubscription(request: Omit<McpRequest, 'signal'>): boolean {
+  const { body } = request;
+  return isObject(body) && body.method === SUBSCRIBE && eraOf(request) === 'modern';
+}
+
+/** The files and the list that a subscription names. */
+export interface SubscribedFiles {
+  resourceSubscriptions: string[];
+  resourcesListChanged: boolean;
+}
+
+/** Returns the files of a subscription. The SDK rejects a filter with other values. */
+function filterOf(body: unknown): SubscribedFiles {
+  const params = isObject(body) && isObject(body.params) ? body.params : {};
+  const { resourcesListChanged, resourceSubscriptions: uris } = isObject(params.notifications)
+    ? params.notifications
+    : {};
+  return {
+    resourcesListChanged: resourcesListChanged === true,
+    resourceSubscriptions: Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : [],
+  };
+}
+
+export interface Subscription {
+  /** A stream of events, or JSON if the request was rejected. */
+  response: Response;
+  /** Ends the stream with the result of the request. */
+  end(): Promise<void>;
+}
+
+/**
+ * Opens a stream of changes.
+ *
+ * @param watch returns the source of the changes of these files
+ */
+export async function openSubscription(
+  name: ServerName,
+  watch: (files: SubscribedFiles) => Promise<ServerEventBus>,
+  request: McpRequest,
+): Promise<Subscription> {
+  const { body } = request;
+  const rejected = rejection(request);
+  if (rejected !== undefined) return { response: rejected, end: async () => {} };
+  const bus = await watch(filterOf(body));
+  const handler = createMcpHandler(() => createServer(name, 'modern'), { legacy: 'reject', bus });
+  const response = await handler.fetch(webRequest(request), { parsedBody: body });
+  return { response, end: () => handler.close() };
+}
+
+/** Returns the response to a request that no server can handle. */
+function rejection({ body, headers: { accept } }: McpRequest): Response | undefined {
   const problem = batchProblem(body);
-  if (problem !== undefined) {
-    const error = { jsonrpc: '2.0', error: { code: INVALID_REQUEST, message: problem }, id: null };
-    return { status: 400, body: JSON.stringify(error), methods: methodsOf(body), isNewSession: false };
+  if (problem !== undefined) return errorResponse(400, INVALID_REQUEST, problem);
+  // The response to a subscription is a stream of events, and every other response is JSON.
+  const type = isObject(body) && body.method === SUBSCRIBE ? 'text/event-stream' : 'application/json';
+  if (accept !== undefined && quality(String(accept), type) === 0)
+    return errorResponse(406, INVALID_REQUEST, `The response is ${type}, which the header Accept excludes.`);
+  if (!isObject(body)) return undefined;
+  const { id } = body;
+  if (('result' in body || 'error' in body) && !('method' in body))
+    return errorResponse(400, INVALID_REQUEST, 'The server sends no requests, so it accepts no responses.');
+  const malformed = isRequest(body) ? checkForm(body.params) : undefined;
+  if (malformed !== undefined) return errorResponse(400, INVALID_PARAMS, malformed, id);
+  const files = body.method === SUBSCRIBE ? filterOf(body).resourceSubscriptions : [];
+  if (files.length <= MAX_SUBSCRIBED_FILES) return undefined;
+  const tooMany = `\`resourceSubscriptions\` names ${files.length} files, and at most ${MAX_SUBSCRIBED_FILES} are allowed.`;
+  return errorResponse(400, INVALID_PARAMS, tooMany, id);
+}
+
+/** Whether a message is a request, with parameters of any form. */
+function isRequest({ jsonrpc, id, method }: Record<string, unknown>): boolean {
+  const isIdentified = typeof id === 'string' || Number.isSafeInteger(id);
+  return jsonrpc === '2.0' && isIdentified && typeof method === 'string';
+}
+
+function errorResponse(status: number, code: number, message: string, id: unknown = null): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id }, { status });
+}
+
+async function answer(
+  name: ServerName,
+  memory: ServedMemory,
+  era: Era,
+  request: McpRequest,
+): Promise<Response> {
+  const { body, signal } = request;
+  const server = createMemoryServer(name, memory, era, await instructionsFor(memory, body));
+  if (era === 'modern') {
+    const handler = createMcpHandler(() => server, { legacy: 'reject' });
+    return handler.fetch(webRequest(request), { parsedBody: body });
   }
-  const server = createMemoryServer(name, memory, await instructionsFor(memory, body));
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   // The transport never responds after a disconnect, so this promise ends the exchange.
   const gone = new Promise<Response>((resolve) => {
@@ -67,33 +186,46 @@ export async function answerMessages(
   });
   try {
     await server.connect(transport);
-    const headers = new Headers({
-      'Content-Type': 'application/json',
-      Accept: accept ?? 'application/json, text/event-stream',
-    });
-    if (protocolVersion !== undefined) headers.set('Mcp-Protocol-Version', protocolVersion);
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
-    const response = await Promise.race([transport.handleRequest(request, { parsedBody: body }), gone]);
-    return {
-      status: response.status,
-      body: await response.text(),
-      methods: methodsOf(body),
-      isNewSession: response.status === 200 && isInitializeRequest(body),
-    };
+    return await Promise.race([transport.handleRequest(webRequest(request), { parsedBody: body }), gone]);
   } finally {
     await server.close();
   }
 }
 
-/** Returns the instructions, which MCP sends only in the response to `initialize`. */
+/** Returns the era of a request. The modern era includes requests that mix both eras, and rejects them. */
+function eraOf({ body, headers }: Omit<McpRequest, 'signal'>): Era {
+  const [version, method, name] = PROTOCOL_HEADERS.map((header) => headers[header]?.toString());
+  const { kind } = classifyInboundRequest({
+    httpMethod: 'POST',
+    body,
+    ...(version !== undefined && { protocolVersionHeader: version }),
+    ...(method !== undefined && { mcpMethodHeader: method }),
+    ...(name !== undefined && { mcpNameHeader: name }),
+  });
+  return kind === 'legacy' ? 'legacy' : 'modern';
+}
+
+function webRequest({ headers: given, signal }: McpRequest): Request {
+  const headers = new Headers({
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+  });
+  for (const header of PROTOCOL_HEADERS) {
+    const value = given[header];
+    if (value !== undefined) headers.set(header, value.toString());
+  }
+  return new Request('http://localhost/mcp', { method: 'POST', headers, signal });
+}
+
+/** Returns the instructions, which MCP sends only when a host connects. */
 async function instructionsFor(memory: ServedMemory, body: unknown): Promise<string | undefined> {
-  return isInitializeRequest(body) ? memory.instructions() : undefined;
+  const isConnecting = isObject(body) && (body.method === 'initialize' || body.method === 'server/discover');
+  return isConnecting ? memory.instructions() : undefined;
 }
 
 function methodsOf(body: unknown): string {
   const methods = [body].flat().map((message) => {
-    const method: unknown =
-      typeof message === 'object' && message !== null && 'method' in message && message.method;
+    const method: unknown = isObject(message) && message.method;
     return typeof method === 'string' && METHODS.has(method) ? method : 'unknown';
   });
   return [...new Set(methods)].join(',');

@@ -5,6 +5,6 @@ it('reads a file of any number of lines with one view', async () => {
   const file = 'line\n'.repeat(200_000);
   const numbered = file.split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
   const content = `Here's the content of /memories/f with line numbers:\n${numbered.join('\n')}`;
-  const read = await readFile(async () => ({ content, isError: false }), new URL('memory:///memories/f'));
+  const read = await readFile(async () => ({ content, isError: false }), 'memory:///memories/f');
   expect(read === file).toBe(true);
 });

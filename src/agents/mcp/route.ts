@@ -1,20 +1,24 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { instructionsFor } from '../../files/mounts/instructions.ts';
 import type { Services } from '../../files/services.ts';
-import { quality } from '../../http/accept.ts';
 import { contextOf } from '../../http/authentication.ts';
 import { inFlightOf } from '../../http/capacity.ts';
 import { problemFor } from '../../http/problem-details.ts';
 import { version } from '../../lib/version.ts';
 import { callsInTurn, executeInTurn } from '../execute.ts';
-import { METADATA_PATH, publicUrlOf } from '../protected-resource.ts';
+import { authorizationServer, METADATA_PATH, publicUrlOf } from '../protected-resource.ts';
 import { mcpResponseBytes } from '../result-bounds.ts';
 import { tools } from '../tool.ts';
 import type { ExecuteTool } from './call.ts';
-import type { McpResponse } from './exchange.ts';
-import { orderOf, Sessions, type Turn } from './sessions.ts';
+import { accessOf, CallOrder } from './call-order.ts';
+import type { McpRequest, McpResponse } from './exchange.ts';
+import type { ServedMemory } from './server.ts';
+import { orderOf, Sessions } from './sessions.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 const SERVER = { name: 'memory-service', version };
 /**
@@ -25,10 +29,15 @@ const GAP_TIMEOUT_MS = 50;
 /** The service issues UUIDs as session IDs, so a longer ID cannot be one of them. */
 const MAX_SESSION_ID_LENGTH = 64;
 
+/** The place of a request in an order. */
+interface Place {
+  start(body: unknown): Promise<void>;
+  end(): void;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The place in the sequence of the session. Undefined for requests without a session. */
-    mcpTurn: Turn | undefined;
+    mcpPlace: Place | undefined;
   }
 }
 
@@ -41,13 +50,16 @@ const load = () => {
 
 /**
  * Serves `POST /mcp`: MCP over streamable HTTP for the tenant of the request. Every replica can handle every request,
- * because a session only determines the sequence of its current requests.
+ * because the only state is the order of the current requests.
  */
 export async function mcpRoute(app: FastifyInstance, services: Services): Promise<void> {
   const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
-  app.decorateRequest('mcpTurn');
+  const order = new CallOrder();
+  const subscriptions = new Subscriptions(app, services);
+  app.decorateRequest('mcpPlace');
   app.addHook('onListen', async () => {
-    await load();
+    const { warmUp } = await load();
+    warmUp();
   });
   app.post(
     '/mcp',
@@ -55,30 +67,41 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
       config: { challenge: (request) => challengeOf(request, services.config) },
       schema: { hide: true },
       onRequest: async (request, reply) => {
-        const session = sessionOf(request);
-        if (session === undefined) return;
-        const turn = sessions.open(session).arrive();
-        request.mcpTurn = turn;
-        reply.raw.once('close', () => turn.end());
+        const place = placeOf(request);
+        request.mcpPlace = place;
+        reply.raw.once('close', () => place.end());
       },
     },
     async (request, reply) => {
-      const { mcpTurn: turn, body } = request;
-      await turn?.start(orderOf(body));
+      const { mcpPlace: place, body, headers } = request;
+      await place?.start(body);
       try {
+        const { isSubscription } = await load();
+        if (isSubscription({ body, headers })) return await subscribe(request, reply, subscriptions);
         const response = await exchange(request, reply, services);
         if (response.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
         return send(request, reply, response);
       } finally {
-        turn?.end();
+        place?.end();
       }
     },
   );
 
+  /** The requests of a session run in the order of their IDs, and other requests in the order of their arrival. */
+  function placeOf(request: FastifyRequest): Place {
+    const session = sessionOf(request);
+    if (session === undefined) {
+      const arrival = order.arrive(callerKey(request));
+      return { start: (body) => arrival.start(accessOf(body)), end: () => arrival.end() };
+    }
+    const turn = sessions.open(session).arrive();
+    return { start: (body) => turn.start(orderOf(body)), end: () => turn.end() };
+  }
+
   function newSession(request: FastifyRequest): string {
     const id = crypto.randomUUID();
     const ownId = orderOf(request.body);
-    sessions.open(sessionKey(request, id), ownId === undefined ? undefined : ownId + 1);
+    sessions.open(callerKey(request, id), ownId === undefined ? undefined : ownId + 1);
     return id;
   }
 }
@@ -110,25 +133,16 @@ async function exchange(
     }
   };
   try {
-    const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
-    // The response is always JSON, so a client may accept JSON alone.
-    const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
-    const instructions = async () => {
-      const call = { ...contextOf(request), ip: request.ip };
-      return (await instructionsFor(call, services, true)).content;
+    const memory: ServedMemory = {
+      execute,
+      instructions: async () => {
+        const call = { ...contextOf(request), ip: request.ip };
+        return (await instructionsFor(call, services, true)).content;
+      },
     };
     const work = async () => {
       try {
-        return await answerMessages(
-          SERVER,
-          { execute, instructions },
-          {
-            body: request.body,
-            accept: acceptsJson ? undefined : accept,
-            protocolVersion: protocolVersion?.toString(),
-            signal: over.signal,
-          },
-        );
+        return await answerMessages(SERVER, memory, messagesOf(request, over.signal));
       } finally {
         // The slot is needed until all calls have ended, even after a disconnect.
         await Promise.allSettled(running);
@@ -143,12 +157,41 @@ async function exchange(
   }
 }
 
+/** Sends the changes of files until the client disconnects or the service stops. */
+async function subscribe(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  subscriptions: Subscriptions,
+): Promise<FastifyReply> {
+  const { openSubscription } = await load();
+  await subscriptions.admit(request, reply);
+  request.logEntry.command = 'subscriptions/listen';
+  const inFlight = inFlightOf(request);
+  const { response, end } = await inFlight.work(0, () =>
+    openSubscription(
+      SERVER,
+      (files) => subscriptions.watch(request, reply, files),
+      messagesOf(request, inFlight.gone),
+    ),
+  );
+  // A connection that stays open after the stream would delay the shutdown of the service.
+  reply.code(response.status).headers({ 'X-Accel-Buffering': 'no', Connection: 'close' });
+  reply.type(response.headers.get('Content-Type') ?? 'application/json');
+  if (response.body === null) return reply.send();
+  subscriptions.keep(request, reply, { end });
+  return reply.send(Readable.fromWeb(response.body as ReadableStream));
+}
+
+function messagesOf({ body, headers }: FastifyRequest, signal: AbortSignal): McpRequest {
+  return { body, headers, signal };
+}
+
 /** Returns a function that runs calls like `/execute`. The calls of a batch run like the blocks of an array. */
 function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
   const run = Array.isArray(request.body)
     ? callsInTurn(request, services)
     : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, services);
-  return async ({ id, name, input }) => {
+  return async ({ id, name, input, trace }) => {
     const tool = tools.find((each) => each === name);
     if (tool === undefined)
       throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
@@ -156,6 +199,7 @@ function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
       tool,
       input: input as Record<string, unknown>,
       toolUseId: id,
+      callerTrace: trace,
     });
     return { content, isError };
   };
@@ -171,22 +215,24 @@ function send(request: FastifyRequest, reply: FastifyReply, response: McpRespons
 }
 
 /**
- * Returns the key of a session in this process. The key contains the caller, so that no caller can use the session of
- * another caller.
+ * Returns the key of a caller, or of one of its sessions. The key contains the caller, so that no caller can use the
+ * session of another caller.
  */
-function sessionKey(request: FastifyRequest, id: string): string {
+function callerKey(request: FastifyRequest, session?: string): string {
   const { tenant, actor } = contextOf(request).principal;
-  return JSON.stringify([tenant, actor, id]);
+  return JSON.stringify([tenant, actor, session]);
 }
 
 function sessionOf(request: FastifyRequest): string | undefined {
   const id = request.headers['mcp-session-id'];
   if (typeof id !== 'string' || id.length > MAX_SESSION_ID_LENGTH) return undefined;
-  return sessionKey(request, id);
+  return callerKey(request, id);
 }
 
-/** Returns the URL at which the caller learns how to get a token (RFC 9728, section 5.1). */
+/**
+ * Returns the challenge of a 401, with the URL at which the caller learns where to get a token (RFC 9728, section 5.1).
+ */
 function challengeOf(request: FastifyRequest, config: Config): string {
-  const base = publicUrlOf(request, config);
+  const base = authorizationServer(config) === undefined ? undefined : publicUrlOf(request, config);
   return base === undefined ? 'Bearer' : `Bearer resource_metadata="${base}${METADATA_PATH}/mcp"`;
 }

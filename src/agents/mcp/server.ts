@@ -1,14 +1,16 @@
-import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListToolsRequestSchema,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js';
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+  type CacheHint,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerCapabilities,
+  type Transport,
+} from '@modelcontextprotocol/server';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { SerialQueue } from '../../lib/queues.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from '../../memory/protocol.ts';
 import { callTool, type ExecuteTool } from './call.ts';
+import { type CheckedParams, checkParams } from './params.ts';
 import { listFiles, readFile } from './resources.ts';
 import { TOOLS } from './tools.ts';
 
@@ -26,57 +28,157 @@ export interface ServedMemory {
   instructions(): Promise<string>;
 }
 
+/** `legacy` means the protocol versions with `initialize`, up to 2025-11-25. */
+export type Era = 'modern' | 'legacy';
+
+/** Time in which a host may reuse lists that change only with the version of the service. */
+const STATIC: CacheHint = { ttlMs: 5 * 60_000, cacheScope: 'public' };
+/** The instructions name the mounts of the caller. */
+const DISCOVERED: CacheHint = { ttlMs: 60_000, cacheScope: 'private' };
+/** Another agent may change a file at any time. */
+const CHANGING: CacheHint = { ttlMs: 0, cacheScope: 'private' };
+
+const CACHE_HINTS = {
+  'server/discover': DISCOVERED,
+  'tools/list': STATIC,
+  'prompts/list': STATIC,
+  'resources/templates/list': STATIC,
+  'resources/list': CHANGING,
+  'resources/read': CHANGING,
+};
+
+/** Tools and prompts never change while the server runs. Only modern hosts can subscribe to changes of files. */
+const CAPABILITIES: Readonly<Record<Era, ServerCapabilities>> = {
+  legacy: { tools: {}, prompts: {}, resources: {} },
+  modern: { tools: {}, prompts: {}, resources: { subscribe: true, listChanged: true } },
+};
+
+const PROMPT = {
+  name: 'memory-protocol',
+  title: 'Memory protocol',
+  description: 'Asks the model to use its memory, and to keep it tidy.',
+};
+
+const FILE = {
+  title: 'File in memory',
+  description: 'A file of the memory, as text.',
+  mimeType: 'text/plain',
+};
+
+const LEGACY_METHODS = new Set(['initialize', 'ping']);
+/** The error code of a missing resource before protocol version 2026-07-28. */
+const LEGACY_RESOURCE_NOT_FOUND = -32002;
+
 /**
  * Creates an MCP server for one memory, not yet connected. Both `/mcp` and `memory-service-mcp` use it.
  *
  * @param instructions description of the memory, sent to the host when it connects
  */
 export function createMemoryServer(
-  { name, version }: ServerName,
+  name: ServerName,
   memory: ServedMemory,
-  instructions = MEMORY_PROTOCOL,
-): McpServer {
-  const { execute } = memory;
-  const server = new McpServer(
-    { name, title: 'Memory', version },
-    { capabilities: { tools: {} }, instructions, jsonSchemaValidator },
-  );
-  registerTools(server, execute);
-  server.registerPrompt(
-    'memory-protocol',
-    { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
-    async () => {
-      const text = `${await memory.instructions()}\n\n${TIDINESS}`;
-      return { messages: [{ role: 'user', content: { type: 'text', text } }] };
-    },
-  );
-  server.registerResource(
-    'file',
-    new ResourceTemplate('memory:///memories/{+path}', {
-      list: async () => ({ resources: await listFiles(execute) }),
-    }),
-    { title: 'File in memory', description: 'A file of the memory, as text.', mimeType: 'text/plain' },
-    async (uri) => ({
-      contents: [{ uri: uri.href, mimeType: 'text/plain', text: await readFile(execute, uri) }],
-    }),
-  );
+  era: Era,
+  instructions?: string,
+): Server {
+  const server = createServer(name, era, instructions);
+  handleTools(server, memory.execute);
+  handlePrompts(server, memory);
+  handleResources(server, memory.execute);
   return server;
 }
 
+/** Creates a server that names its capabilities and handles no request itself. */
+export function createServer(
+  { name, version }: ServerName,
+  era: Era,
+  instructions = MEMORY_PROTOCOL,
+): Server {
+  return new MemoryServer(
+    { name, title: 'Memory', version },
+    { capabilities: CAPABILITIES[era], cacheHints: CACHE_HINTS, instructions, jsonSchemaValidator },
+  );
+}
+
 /**
- * Handles calls without `registerTool`, whose input check would reject calls before the service can return its
- * messages.
+ * A server that checks the parameters of requests itself, and rejects invalid ones with one sentence. The SDK's `Server`
+ * leaves the checks and the capabilities to this class, unlike `McpServer`.
  */
-function registerTools({ server }: McpServer, execute: ExecuteTool): void {
+class MemoryServer extends Server {
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport);
+    const deliver = transport.onmessage;
+    transport.onmessage = (message, extra) => {
+      if (!('id' in message && 'method' in message)) return deliver?.(message, extra);
+      const checked = this.#check(message);
+      if (checked === undefined) return deliver?.(message, extra);
+      if ('params' in checked) return deliver?.({ ...message, ...checked }, extra);
+      const error = { code: ProtocolErrorCode.InvalidParams, message: checked.problem };
+      void transport.send({ jsonrpc: '2.0', id: message.id, error });
+    };
+    if (!this.#isModern) this.#restoreCodes(transport);
+  }
+
+  get #isModern(): boolean {
+    return this.getCapabilities().resources?.subscribe === true;
+  }
+
+  /** Leaves methods that the era does not have to the SDK. */
+  #check({ method, params }: { method: string; params?: unknown }): CheckedParams | undefined {
+    return this.#isModern && LEGACY_METHODS.has(method) ? undefined : checkParams(method, params);
+  }
+
+  /** The SDK sends the code of 2026-07-28 for a missing resource in all versions. */
+  #restoreCodes(transport: Transport): void {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (!('error' in message) || !isMissingResource(message.error)) return send(message, options);
+      const error = { ...message.error, code: LEGACY_RESOURCE_NOT_FOUND };
+      return send({ ...message, error }, options);
+    };
+  }
+}
+
+function isMissingResource({ code, data }: { code: number; data?: unknown }): boolean {
+  return (
+    code === ProtocolErrorCode.InvalidParams && typeof data === 'object' && data !== null && 'uri' in data
+  );
+}
+
+/** Handles calls without a check of their input, because the service returns its own messages for the model. */
+function handleTools(server: Server, execute: ExecuteTool): void {
   // Hosts send several calls at once, and a later call may view a file that an earlier call creates.
   const calls = new SerialQueue();
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
+  server.setRequestHandler('tools/list', () => ({ tools: [...TOOLS] }));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq: { signal } }) => {
     const { name, arguments: input, _meta: meta } = params;
     if (!TOOLS.some((tool) => tool.name === name)) {
       const names = TOOLS.map((tool) => tool.name).join(' and ');
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}. The tools are ${names}.`);
+      throw invalidParams(`There is no tool ${name}. The tools are ${names}.`);
     }
     return calls.run('', () => callTool(execute, { name, input, meta, signal }));
   });
+}
+
+function handlePrompts(server: Server, memory: ServedMemory): void {
+  server.setRequestHandler('prompts/list', () => ({ prompts: [PROMPT] }));
+  server.setRequestHandler('prompts/get', async ({ params: { name } }) => {
+    if (name !== PROMPT.name)
+      throw invalidParams(`There is no prompt ${name}. The prompt is ${PROMPT.name}.`);
+    const text = `${await memory.instructions()}\n\n${TIDINESS}`;
+    return { description: PROMPT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+  });
+}
+
+function handleResources(server: Server, execute: ExecuteTool): void {
+  server.setRequestHandler('resources/list', async () => ({ resources: await listFiles(execute, FILE) }));
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [{ name: 'file', uriTemplate: 'memory:///memories/{+path}', ...FILE }],
+  }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => ({
+    contents: [{ uri, mimeType: FILE.mimeType, text: await readFile(execute, uri) }],
+  }));
+}
+
+function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }

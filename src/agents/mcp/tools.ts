@@ -1,4 +1,4 @@
-import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import type { Tool } from '@modelcontextprotocol/server';
 
 const MEMORY_DESCRIPTION = `Stores information across conversations in text files under /memories, and reads it back. All paths start with /memories.
 

@@ -1,0 +1,238 @@
+/** The messages of both protocol eras, with a memory that returns the input of each call. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { headersFor, modern } from '../../../test/support/mcp.ts';
+import { answerMessages } from './exchange.ts';
+
+const MISSING = 'The path /memories/none.md does not exist. Please provide a valid path.';
+
+const memory = {
+  execute: async ({ input }: { input: unknown }) => {
+    const { path } = input as { path?: string };
+    return {
+      content: path === '/memories/none.md' ? MISSING : JSON.stringify(input),
+      isError: path === '/memories/none.md',
+    };
+  },
+  instructions: async () => 'Instructions.',
+};
+
+async function answer(body: unknown, headers: Record<string, string> = {}) {
+  const { signal } = new AbortController();
+  const response = await answerMessages({ name: 'test', version: '1' }, memory, { body, headers, signal });
+  return { status: response.status, body: response.body === '' ? undefined : JSON.parse(response.body) };
+}
+
+const legacy = (method: string, params?: unknown) => ({ jsonrpc: '2.0', id: 1, method, params });
+const error = (code: number, message: unknown) => ({ body: { id: 1, error: { code, message } } });
+
+describe.each([
+  ['before 2026-07-28', (method: string, params?: unknown) => answer(legacy(method, params))],
+  [
+    '2026-07-28',
+    (method: string, params?: object) => {
+      const message = modern(method, { ...params });
+      return answer(message, headersFor(message));
+    },
+  ],
+])('protocol version %s', (version, send) => {
+  it.each([
+    [
+      'tools/call',
+      { name: 'memory', arguments: 'x' },
+      'The parameter `arguments` must be an object, not a string.',
+    ],
+    [
+      'tools/call',
+      { name: 'memory', arguments: [] },
+      'The parameter `arguments` must be an object, not an array.',
+    ],
+    [
+      'tools/call',
+      { name: 'memory', arguments: 1 },
+      'The parameter `arguments` must be an object, not a number.',
+    ],
+    ['tools/call', {}, 'The parameter `name` is missing.'],
+    ['tools/call', { name: null }, 'The parameter `name` must be a string, not null.'],
+    ['tools/call', { name: 'bash' }, 'There is no tool bash. The tools are memory and memory_search.'],
+    ['resources/read', {}, 'The parameter `uri` is missing.'],
+    ['resources/read', { uri: {} }, 'The parameter `uri` must be a string, not an object.'],
+    ['prompts/get', { name: 'x' }, 'There is no prompt x. The prompt is memory-protocol.'],
+    ['tools/list', { cursor: null }, 'The parameter `cursor` must be a string, not null.'],
+    ['resources/list', { cursor: '2' }, 'The parameter `cursor` names no page: the whole list is one page.'],
+    [
+      'tools/list',
+      { _meta: { progressToken: [] } },
+      'The parameter `_meta.progressToken` must be a string or an integer.',
+    ],
+  ])('rejects %s with %o in one sentence', async (method, params, message) => {
+    expect(await send(method, params)).toMatchObject(error(-32602, message));
+  });
+
+  it('treats null as the arguments of a call like an empty object', async () => {
+    const { body } = await send('tools/call', { name: 'memory', arguments: null });
+    expect(body.result).toMatchObject({ content: [{ type: 'text', text: '{}' }], isError: false });
+  });
+
+  it.each([
+    ['memory:///memories/none.md', MISSING],
+    ['memory:///memories/%E0%A4%A', 'The URI of a file looks like memory:///memories/notes.md.'],
+    ['https://example.com/', 'The URI of a file looks like memory:///memories/notes.md.'],
+    ['none', 'The URI of a file looks like memory:///memories/notes.md.'],
+  ])('reports the missing resource %s with the code of the version', async (uri, message) => {
+    const code = version === '2026-07-28' ? -32602 : -32002;
+    expect(await send('resources/read', { uri })).toMatchObject({
+      body: { error: { code, message, data: { uri } } },
+    });
+  });
+
+  it('never reports an internal error for its parameters', async () => {
+    const methods = [
+      'tools/call',
+      'tools/list',
+      'prompts/get',
+      'resources/read',
+      'resources/list',
+      'ping',
+      'initialize',
+    ];
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('memory', '/memories/none.md'));
+    const names = [
+      'name',
+      'arguments',
+      'uri',
+      'cursor',
+      'protocolVersion',
+      'capabilities',
+      'clientInfo',
+      'task',
+    ];
+    const fields = Object.fromEntries(names.map((name) => [name, value]));
+    const params = fc.record(
+      { ...fields, _meta: fc.record({ progressToken: value, other: value }, { requiredKeys: [] }) },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...methods), params, async (method, given) => {
+        const { body } = await send(method, given);
+        expect(body.error?.code).not.toBe(-32603);
+        expect(body.error?.message ?? '').not.toContain('\n');
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    [5],
+    ['x'],
+    [null],
+    [true],
+    [{}],
+    [[1]],
+    [[]],
+    [{ jsonrpc: '2.0', id: null, method: 'ping' }],
+    [{ jsonrpc: '1.0', id: 1, method: 'ping' }],
+    [{ jsonrpc: '2.0', id: 1 }],
+    [{ jsonrpc: '2.0', id: 1, method: 5 }],
+    [{ jsonrpc: '2.0', id: 1, result: {} }],
+    [[modern('tools/list')]],
+  ])('that is no request, such as %o, is an invalid request', async (body) => {
+    expect(await answer(body)).toMatchObject({ status: 400, body: { error: { code: -32600 } } });
+  });
+
+  it.each([['x'], [[]], [null]])('with %o as params has invalid parameters', async (params) => {
+    expect(await answer(legacy('tools/list', params))).toMatchObject({
+      status: 400,
+      ...error(-32602, expect.stringMatching(/^The parameter `params` must be an object, not /)),
+    });
+  });
+});
+
+describe('a request of protocol version 2026-07-28', () => {
+  const list = modern('tools/list');
+  it.each([
+    ['without the header of the version', { 'mcp-method': 'tools/list' }, -32020],
+    ['without the header of the method', { 'mcp-protocol-version': '2026-07-28' }, -32020],
+    ['with another method in the header', { ...headersFor(list), 'mcp-method': 'tools/call' }, -32020],
+    [
+      'with another version in the header',
+      { ...headersFor(list), 'mcp-protocol-version': '2025-11-25' },
+      -32020,
+    ],
+  ])('%s is rejected', async (_, headers, code) => {
+    expect(await answer(list, headers)).toMatchObject({ status: 400, ...error(code, expect.any(String)) });
+  });
+
+  it('needs the name of the tool in a header, plain or in Base64', async () => {
+    const call = modern('tools/call', { name: 'memory' });
+    const headers = headersFor(call);
+    for (const [name, status] of [
+      ['memory', 200],
+      ['=?base64?bWVtb3J5?=', 200],
+      ['memory_search', 400],
+    ] as const)
+      expect(await answer(call, { ...headers, 'mcp-name': name })).toMatchObject({ status });
+  });
+
+  it('names the supported versions if its version is unknown', async () => {
+    const future = modern('tools/list', {
+      _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' },
+    });
+    expect(await answer(future, headersFor(future))).toMatchObject({
+      status: 400,
+      body: { id: 1, error: { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } } },
+    });
+  });
+
+  it.each(['initialize', 'ping', 'resources/subscribe', 'memory/forget'])(
+    'to %s finds no method',
+    async (method) => {
+      const message = modern(method);
+      expect(await answer(message, headersFor(message))).toMatchObject({
+        status: 404,
+        ...error(-32601, 'Method not found'),
+      });
+    },
+  );
+
+  it('discovers the server, with true capabilities', async () => {
+    const message = modern('server/discover');
+    expect((await answer(message, headersFor(message))).body.result).toStrictEqual({
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {}, prompts: {}, resources: { subscribe: true, listChanged: true } },
+      instructions: 'Instructions.',
+      ttlMs: 60_000,
+      cacheScope: 'private',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'test', title: 'Memory', version: '1' } },
+    });
+  });
+
+  it.each([
+    ['tools/list', { ttlMs: 300_000, cacheScope: 'public' }],
+    ['prompts/list', { ttlMs: 300_000, cacheScope: 'public' }],
+    ['resources/templates/list', { ttlMs: 300_000, cacheScope: 'public' }],
+    ['resources/list', { ttlMs: 0, cacheScope: 'private' }],
+  ])('to %s says how long the list may be reused', async (method, hints) => {
+    const message = modern(method);
+    expect((await answer(message, headersFor(message))).body.result).toMatchObject({
+      resultType: 'complete',
+      ...hints,
+    });
+  });
+});
+
+it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
+  'initialize accepts version %s',
+  async (version) => {
+    const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    expect((await answer(legacy('initialize', params))).body.result).toStrictEqual({
+      protocolVersion: version,
+      capabilities: { tools: {}, prompts: {}, resources: {} },
+      serverInfo: { name: 'test', title: 'Memory', version: '1' },
+      instructions: 'Instructions.',
+    });
+  },
+);

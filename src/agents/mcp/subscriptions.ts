@@ -1,0 +1,141 @@
+import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../errors/errors.ts';
+import { mountedPolicy } from '../../files/mounts/mounted-policy.ts';
+import type { Services } from '../../files/services.ts';
+import type { Changes, Watched } from '../../files/watches.ts';
+import { contextOf, countedTenant, type RequestContext } from '../../http/authentication.ts';
+import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
+import { parsePath, ROOT } from '../../memory/path.ts';
+import { RequestLimiter } from '../../tenants/request-limiter.ts';
+import { identifyAgain } from '../proposals.ts';
+import type { SubscribedFiles } from './exchange.ts';
+import { pathOfUri } from './resource-uri.ts';
+
+/** Maximum number of open subscriptions of a replica, and of a tenant. A subscription uses no slot. */
+const MAX_OPEN = { total: 1000, perKey: 100 };
+/** The interval in which the credential of an open subscription is checked again. */
+const CHECK_CREDENTIAL_MS = 30_000;
+
+interface Open {
+  end(): Promise<void>;
+}
+
+/** The open subscriptions of a replica. */
+export class Subscriptions {
+  readonly #services: Services;
+  readonly #limiter = new RequestLimiter({ ...MAX_OPEN, maxWaiting: 0, maxWaitMs: 0 });
+  readonly #open = new Set<Open>();
+
+  constructor(app: FastifyInstance, services: Services) {
+    this.#services = services;
+    // An open stream would delay the shutdown until its timeout.
+    app.addHook('preClose', async () => {
+      await Promise.all([...this.#open].map((subscription) => subscription.end()));
+    });
+  }
+
+  /**
+   * Counts a subscription until its connection closes.
+   *
+   * @throws ServiceError 429 or 503 if too many subscriptions are open
+   */
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const slot = this.#limiter.slot(countedTenant(contextOf(request)));
+    reply.raw.once('close', () => slot.release());
+    await slot.acquire(1);
+  }
+
+  /** Returns a source of the changes of a caller's files, which reads the state of the files at once. */
+  async watch(request: FastifyRequest, reply: FastifyReply, files: SubscribedFiles): Promise<ServerEventBus> {
+    const listeners = new Set<(event: ServerEvent) => void>();
+    const publish = (event: ServerEvent) => {
+      for (const listener of listeners) listener(event);
+    };
+    const watched = await watchedBy(request, files, this.#services);
+    const stops = await Promise.all(
+      watched.map(({ uris, ...memory }) =>
+        this.#services.watches.watch(memory, (changes) => {
+          for (const event of eventsOf(changes, uris)) publish(event);
+        }),
+      ),
+    );
+    const stop = () => {
+      for (const each of stops) each();
+    };
+    if (reply.raw.destroyed) stop();
+    else reply.raw.once('close', stop);
+    return {
+      publish,
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+  }
+
+  /** Ends a subscription when the service stops, or when its caller loses the access to the memory. */
+  keep(request: FastifyRequest, reply: FastifyReply, subscription: Open): void {
+    const memories = memoriesOf(contextOf(request));
+    const check = async () => {
+      try {
+        await identifyAgain(request);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.status >= 500) return;
+        return subscription.end();
+      }
+      // The host subscribes again, and then watches the new mounts or the new draft.
+      if (JSON.stringify(memoriesOf(contextOf(request))) !== JSON.stringify(memories))
+        await subscription.end();
+    };
+    const timer = setInterval(() => void check(), CHECK_CREDENTIAL_MS).unref();
+    this.#open.add(subscription);
+    reply.raw.once('close', () => {
+      clearInterval(timer);
+      this.#open.delete(subscription);
+    });
+  }
+}
+
+/** A memory in which a caller sees files: the caller's own memory, or a mounted memory. */
+interface SeenMemory {
+  tenant: string;
+  mount: Mount | undefined;
+}
+
+function memoriesOf({ principal, policy: { mounts } }: RequestContext): SeenMemory[] {
+  const mounted = mounts.map((mount) => ({ tenant: mount.tenant, mount }));
+  return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
+}
+
+/** Divides the files of a subscription among the caller's memory and the mounted memories that can be read. */
+async function watchedBy(
+  request: FastifyRequest,
+  { resourceSubscriptions, resourcesListChanged }: SubscribedFiles,
+  { policies }: Services,
+): Promise<(Watched & { uris: Map<string, string[]> })[]> {
+  const context = contextOf(request);
+  const { mounts } = context.policy;
+  const watched = memoriesOf(context).map(async ({ tenant, mount }) => {
+    if (mount !== undefined && typeof (await mountedPolicy(mount, policies, request.ip)) === 'string')
+      return [];
+    const urisOf = new Map<string, string[]>();
+    for (const uri of resourceSubscriptions) {
+      const parsed = parsePath(pathOfUri(uri) ?? '');
+      if (!parsed.ok || mountAt(parsed.path, mounts) !== mount) continue;
+      const path = mount === undefined ? parsed.path : ROOT + parsed.path.slice(mountPath(mount).length);
+      urisOf.set(path, [...(urisOf.get(path) ?? []), uri]);
+    }
+    if (urisOf.size === 0 && !resourcesListChanged) return [];
+    return [{ tenant, paths: [...urisOf.keys()], uris: urisOf }];
+  });
+  return (await Promise.all(watched)).flat();
+}
+
+function eventsOf({ paths, isListChanged }: Changes, uris: ReadonlyMap<string, string[]>): ServerEvent[] {
+  const changed = paths.flatMap((path) => uris.get(path) ?? []);
+  return [
+    ...changed.map((uri) => ({ kind: 'resource_updated', uri }) as const),
+    ...(isListChanged ? [{ kind: 'resources_list_changed' } as const] : []),
+  ];
+}
