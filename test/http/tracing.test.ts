@@ -16,6 +16,8 @@ const traceparent = (trace = TRACE, flags = '01') => ({ traceparent: `00-${trace
 const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
+/** There are no batches on Citus. */
+const FIND_RECORD = `      ${isCitus() ? 'find_record' : 'find_records'}`;
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let collector: Collector;
@@ -91,7 +93,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
       '  execute_tool memory',
       '    create_memory',
       '      memory_create',
-      '      find_records',
+      FIND_RECORD,
     ]);
     const [request, tool, operation, statement] = [
       'POST /execute',
@@ -169,7 +171,7 @@ it('a traced call over MCP has the same spans and log line as on /execute', { ta
     '  execute_tool memory',
     '    create_memory',
     '      memory_create',
-    '      find_records',
+    FIND_RECORD,
     'POST /mcp',
     'POST /mcp',
     'POST /mcp',
