@@ -1,5 +1,6 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { chromiumPath, launchChromium } from './chromium.ts';
 import { describePage } from './page-report.ts';
 
@@ -15,6 +16,12 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
   }
   describe(name, { tags: 'long' }, () => {
     let browser: Browser | undefined;
+    // This thread drives the browser and runs the service, so a long query of PGlite delays both.
+    const delays = monitorEventLoopDelay();
+    beforeEach(() => {
+      delays.reset();
+      delays.enable();
+    });
     beforeAll(async () => {
       browser = await launchChromium();
     });
@@ -22,11 +29,13 @@ export function describeInBrowser(name: string, suite: (browser: () => Browser) 
     suite(() => browser ?? notStarted());
     // The last hook of a suite runs first, before a hook of the suite closes the pages.
     afterEach(async ({ task }) => {
+      delays.disable();
       const [error] = task.result?.errors ?? [];
       if (error === undefined || browser === undefined) return;
       const pages = browser.contexts().flatMap((context) => context.pages());
       const reports = await Promise.all(pages.map(describePage));
-      error.message += `\n\nPages of the test:\n${reports.join('\n\n')}`;
+      const delay = `Longest delay of the event loop: ${Math.round(delays.max / 1e6)} ms`;
+      error.message += `\n\n${delay}\nPages of the test:\n${reports.join('\n\n')}`;
     });
   });
 }
