@@ -257,8 +257,10 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
         expect([...(await treeIn(service(), tenant))], seed).toStrictEqual([...treeOf(sides.draft)]);
       }
       original = await fromDatabase(service(), tenant);
-      await assertInvariants(service());
+      // The check reads the whole history, which grows with each round.
+      if (done % (10 * CHANGES_A_ROUND) === 0) await assertInvariants(service());
     }
+    await assertInvariants(service());
     if (process.env.TEST_SET !== 'long') return;
     for (const [what, times] of Object.entries(seen))
       expect(times, `${seed}: ${what} of ${JSON.stringify(seen)}`).toBeGreaterThan(0);
