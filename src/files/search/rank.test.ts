@@ -57,6 +57,11 @@ it('ranks a file with all words in one line above a file with the same words in 
   expect(ranked('alpha beta gamma', { ...others, ...files })).toStrictEqual(['joined', 'apart']);
 });
 
+it('ranks a file with the word in its name above a file with the word in a line', () => {
+  const files = { 'alpha.md': 'one', 'b.md': 'one alpha two' };
+  expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['alpha.md', 'b.md']);
+});
+
 it('is not affected by a few files that are far longer than the others', () => {
   const files = { a: `alpha\n${filler(90)}`, b: `alpha alpha alpha\n${filler(900)}` };
   const order = ranked('alpha', { ...others, ...files });

@@ -7,7 +7,7 @@ import type { WordsFile } from './match-words.ts';
 const SATURATION = 1.2;
 /** Length of a short passage in bytes. Files with less text do not rank higher for their shortness. */
 const SHORT_BYTES = 200;
-/** Bonus of a line that contains all words. */
+/** Bonus of a line, or a path, that contains all words. */
 const TOGETHER = 2;
 /** Bonus of a change that was just made. It halves every `RECENT_SECONDS`. */
 const RECENT = 0.1;
@@ -50,15 +50,17 @@ function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[],
   const length = Math.exp(logLength(file) - corpus.logLengths / corpus.files);
   let score = 0;
   let all = 0;
-  let together = 0;
+  let inLine = 0;
+  let inName = 0;
   for (const [word, weight] of importance.entries()) {
     const [inContent = 0, inPath = 0, best = 0] = [file.inContent[word], file.inPath[word], file.best[word]];
     const count = inContent / length + inPath;
     // The similarity limits the score, so that many similar words do not outweigh the exact word.
     score += (weight * best * count * (1 + SATURATION)) / (count + SATURATION);
     all += weight;
-    if ((file.together & (1 << word)) !== 0) together += weight;
+    if ((file.together & (1 << word)) !== 0) inLine += weight;
+    if (inPath > 0) inName += weight;
   }
   const age = Math.max(0, now - file.modified) / RECENT_SECONDS;
-  return score * (1 + TOGETHER * (together / all)) * (1 + RECENT * 2 ** -age);
+  return score * (1 + TOGETHER * (Math.max(inLine, inName) / all)) * (1 + RECENT * 2 ** -age);
 }
