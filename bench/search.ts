@@ -1,14 +1,14 @@
 /**
  * `npm run bench -- search`: measures searches in memories of 100 and of 10,000 files of 5 KB each, over HTTP, and the
- * memory usage of the service. Prints Markdown. Environment: SEARCHES (of each kind, 20); TEST_DATABASE_URL as for the
- * tests.
+ * memory usage of the service. Prints Markdown. The CPU time of the service hardly depends on other load. Environment:
+ * SEARCHES (of each kind, 20); FILES (comma-separated numbers of files); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
 import { text } from './support/data.ts';
 import { type BenchService, startService } from './support/service.ts';
 
 const SEARCHES = setting('SEARCHES', 20);
-const FILES = [100, 10_000];
+const FILES = (process.env.FILES ?? '100,10000').split(',').map(Number);
 const BYTES = 5000;
 
 /** Queries for words that few files contain, for words that all files contain, for a text, and for expressions. */
@@ -45,22 +45,24 @@ async function remember({ post }: BenchService, tenant: string, count: number): 
 await withCleanup(async (scratch, later) => {
   const service = await startService(scratch, later);
   console.log(`${service.description}.\n`);
-  console.log('| Files | Query | p50, ms | p99, ms |');
-  console.log('|--:|---|--:|--:|');
+  console.log('| Files | Query | p50, ms | p99, ms | CPU, ms |');
+  console.log('|--:|---|--:|--:|--:|');
   for (const count of FILES) {
     const tenant = `files-${count}`;
     await remember(service, tenant, count);
     for (const query of QUERIES) {
       const times: number[] = [];
       await service.post('/search', tenant, query);
+      const used = service.processorTime();
       for (let i = 0; i < SEARCHES; i++) {
         const start = performance.now();
         await service.post('/search', tenant, query);
         times.push(performance.now() - start);
       }
+      const processor = (service.processorTime() - used) / 1000 / SEARCHES;
       times.sort((one, other) => one - other);
       const [p50, p99] = [0.5, 0.99].map((part) => times[Math.floor(times.length * part)]?.toFixed(1));
-      console.log(`| ${count} | \`${JSON.stringify(query)}\` | ${p50} | ${p99} |`);
+      console.log(`| ${count} | \`${JSON.stringify(query)}\` | ${p50} | ${p99} | ${processor.toFixed(0)} |`);
     }
   }
   console.log(`\nMemory of the service: ${(service.memory() / 2 ** 20).toFixed(0)} MiB.`);

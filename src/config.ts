@@ -218,6 +218,7 @@ const environment = z.object({
   MAX_IN_FLIGHT: integer(0).default(64),
   MAX_IN_FLIGHT_PER_TENANT: integer(0).default(32),
   MAX_IN_FLIGHT_BYTES: quantity('bytes', 0).default(128 * MEBIBYTE),
+  SEARCH_CACHE_BYTES: quantity('bytes', 0).default(64 * MEBIBYTE),
   MAX_QUEUE_MS: milliseconds(0, 60_000).default(1000),
   TRANSFER_TIMEOUT_MS: milliseconds(1).default(5000),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),

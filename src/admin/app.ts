@@ -208,6 +208,11 @@ export async function buildAdminApp(options: {
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
+      // The cache of the search must not outlast texts that an operation redacts or deletes.
+      api.addHook('onSend', async ({ method, params }) => {
+        const { tenant } = (params ?? {}) as { tenant?: string };
+        if (method !== 'GET' && tenant !== undefined) services.search.texts.forget(tenant);
+      });
       const shared = { config, database, services, merges, patches, heavyWork };
       await operationRoutes(api, adminApi(shared), OPERATIONS);
     },

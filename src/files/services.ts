@@ -25,7 +25,7 @@ export class Services {
   readonly pending = new PendingFiles();
   readonly accessTimes: AccessTimes;
   readonly storedResults: StoredResultLimit;
-  readonly search = new MemorySearch();
+  readonly search: MemorySearch;
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;
   readonly watches: Watches;
@@ -33,6 +33,7 @@ export class Services {
   constructor(config: Config, database: Database, scanner: SecretScanner, records?: RecordTracer) {
     this.config = config;
     this.database = database;
+    this.search = new MemorySearch(config.SEARCH_CACHE_BYTES);
     this.scanner = scanner;
     this.records = records;
     this.defaults = tenantDefaults(config);

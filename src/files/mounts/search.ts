@@ -7,7 +7,7 @@ import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
 import type { Call } from '../call.ts';
 import { innerPath, outerPath } from '../memory.ts';
-import { type FileSource, filesNow } from '../search/files.ts';
+import { comparePaths, type FileSource, filesNow } from '../search/files.ts';
 import type { SearchedFile } from '../search/query.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
 import type { Services } from '../services.ts';
@@ -50,13 +50,13 @@ export function filesWithMounts(
       start: `${directory}/`,
       end: `${directory}/\u{10FFFF}`,
     }))
-    .sort((one, other) => compare(one.start, other.start));
+    .sort((one, other) => comparePaths(one.start, other.start));
 
   /** Returns the caller's files between two paths. */
   const ownPage = async (after: string, until: string | undefined): Promise<SearchedFile[]> => {
     for (let last = after; ; ) {
       const page = await own.page(ROOT, last);
-      const before = until === undefined ? page : page.filter(({ path }) => compare(path, until) < 0);
+      const before = until === undefined ? page : page.filter(({ path }) => comparePaths(path, until) < 0);
       const seen = before.filter(({ path }) => mountAt(path as MemoryPath, mounts) === undefined);
       if (seen.length > 0 || before.length === 0 || before.length < page.length) return seen;
       last = page.at(-1)?.path ?? last;
@@ -71,18 +71,13 @@ export function filesWithMounts(
         if (found.length > 0) return found;
         last = part.end;
       }
-      const next = parts.find(({ start }) => compare(last, start) < 0);
+      const next = parts.find(({ start }) => comparePaths(last, start) < 0);
       const found = await ownPage(last, next?.start);
       if (found.length > 0 || next === undefined) return found;
       last = next.start;
     }
   };
   return { page, has: async (path) => path === ROOT || own.has(path) };
-}
-
-/** Compares by code point, as the database sorts. */
-function compare(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
@@ -102,7 +97,7 @@ export async function searchCall(
   const { tenant } = principal;
   const own: Search = {
     countedAs: countedAs(tenant, policy),
-    files: filesNow(services.database, tenant),
+    files: filesNow(services.database, tenant, services.search.texts),
     input,
     maxChars: policy.limits.maxViewChars,
     gone,
@@ -129,7 +124,7 @@ async function searchMount(
   const policy = await mountedPolicy(mount, policies, ip);
   if (typeof policy === 'string')
     return { ...failure(mountUnavailable(mountedAt, policy)), matches: [], more: 0 };
-  const files = mountedFiles(filesNow(database, mount.tenant), mountedAt);
+  const files = mountedFiles(filesNow(database, mount.tenant, search.texts), mountedAt);
   const result = await runSearch(search, { ...own, files });
   await requireSameMount(mount, policy, services);
   return result;
@@ -184,7 +179,7 @@ async function searchWithout(
     const policy = mountedPolicies[i];
     if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
     else {
-      const files = mountedFiles(filesNow(database, mount.tenant), directory);
+      const files = mountedFiles(filesNow(database, mount.tenant, search.texts), directory);
       available.push({ directory, files: watched(files, () => unreachable.add(mount)) });
     }
   }

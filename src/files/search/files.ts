@@ -1,14 +1,20 @@
 import type { Database } from '../../database/database.ts';
 import { retrying } from '../../database/errors.ts';
-import { defineQuery } from '../../database/query.ts';
+import { defineQuery, type Query, type Value } from '../../database/query.ts';
 import { History } from '../../history/history.ts';
 import { findAt, type TreeRow, treePageAt } from '../../history/past.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import { findPathsQuery } from '../read-queries.ts';
 import type { SearchedFile } from './query.ts';
+import { bytesInMemory, type CachedFile, type TextCache } from './text-cache.ts';
 
 /** Size of a page, which is read by one statement and searched as a whole. */
 const PAGE = { files: 100, bytes: 2 ** 19 };
+/** Size of a page of files that are in memory. */
+const CACHED_PAGE = { files: 400, bytes: 2 ** 21 };
+
+const COLUMNS =
+  'path, content, size_bytes AS bytes, extract(epoch FROM updated_at)::float8 AS modified, version::text AS version';
 
 /**
  * Reads a page of the files at a path and below it, sorted by path. It has at most `limit` files, and ends before the
@@ -16,18 +22,46 @@ const PAGE = { files: 100, bytes: 2 ** 19 };
  */
 const searchPageQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number; bytes: number },
-  SearchedFile
+  CachedFile
 >(
   'search_page',
   `
-SELECT path, content, bytes, modified FROM (
-  SELECT path, content, size_bytes AS bytes, extract(epoch FROM updated_at)::float8 AS modified,
+SELECT path, content, bytes, modified, version FROM (
+  SELECT ${COLUMNS},
     sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before
   FROM entries
   WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path) ORDER BY path LIMIT $limit
 ) AS page
 WHERE before < $bytes::bigint ORDER BY path
 `,
+);
+
+/** Reads the state of a tenant. Each change of its files changes the state, also if another tenant gets the ID. */
+const searchStateQuery = defineQuery<{ tenant: string }, { state: string }>(
+  'search_state',
+  `
+SELECT concat_ws(' ', extract(epoch FROM created_at), extract(epoch FROM last_change_at), file_count, byte_count) AS state
+FROM tenants WHERE id = $tenant
+`,
+);
+
+const VERSIONS_PAGE = 10_000;
+
+/** Reads a page of the paths and versions of all files, sorted by path. */
+const searchVersionsQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  Pick<CachedFile, 'path' | 'version' | 'bytes'>
+>(
+  'search_versions',
+  `
+SELECT path, version::text AS version, size_bytes AS bytes FROM entries
+WHERE tenant_id = $tenant AND kind = 'file' AND path > $after ORDER BY path LIMIT $limit
+`,
+);
+
+const searchFilesQuery = defineQuery<{ tenant: string; paths: string[] }, CachedFile>(
+  'search_files',
+  `SELECT ${COLUMNS} FROM entries WHERE tenant_id = $tenant AND kind = 'file' AND path = ANY($paths::text[])`,
 );
 
 /** The files of a tenant that a search reads, now or at a time. Throws `DatabaseError`. */
@@ -41,15 +75,149 @@ export interface FileSource {
   has(path: MemoryPath): Promise<boolean>;
 }
 
-export function filesNow(database: Database, tenant: string): FileSource {
-  return {
-    page: async (path, after) => {
-      const params = { tenant, path, after, limit: PAGE.files, bytes: PAGE.bytes };
-      return (await retrying(true, () => database.query(searchPageQuery, params))).rows;
-    },
-    has: async (path) =>
-      path === ROOT || (await database.query(findPathsQuery, { tenant, paths: [path] })).rows.length > 0,
-  };
+/** Returns the current files. Files that did not change since an earlier search are read from the cache. */
+export function filesNow(database: Database, tenant: string, cache: TextCache): FileSource {
+  return new CurrentFiles(database, tenant, cache);
+}
+
+class CurrentFiles implements FileSource {
+  readonly #database: Database;
+  readonly #tenant: string;
+  readonly #cache: TextCache;
+  /** All files; undefined if the search reads the files page by page. */
+  #known: Promise<readonly CachedFile[] | undefined> | undefined;
+  #collected: Collected | undefined;
+
+  constructor(database: Database, tenant: string, cache: TextCache) {
+    this.#database = database;
+    this.#tenant = tenant;
+    this.#cache = cache;
+  }
+
+  async page(path: MemoryPath, after: string): Promise<SearchedFile[]> {
+    this.#known ??= this.#load(path);
+    const known = await this.#known;
+    return known === undefined ? this.#read(path, after) : pageOf(known, path, after);
+  }
+
+  async has(path: MemoryPath): Promise<boolean> {
+    const paths = [path];
+    return path === ROOT || (await this.#query(findPathsQuery, { tenant: this.#tenant, paths })).length > 0;
+  }
+
+  async #query<Params extends Record<string, Value>, Row>(query: Query<Params, Row>, params: Params) {
+    return (await retrying(true, () => this.#database.query(query, params))).rows;
+  }
+
+  async #state(): Promise<string | undefined> {
+    return (await this.#query(searchStateQuery, { tenant: this.#tenant }))[0]?.state;
+  }
+
+  async #load(path: MemoryPath): Promise<readonly CachedFile[] | undefined> {
+    if (this.#cache.maxBytes === 0) return undefined;
+    const known = this.#cache.get(this.#tenant);
+    if (known === undefined && path !== ROOT) return undefined;
+    const state = await this.#state();
+    if (known === undefined) {
+      this.#collected = { state, files: [], bytes: 0 };
+      return undefined;
+    }
+    const isCurrent = state !== undefined && state === known.state;
+    const files = isCurrent ? known.files : await this.#update(known.files);
+    const isUnchanged = isCurrent || (await this.#state()) === state;
+    this.#cache.set(this.#tenant, { files, state: isUnchanged ? state : undefined });
+    return files;
+  }
+
+  /** Returns the current files. Reads only the contents of files that changed. */
+  async #update(known: readonly CachedFile[]): Promise<readonly CachedFile[]> {
+    const tenant = this.#tenant;
+    const files = new Map(known.map((file) => [file.path, file]));
+    const current: string[] = [];
+    let changed: string[] = [];
+    let bytes = 0;
+    const readChanged = async () => {
+      for (const file of await this.#query(searchFilesQuery, { tenant, paths: changed }))
+        files.set(file.path, file);
+      changed = [];
+      bytes = 0;
+    };
+    for (let after = ''; ; ) {
+      const rows = await this.#query(searchVersionsQuery, { tenant, after, limit: VERSIONS_PAGE });
+      for (const row of rows) {
+        current.push(row.path);
+        if (files.get(row.path)?.version === row.version) continue;
+        // A file that is deleted before its content is read is not found.
+        files.delete(row.path);
+        if (changed.length === PAGE.files || (changed.length > 0 && bytes + row.bytes > PAGE.bytes))
+          await readChanged();
+        changed.push(row.path);
+        bytes += row.bytes;
+      }
+      if (rows.length < VERSIONS_PAGE) break;
+      after = rows.at(-1)?.path ?? after;
+    }
+    if (changed.length > 0) await readChanged();
+    return current.flatMap((path) => files.get(path) ?? []);
+  }
+
+  /** Reads a page, and keeps its files for the cache if the search reads all files in order. */
+  async #read(path: MemoryPath, after: string): Promise<SearchedFile[]> {
+    const params = { tenant: this.#tenant, path, after, limit: PAGE.files, bytes: PAGE.bytes };
+    const page = await this.#query(searchPageQuery, params);
+    const collected = this.#collected;
+    if (collected === undefined) return page;
+    collected.files.push(...page);
+    for (const file of page) collected.bytes += bytesInMemory(file);
+    const isInOrder = path === ROOT && after === (collected.files.at(-page.length - 1)?.path ?? '');
+    if (!isInOrder || collected.bytes > this.#cache.maxBytes) this.#collected = undefined;
+    else if (page.length === 0) await this.#keep(collected);
+    return page;
+  }
+
+  async #keep({ files, state }: Collected): Promise<void> {
+    this.#collected = undefined;
+    if (files.length === 0) return;
+    const isUnchanged = (await this.#state()) === state;
+    this.#cache.set(this.#tenant, { files, state: isUnchanged ? state : undefined });
+  }
+}
+
+interface Collected {
+  state: string | undefined;
+  files: CachedFile[];
+  bytes: number;
+}
+
+/** Returns a page of the sorted files. */
+function pageOf(files: readonly CachedFile[], path: MemoryPath, after: string): SearchedFile[] {
+  const page: SearchedFile[] = [];
+  let bytes = 0;
+  for (let i = indexAfter(files, after); i < files.length && page.length < CACHED_PAGE.files; i++) {
+    const file = files[i] as CachedFile;
+    if (path !== ROOT && file.path !== path && !file.path.startsWith(`${path}/`)) continue;
+    if (page.length > 0 && bytes >= CACHED_PAGE.bytes) break;
+    bytes += file.bytes;
+    page.push(file);
+  }
+  return page;
+}
+
+/** Returns the index of the first file after a path, by binary search. */
+function indexAfter(files: readonly CachedFile[], after: string): number {
+  let from = 0;
+  let to = files.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (comparePaths(files[middle]?.path ?? '', after) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** Compares by code point, as the database sorts. */
+export function comparePaths(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /**

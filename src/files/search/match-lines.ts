@@ -2,6 +2,7 @@ import { RE2JS } from 're2js';
 import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
+import { lacksText, requiredTexts } from './required-texts.ts';
 
 /** A file with lines that match a text or an expression. */
 export interface LinesFile extends FoundFile {
@@ -12,8 +13,12 @@ export interface LinesFile extends FoundFile {
 /** A compiled text or expression. */
 interface Pattern {
   isIn(path: string): boolean;
-  /** Returns the matching line numbers, from 1. */
-  linesIn(content: string): number[];
+  /**
+   * Returns the matching line numbers, from 1.
+   *
+   * @param bytes size of the content in UTF-8
+   */
+  linesIn(content: string, bytes: number): number[];
   /** Returns the position of the match in a line. */
   columnIn(line: string): number;
 }
@@ -30,7 +35,7 @@ export class LineMatcher {
 
   /** @param maxLines maximum number of lines in the result */
   match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
-    const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content);
+    const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
     const lines: FoundLine[] = found
       .slice(0, maxLines)
@@ -54,11 +59,13 @@ const DEPENDS_ON_EDGES = /\\[Az]|\(\?[a-zA-Z]*-/;
 /** Matches line by line, as grep does. */
 function regex(expression: string): Pattern {
   const line = RE2JS.compile(expression);
+  const required = requiredTexts(expression);
   // An expression that matches a line also matches the whole file, and checking the file first is faster.
   const file = DEPENDS_ON_EDGES.test(expression) ? undefined : RE2JS.compile(expression, RE2JS.MULTILINE);
   return {
     isIn: (path) => line.test(path),
-    linesIn: (content) => {
+    linesIn: (content, bytes) => {
+      if (lacksText(content, bytes, required)) return [];
       if (file?.test(content) === false) return [];
       return content.split('\n').flatMap((each, i) => (line.test(each) ? [i + 1] : []));
     },

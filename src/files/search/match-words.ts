@@ -61,7 +61,7 @@ export class WordMatcher {
     const zeros = () => this.#words.map(() => 0);
     const found = { inContent: zeros(), inPath: zeros(), best: zeros() };
     if (this.#where !== 'content') this.#matchPath(path, found);
-    const folded = this.#where === 'path' ? '' : fold(content);
+    const folded = this.#where === 'path' ? '' : foldContent(content, bytes);
     const best = bestOf(this.#matchContent(folded, found));
     if (found.best.every((each) => each === 0)) return undefined;
     return {
@@ -139,6 +139,11 @@ export class WordMatcher {
       this.#hits.set(token, hits);
     return hits;
   }
+}
+
+/** @param bytes size in UTF-8; an ASCII text has no accents or compatibility forms */
+function foldContent(content: string, bytes: number): string {
+  return bytes === content.length ? content.toLowerCase() : fold(content);
 }
 
 /** Folding preserves line numbers, but not the offsets in a line. */

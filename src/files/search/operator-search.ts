@@ -29,7 +29,7 @@ export async function searchForOperator(
     gone?: AbortSignal | undefined;
   },
 ): Promise<SearchResult> {
-  const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
+  const files = at === undefined ? filesNow(database, tenant, search.texts) : filesAt(database, tenant, at);
   const result = await runSearch(search, {
     countedAs: countedAs(tenant, { draftOf }),
     files,

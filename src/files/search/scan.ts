@@ -1,3 +1,5 @@
+import { platform, setPriority } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { RE2JSException } from 're2js';
 import { LineMatcher, type LinesFile } from './match-lines.ts';
@@ -30,6 +32,11 @@ export interface Scanned {
 export interface InvalidExpression {
   problem: string;
 }
+
+/** Niceness of a search thread. The event loop and its requests run first. */
+const NICENESS = 5;
+// On Linux, each thread has its own niceness.
+if (!isMainThread && platform() === 'linux') setPriority(NICENESS);
 
 /** One matcher per concurrent search. The pages of a search share a matcher, and therefore its cache of tokens. */
 const MATCHERS = 4;

@@ -7,9 +7,12 @@ import type { LinesFile } from './match-lines.ts';
 import type { WordsFile } from './match-words.ts';
 import { type Corpus, type RankedFile, rank } from './rank.ts';
 import type { InvalidExpression, Scanned, Task } from './scan.ts';
+import { TextCache } from './text-cache.ts';
 
-/** Maximum number of concurrent searches, at most one per tenant. Each search holds one or two pages in memory. */
+/** Maximum number of concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
 const AT_ONCE = 4;
+/** Maximum number of searches that may use two threads each. */
+const PARALLEL = 2;
 const MAX_WAITING = 1000;
 const DEADLINE_MS = 10_000;
 /**
@@ -30,10 +33,10 @@ export type Found =
 
 /** Searches the files of a tenant. The search engine of the tool, the admin API, and the CLI. */
 export class MemorySearch {
-  /** One thread per concurrent search, so that a search does not wait for the pages of another search. */
+  /** A search does not wait for the pages of another search, because each has a thread. */
   readonly #threads = new WorkerThreads<Task, Scanned | InvalidExpression>({
     module: new URL('./scan', import.meta.url),
-    threads: AT_ONCE,
+    threads: AT_ONCE + PARALLEL,
     idleMs: 10 * 60_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
@@ -44,10 +47,17 @@ export class MemorySearch {
     maxWaitMs: DEADLINE_MS,
   });
 
+  /** Current files of tenants that were searched recently. */
+  readonly texts: TextCache;
+  #running = 0;
   readonly #startDeadline: () => AbortSignal;
 
-  /** @param startDeadline called at the start of a search; its signal ends the search */
-  constructor(startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
+  /**
+   * @param cacheBytes maximum size of the files that are kept between searches
+   * @param startDeadline called at the start of a search; its signal ends the search
+   */
+  constructor(cacheBytes = 0, startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
+    this.texts = new TextCache(cacheBytes);
     this.#startDeadline = startDeadline;
   }
 
@@ -66,9 +76,23 @@ export class MemorySearch {
     const { path, query, maxResults } = request;
     const search = async (): Promise<Found> => {
       const deadline = this.#startDeadline();
+      const ended = new AbortController();
+      const signal = AbortSignal.any([deadline, ended.signal]);
       const results =
         query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
+      const pending: PendingPage[] = [];
+      /** Adds the results of the first pending page, or returns the reason why the search fails. */
+      const addFirst = async (): Promise<Found | undefined> => {
+        const first = pending.shift();
+        const scanned = await first?.scanned;
+        if (first === undefined || scanned === undefined) return undefined;
+        if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
+        if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
+        results.add(scanned, first.files);
+        return undefined;
+      };
       let searched = 0;
+      this.#running++;
       try {
         // A memory without files has one empty page, so that an expression is always validated.
         for (let page = await files.page(path, ''); page.length > 0 || searched === 0; ) {
@@ -79,26 +103,43 @@ export class MemorySearch {
           deadline.throwIfAborted();
           if (gone?.aborted) throw new ServiceError('client_gone');
           searched += page.length;
-          const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
-          if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
-          if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
-          results.add(scanned, page.length);
+          const scanned = this.#threads.run({ query, page, maxLines: results.maxLines }, signal);
+          scanned.catch(() => {});
+          pending.push({ files: page.length, scanned });
+          while (pending.length >= (this.#running <= PARALLEL ? 2 : 1)) {
+            const failed = await addFirst();
+            if (failed !== undefined) return failed;
+          }
           if (next === undefined) break;
           page = await next;
+        }
+        while (pending.length > 0) {
+          const failed = await addFirst();
+          if (failed !== undefined) return failed;
         }
         if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
         return results.found(searched);
       } catch (error) {
         if (deadline.aborted) return { kind: 'too_much_work' };
         throw error;
+      } finally {
+        this.#running--;
+        if (pending.length > 0) ended.abort();
       }
     };
     return this.#turns.run(countedAs, search, gone);
   }
 
   close(): Promise<void> {
+    this.texts.clear();
     return this.#threads.close();
   }
+}
+
+/** A page that a thread searches. */
+interface PendingPage {
+  files: number;
+  scanned: Promise<Scanned | InvalidExpression | 'out_of_memory'>;
 }
 
 /** Keeps the best files, and counts all files. */
@@ -155,10 +196,17 @@ class LineResults {
   }
 
   add({ lines, furtherLines, furtherFiles }: Scanned): void {
-    this.#files.push(...lines);
     this.#furtherLines += furtherLines;
     this.#furtherFiles += furtherFiles;
-    for (const { lines: shown } of lines) this.maxLines -= Math.max(1, shown.length);
+    for (const file of lines) {
+      // A page that was searched beside the page before may have more lines than are left.
+      const found = Math.max(1, file.lines.length);
+      const shown = Math.min(this.maxLines, found);
+      this.#furtherLines += found - shown;
+      this.maxLines -= shown;
+      if (shown > 0) this.#files.push({ ...file, lines: file.lines.slice(0, shown) });
+      else this.#furtherFiles++;
+    }
   }
 
   found(searched: number): Found {

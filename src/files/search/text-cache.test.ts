@@ -1,0 +1,49 @@
+import { expect, it, vi } from 'vitest';
+import { type CachedFile, TextCache } from './text-cache.ts';
+
+const file = (path: string, content: string): CachedFile => ({
+  path: `/memories/${path}`,
+  content,
+  bytes: Buffer.byteLength(content),
+  modified: 0,
+  version: path,
+});
+const memory = (...files: CachedFile[]) => ({ files, state: 's' });
+
+it('drops the files of a tenant after a time without a search', async () => {
+  const cache = new TextCache(10_000, 5);
+  cache.set('quiet', memory(file('a', 'x')));
+  await vi.waitFor(() => expect(cache.tenants).toBe(0));
+});
+
+it('drops the files of the tenant with the oldest search when all files exceed the limit', () => {
+  const cache = new TextCache(10_000);
+  const text = 'x'.repeat(4000);
+  for (const tenant of ['one', 'two', 'three']) cache.set(tenant, memory(file('a', text)));
+  expect(['one', 'two', 'three'].map((tenant) => cache.get(tenant)?.files.length)).toStrictEqual([
+    undefined,
+    1,
+    1,
+  ]);
+});
+
+it('does not keep files that exceed the limit, and counts two bytes per character beyond Latin-1', () => {
+  const cache = new TextCache(10_000);
+  cache.set('ascii', memory(file('a', 'x'.repeat(9000))));
+  expect(cache.get('ascii')?.files).toHaveLength(1);
+  cache.set('greek', memory(file('a', 'λ'.repeat(9000))));
+  expect(cache.get('greek')).toBeUndefined();
+});
+
+it('keeps no files with a limit of 0', () => {
+  const cache = new TextCache(0);
+  cache.set('one', memory(file('a', 'x')));
+  expect(cache.get('one')).toBeUndefined();
+});
+
+it('drops the earlier files of a tenant that grew beyond the limit', () => {
+  const cache = new TextCache(10_000);
+  cache.set('one', memory(file('a', 'x')));
+  cache.set('one', memory(file('a', 'x'.repeat(20_000))));
+  expect(cache.get('one')).toBeUndefined();
+});

@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { SearchedFile } from './query.ts';
+
+/** A current file. Files with the same path and version are equal. */
+export interface CachedFile extends SearchedFile {
+  version: string;
+}
+
+/** Current files of a tenant, sorted by path. */
+export interface CachedMemory {
+  files: readonly CachedFile[];
+  /** State of the tenant with exactly these files; undefined if the tenant changed while the files were read. */
+  state: string | undefined;
+}
+
+/**
+ * Time after the last search for which files remain in memory. It limits how long a text remains that another replica
+ * redacted or deleted.
+ */
+const IDLE_MS = 60_000;
+/** Estimated size of a file without its path and content, in bytes. */
+const FILE_BYTES = 300;
+
+/** Files of tenants that were searched recently. */
+export class TextCache {
+  readonly maxBytes: number;
+  readonly #memories: LRUCache<string, CachedMemory> | undefined;
+
+  /** @param maxBytes maximum size of all files together; 0 turns the cache off */
+  constructor(maxBytes: number, idleMs = IDLE_MS) {
+    this.maxBytes = maxBytes;
+    if (maxBytes === 0) return;
+    this.#memories = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ files }) =>
+        Math.max(
+          1,
+          files.reduce((sum, file) => sum + bytesInMemory(file), 0),
+        ),
+      ttl: idleMs,
+      ttlAutopurge: true,
+    });
+  }
+
+  /** Number of tenants whose files are kept. */
+  get tenants(): number {
+    return this.#memories?.size ?? 0;
+  }
+
+  get(tenant: string): CachedMemory | undefined {
+    return this.#memories?.get(tenant);
+  }
+
+  /** Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`. */
+  set(tenant: string, memory: CachedMemory): void {
+    this.#memories?.set(tenant, memory);
+  }
+
+  forget(tenant: string): void {
+    this.#memories?.delete(tenant);
+  }
+
+  clear(): void {
+    this.#memories?.clear();
+  }
+}
+
+/** Estimates the memory of a file. V8 stores a text with characters beyond Latin-1 with two bytes per UTF-16 unit. */
+export function bytesInMemory({ path, content, bytes }: SearchedFile): number {
+  return FILE_BYTES + 2 * path.length + (bytes === content.length ? bytes : 2 * content.length);
+}

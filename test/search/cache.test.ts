@@ -1,0 +1,122 @@
+/** Searches after writes, with the files that earlier searches kept in memory. */
+import { expect, it } from 'vitest';
+import { buildAdminApp } from '../../src/admin/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { searchForOperator } from '../../src/files/search/operator-search.ts';
+import { Services } from '../../src/files/services.ts';
+import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+async function searchIn(service: Service, tenant: string, input: object): Promise<string> {
+  const headers = { 'x-tenant-id': tenant };
+  const response = await service.app.inject({ method: 'POST', url: '/search', headers, payload: input });
+  return response.json().content;
+}
+
+/** Returns the content of each file, as a search for lines sees the files. */
+async function lines(service: Service, tenant: string, path = '/memories'): Promise<string[]> {
+  const content = await searchIn(service, tenant, { query: 'x', mode: 'literal', path, max_results: 100 });
+  return content.split('\n').slice(1);
+}
+
+const WRITES: [input: object, lines: string[]][] = [
+  [cmd.create('/memories/a', 'x1'), ['/memories/a:1: x1']],
+  [cmd.create('/memories/d/b', 'x2'), ['/memories/a:1: x1', '/memories/d/b:1: x2']],
+  [cmd.replace('/memories/a', 'x1', 'x3'), ['/memories/a:1: x3', '/memories/d/b:1: x2']],
+  [cmd.insert('/memories/a', 1, 'x4\n'), ['/memories/a:1: x3', '/memories/a:2: x4', '/memories/d/b:1: x2']],
+  [
+    cmd.rename('/memories/d', '/memories/0'),
+    ['/memories/0/b:1: x2', '/memories/a:1: x3', '/memories/a:2: x4'],
+  ],
+  [
+    cmd.rename('/memories/a', '/memories/0/a'),
+    ['/memories/0/a:1: x3', '/memories/0/a:2: x4', '/memories/0/b:1: x2'],
+  ],
+  [cmd.replace('/memories/0/b', 'x2', 'y'), ['/memories/0/a:1: x3', '/memories/0/a:2: x4']],
+  [cmd.delete('/memories/0/b'), ['/memories/0/a:1: x3', '/memories/0/a:2: x4']],
+  [cmd.delete('/memories/0'), []],
+];
+
+describeService('search after a write', (service) => {
+  it('sees each write that was acknowledged before', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/other', 'y'), { tenant });
+    for (const [input, expected] of WRITES) {
+      const { is_error, content } = await service().execute(input, { tenant });
+      expect([input, is_error, content]).toStrictEqual([input, false, content]);
+      expect([input, await lines(service(), tenant)]).toStrictEqual([input, expected]);
+      // The second search reads only the state of the tenant.
+      expect([input, await lines(service(), tenant)]).toStrictEqual([input, expected]);
+    }
+  });
+
+  it('searches a directory or a file among the files in memory', async () => {
+    const tenant = freshTenant();
+    for (const path of ['a', 'a-b', 'a/c', 'a/d/e', 'ab', 'z/\u{ff5e}', 'z/\u{1f600}'])
+      if (path !== 'a') await service().execute(cmd.create(`/memories/${path}`, 'x'), { tenant });
+    expect(await lines(service(), tenant)).toHaveLength(6);
+    expect(await lines(service(), tenant, '/memories/a')).toStrictEqual([
+      '/memories/a/c:1: x',
+      '/memories/a/d/e:1: x',
+    ]);
+    expect(await lines(service(), tenant, '/memories/a-b')).toStrictEqual(['/memories/a-b:1: x']);
+    // By code point: the emoji is after the full-width tilde, although its UTF-16 units are before it.
+    expect(await lines(service(), tenant, '/memories/z')).toStrictEqual([
+      '/memories/z/\u{ff5e}:1: x',
+      '/memories/z/\u{1f600}:1: x',
+    ]);
+  });
+});
+
+it('sees the writes of another replica, and of another tenant that gets the ID', async () => {
+  const database = await createTestDatabase();
+  const replicas = [
+    await startService('postgres', { DATABASE_URL: database.url }),
+    await startService('postgres', { DATABASE_URL: database.url }),
+  ] as const;
+  const [writer, reader] = replicas;
+  for (const [input, expected] of WRITES) {
+    await writer.execute(input, { tenant: 'shared' });
+    expect([input, await lines(reader, 'shared')]).toStrictEqual([input, expected]);
+  }
+  await writer.execute(cmd.create('/memories/a', 'x1'), { tenant: 'shared' });
+  expect(await lines(reader, 'shared')).toStrictEqual(['/memories/a:1: x1']);
+  await writer.query("DELETE FROM entries WHERE tenant_id = 'shared'");
+  await writer.query("DELETE FROM tenants WHERE id = 'shared'");
+  await writer.execute(cmd.create('/memories/a', 'x2'), { tenant: 'shared' });
+  expect(await lines(reader, 'shared')).toStrictEqual(['/memories/a:1: x2']);
+  for (const replica of replicas) await replica.close();
+  await database.drop();
+});
+
+it.each([
+  { method: 'POST', operation: '/suspend' },
+  { method: 'POST', operation: '/directories/redact', payload: { path: '/memories/old' } },
+  { method: 'DELETE', operation: '' },
+] as const)(
+  'drops the files of a tenant after $method $operation',
+  async ({ method, operation, ...body }) => {
+    const database = await createTestDatabase();
+    const service = await startService('postgres', { DATABASE_URL: database.url });
+    const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });
+    const services = new Services(config, service.database, createSecretScanner());
+    const admin = await buildAdminApp({ config, database: service.database, services, isLocal: true });
+    await service.execute(cmd.create('/memories/a', 'x'), { tenant: 'acme' });
+    const { content } = await searchForOperator(services.search, service.database, {
+      tenant: { id: 'acme', draftOf: null },
+      input: { query: 'x' },
+      at: undefined,
+    });
+    expect(content).toBe('Found 1 file in /memories, the best first:\n/memories/a:1: x');
+    expect(services.search.texts.get('acme')?.files).toHaveLength(1);
+    const done = await admin.inject({ method, url: `/v1/tenants/acme${operation}`, ...body });
+    expect(done.statusCode).toBeLessThan(500);
+    expect(services.search.texts.get('acme')).toBeUndefined();
+    await admin.close();
+    await services.close();
+    await service.close();
+    await database.drop();
+  },
+);
