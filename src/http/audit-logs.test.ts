@@ -30,7 +30,8 @@ async function start(answer: 200 | 'hang' = 200) {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const warnings: string[] = [];
   const log = { warn: (_: object, message: string) => void warnings.push(message), info: () => {} };
-  const config = loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: '400' });
+  // A quarter of the timeout is for the last records.
+  const config = loadConfig({ ...env, SHUTDOWN_TIMEOUT_MS: answer === 'hang' ? '400' : '120000' });
   return { collector, warnings, logs: startAuditLogs(config, collector.url, log) };
 }
 
