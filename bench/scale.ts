@@ -34,7 +34,7 @@ const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
 const COPIES = 3;
 /** Number of files in the directories that are moved and deleted. */
-const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map((files) => Math.min(Math.floor(files), 50_000));
+const SIZES = [...new Set([1000, 100, 20].map((share) => Math.min(Math.floor(FILES / share), 50_000)))];
 
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
