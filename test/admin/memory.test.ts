@@ -412,12 +412,12 @@ describeService(
         return matches;
       };
       expect((await get('/search?query=quick')).body.text).toBe(
-        'Found 2 files in /memories, the best first:\n/memories/a.md:2: The Quick brown fox\n/memories/quick.md (the path matches)',
+        'Found 2 files in /memories, the best first:\n/memories/quick.md (the path matches)\n/memories/a.md:2: The Quick brown fox',
       );
       const score = expect.any(Number);
       const inContent = { path: '/memories/a.md', line: 2, text: 'The Quick brown fox', score };
       const inPath = { path: '/memories/quick.md', line: null, text: null, score };
-      expect(await found('query=QUICK')).toStrictEqual({ matches: [inContent, inPath], more: 0 });
+      expect(await found('query=QUICK')).toStrictEqual({ matches: [inPath, inContent], more: 0 });
       expect(await found('query=quick&in=path')).toStrictEqual({ matches: [inPath], more: 0 });
       expect(await found('query=quick&in=content')).toStrictEqual({ matches: [inContent], more: 0 });
       expect(await found('query=quick&path=/memories/a.md')).toStrictEqual({ matches: [inContent], more: 0 });
