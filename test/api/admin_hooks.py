@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 import schemathesis
@@ -21,6 +22,8 @@ _BY_STATE = {
     "idempotency_key_reused",
 }
 _DOOMED = "doomed"
+# Tenants that the run deleted or renamed.
+_GONE: set[str] = set()
 # Statuses for an overlong URL or overlong headers.
 _TOO_LONG = {414, 431}
 
@@ -42,13 +45,22 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 
 
 @schemathesis.hook
+def after_call(context: HookContext, case: Case[Any], response: Response) -> None:
+    operation = case.operation.definition.raw.get("operationId")
+    if operation in {"deleteTenant", "renameTenant"} and response.status_code == HTTPStatus.OK:
+        _GONE.add(case.path_parameters["tenant"])
+
+
+@schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Accepts rejections of valid data because of the state or of rules that a schema cannot express."""
     if response.status_code in _TOO_LONG:
         # The service rejects the request before it checks the method and parameters.
         return False
-    if isinstance(failure, EnsureResourceAvailability) and _misses_path_of_body(case, response):
-        # The tenant was just created, but the file does not exist.
+    if isinstance(failure, EnsureResourceAvailability) and (
+        _misses_path_of_body(case, response) or case.path_parameters.get("tenant") in _GONE
+    ):
+        # The tenant was just created, but the file does not exist, or the tenant was deleted or renamed since.
         return False
     if not isinstance(failure, RejectedPositiveData):
         return True
