@@ -170,7 +170,7 @@ export async function startContestants(
       url: databaseUrl,
     }),
     F: async () => ({
-      name: 'F, folder: temporary file, fsync, and rename for each write; without locks and history',
+      name: 'F, directory: temporary file, fsync, and rename for each write; without locks and history',
       ...(await peer('bench/servers/folder.ts', { FOLDER: syncedFolder(filesFolder) })),
     }),
     H: async () => ({
