@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { checkComplete, hadDirectory } from '../history/past.ts';
 import { AFTER, COVERS } from '../history/version.ts';
+import { compareCodePoints } from '../lib/text.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { nothingThen } from './listing.ts';
 
@@ -307,5 +308,5 @@ async function endOfPart(database: Database, { tenant, path, at }: Place, after:
   const [end] = (await database.query(endPartQuery, { tenant, path, after, rows })).rows;
   const [live = null, past = null] = [end?.live, at === undefined ? null : end?.past];
   if (live === null || past === null) return live ?? past;
-  return Buffer.compare(Buffer.from(live), Buffer.from(past)) < 0 ? live : past;
+  return compareCodePoints(live, past) < 0 ? live : past;
 }

@@ -306,8 +306,8 @@ export class Memory implements MemoryStore {
     const { tenant } = this;
     const { database, writes } = this.services;
     const locked = async (query: QueryExecutor) => {
-      const [locked] = (await query(lockTenantQuery, { tenant })).rows;
-      this.#checkTenant(locked?.createdAt);
+      const [found] = (await query(lockTenantQuery, { tenant })).rows;
+      this.#checkTenant(found?.createdAt);
       return work(query);
     };
     return retrying(this.#isRepeatable, () => writes.exclusively(tenant, () => database.transaction(locked)));

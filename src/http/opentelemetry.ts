@@ -211,8 +211,8 @@ function startCommand(
 }
 
 /**
- * Returns the parent of a call's span: the context that the caller sent with the call, and otherwise the request. In the
- * first case, the span has a link to the request (OpenTelemetry's conventions for MCP).
+ * Returns the parent of a call's span: the context that the caller sent with the call, and otherwise the request. In
+ * the first case, the span has a link to the request (OpenTelemetry's conventions for MCP).
  */
 function parentOf({ callerTrace }: CommandDetails, request: Context): { parent: Context; links: Link[] } {
   if (callerTrace === undefined) return { parent: request, links: [] };

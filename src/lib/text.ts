@@ -26,6 +26,11 @@ export function renamed(value: unknown, rename: (name: string) => string): unkno
   );
 }
 
+/** Compares texts by code point, as the database sorts. JavaScript compares UTF-16 code units. */
+export function compareCodePoints(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
 /** A text that Postgres can store. */
 export const storableText = (maxLength: number) =>
   z

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { compareCodePoints } from '../lib/text.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
@@ -270,12 +271,8 @@ async function copyHistory(query: QueryExecutor, from: string, to: string): Prom
 /** Copies page by page. Each page starts after the greatest key of the previous page, in the order of the database. */
 async function inPages(start: string, copyPage: (after: string) => Promise<string[]>): Promise<void> {
   for (let after: string | undefined = start; after !== undefined; ) {
-    after = (await copyPage(after)).sort(byBytes).at(-1);
+    after = (await copyPage(after)).sort(compareCodePoints).at(-1);
   }
-}
-
-function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {

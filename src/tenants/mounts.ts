@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { storableText } from '../lib/text.ts';
+import { compareCodePoints, storableText } from '../lib/text.ts';
 import { type Mount, mountPath, shownMount } from '../memory/mount.ts';
 import { parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
@@ -252,11 +252,6 @@ function changeMounts<T>(
 }
 
 async function writeMounts(query: QueryExecutor, tenant: string, mounts: Mount[]): Promise<void> {
-  const sorted = mounts.toSorted((one, other) => compareNames(one.name, other.name));
+  const sorted = mounts.toSorted((one, other) => compareCodePoints(one.name, other.name));
   await query(setMountsQuery, { tenant, mounts: sorted.length === 0 ? null : JSON.stringify(sorted) });
-}
-
-/** Compares by code point, in the same order as paths. */
-function compareNames(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

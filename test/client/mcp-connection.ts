@@ -1,4 +1,7 @@
 /** An MCP host: the official client, connected to `memory-service-mcp` from source. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -8,6 +11,17 @@ import { type CliProcess, startProcess } from '../support/process.ts';
 
 const COMMAND = ['--import', 'tsx', 'clients/mcp/src/cli.ts'];
 const root = new URL('../..', import.meta.url);
+
+/** Starts a server on a free port, and stops it after the test. Returns its URL. */
+export async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** Returns the command of a server on standard input and output. */
 export function stdioCommand(url: string, key: string, tenant?: string) {

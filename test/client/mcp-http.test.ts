@@ -1,14 +1,14 @@
 /** Requests that the MCP server accepts over HTTP, and their order. */
 import { once } from 'node:events';
-import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type ClientRequest, createServer, type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
 import { MAX_MESSAGES } from '../../src/agents/mcp/exchange.ts';
 import { MAX_CALLS } from '../../src/agents/tool.ts';
 import { useAgentFixture } from './agent-fixture.ts';
-import { connectHttp } from './mcp-connection.ts';
+import { connectHttp, listen } from './mcp-connection.ts';
 
 const fixture = useAgentFixture();
 
@@ -17,16 +17,6 @@ const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
 const view = { command: 'view', path };
 const VIEWED = "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.";
 const MISSING = 'The path /memories/user.md does not exist. Please provide a valid path.';
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** Serves MCP in this process. */
 const serve = async (options: Partial<HttpOptions> = {}) =>

@@ -1,28 +1,15 @@
-/** `memory-service-mcp` with the official client of the second major version, which speaks 2026-07-28. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer } from '../../clients/mcp/src/http.ts';
 import { create, headersFor, headersOf, modern, text, VIEWED, view } from '../support/mcp.ts';
 import { useAgentFixture } from './agent-fixture.ts';
-import { stdioCommand } from './mcp-connection.ts';
+import { listen, stdioCommand } from './mcp-connection.ts';
 
 const fixture = useAgentFixture();
 
 const URI = 'memory:///memories/user.md';
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** Serves MCP in this process. */
 async function serve(url: string, stopping = new AbortController().signal): Promise<string> {
@@ -110,7 +97,7 @@ describe('a subscription at the MCP server over HTTP', () => {
     expect((await send(await serve(fixture.url), 'msk_wrong')).status).toBe(401);
   });
 
-  it('is rejected by a service without /mcp', async () => {
+  it('a subscription is rejected by a service without /mcp', async () => {
     const identity = await (
       await fetch(`${fixture.url}/whoami`, { headers: headersOf(await fixture.tenantKey()) })
     ).text();

@@ -13,9 +13,9 @@ export interface Access {
 }
 
 /**
- * Runs the calls of a caller that need the same files in the order in which their requests arrived. Hosts send the calls
- * of one turn at once over several connections, and a later call may view a file that an earlier call creates. The
- * protocol has no sessions and no order, so the arrival of a request's headers decides.
+ * Runs the calls of a caller that need the same files in the order in which their requests arrived. Hosts send the
+ * calls of one turn at once over several connections, and a later call may view a file that an earlier call creates.
+ * The protocol has no sessions and no order, so the arrival of a request's headers decides.
  */
 export class CallOrder {
   /** The unfinished requests of each caller, in order of arrival. */

@@ -50,7 +50,7 @@ function callId(meta: Record<string, unknown> | undefined): string {
   return isUsable ? id : newId();
 }
 
-/** Returns the trace context of a call. MCP hosts send it in the metadata, because one connection carries many traces. */
+/** Returns the trace context of a call. Hosts send it in the metadata, because one connection carries many traces. */
 function traceOf(meta: Record<string, unknown> | undefined): CallerTrace | undefined {
   const { traceparent, tracestate } = meta ?? {};
   if (typeof traceparent !== 'string') return undefined;

@@ -100,8 +100,8 @@ export function createServer(
 }
 
 /**
- * A server that checks the parameters of requests itself, and rejects invalid ones with one sentence. The SDK's `Server`
- * leaves the checks and the capabilities to this class, unlike `McpServer`.
+ * A server that checks the parameters of requests itself, and rejects invalid ones with one sentence. The SDK's
+ * `Server` leaves the checks and the capabilities to this class, unlike `McpServer`.
  */
 class MemoryServer extends Server {
   override async connect(transport: Transport): Promise<void> {

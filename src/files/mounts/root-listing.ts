@@ -1,3 +1,4 @@
+import { compareCodePoints } from '../../lib/text.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../../memory/store.ts';
 
@@ -71,7 +72,7 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
   const addRootsBefore = (top: string | undefined) => {
     for (
       let root = roots[next];
-      root && (top === undefined || isBefore(root.path, top));
+      root && (top === undefined || compareCodePoints(root.path, top) < 0);
       root = roots[next]
     ) {
       const listing = 'note' in root.listing ? EMPTY : root.listing;
@@ -98,8 +99,3 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
 }
 
 const EMPTY: Listing = { entries: [], total: 0 };
-
-/** Compares by code point, as the database sorts. */
-function isBefore(path: string, other: string): boolean {
-  return Buffer.compare(Buffer.from(path), Buffer.from(other)) < 0;
-}

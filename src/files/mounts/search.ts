@@ -1,4 +1,5 @@
 import { hasReason } from '../../errors/errors.ts';
+import { compareCodePoints } from '../../lib/text.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
@@ -7,7 +8,7 @@ import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
 import type { Call } from '../call.ts';
 import { innerPath, outerPath } from '../memory.ts';
-import { comparePaths, type FileSource, filesNow } from '../search/files.ts';
+import { type FileSource, filesNow } from '../search/files.ts';
 import type { SearchedFile } from '../search/query.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
 import type { Services } from '../services.ts';
@@ -50,13 +51,14 @@ export function filesWithMounts(
       start: `${directory}/`,
       end: `${directory}/\u{10FFFF}`,
     }))
-    .sort((one, other) => comparePaths(one.start, other.start));
+    .sort((one, other) => compareCodePoints(one.start, other.start));
 
   /** Returns the caller's files between two paths. */
   const ownPage = async (after: string, until: string | undefined): Promise<SearchedFile[]> => {
     for (let last = after; ; ) {
       const page = await own.page(ROOT, last);
-      const before = until === undefined ? page : page.filter(({ path }) => comparePaths(path, until) < 0);
+      const before =
+        until === undefined ? page : page.filter(({ path }) => compareCodePoints(path, until) < 0);
       const seen = before.filter(({ path }) => mountAt(path as MemoryPath, mounts) === undefined);
       if (seen.length > 0 || before.length === 0 || before.length < page.length) return seen;
       last = page.at(-1)?.path ?? last;
@@ -71,7 +73,7 @@ export function filesWithMounts(
         if (found.length > 0) return found;
         last = part.end;
       }
-      const next = parts.find(({ start }) => comparePaths(last, start) < 0);
+      const next = parts.find(({ start }) => compareCodePoints(last, start) < 0);
       const found = await ownPage(last, next?.start);
       if (found.length > 0 || next === undefined) return found;
       last = next.start;

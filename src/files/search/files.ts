@@ -3,6 +3,7 @@ import { retrying } from '../../database/errors.ts';
 import { defineQuery, type Query, type Value } from '../../database/query.ts';
 import { History } from '../../history/history.ts';
 import { findAt, type TreeRow, treePageAt } from '../../history/past.ts';
+import { compareCodePoints } from '../../lib/text.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import { findPathsQuery } from '../read-queries.ts';
 import type { SearchedFile } from './query.ts';
@@ -209,15 +210,10 @@ function indexAfter(files: readonly CachedFile[], after: string): number {
   let to = files.length;
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (comparePaths(files[middle]?.path ?? '', after) <= 0) from = middle + 1;
+    if (compareCodePoints(files[middle]?.path ?? '', after) <= 0) from = middle + 1;
     else to = middle;
   }
   return from;
-}
-
-/** Compares by code point, as the database sorts. */
-export function comparePaths(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /**
