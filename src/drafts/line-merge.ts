@@ -1,5 +1,6 @@
 import { diff3Merge } from 'node-diff3';
 import { SerialQueue } from '../lib/queues.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 
 /** Contents of a file in the base, the draft, and the original. */
@@ -39,6 +40,47 @@ function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
+/**
+ * Regions in two values. A thread receives a message at once, and the many objects of a large file would block the
+ * event loop.
+ */
+interface PackedRegions {
+  /** Texts of all regions in order. A conflict has its base, its draft, and its original. */
+  text: string;
+  /** Number of characters of each text. */
+  lengths: Uint32Array;
+  /** 1 for each conflict, 0 for each merged region. */
+  conflicts: Uint8Array;
+}
+
+function pack(regions: readonly Region[]): PackedRegions {
+  const texts = regions.flatMap((region) =>
+    region.kind === 'merged' ? [region.text] : [region.base, region.draft, region.original],
+  );
+  return {
+    text: texts.join(''),
+    lengths: Uint32Array.from(texts, ({ length }) => length),
+    conflicts: Uint8Array.from(regions, ({ kind }) => (kind === 'conflict' ? 1 : 0)),
+  };
+}
+
+async function unpack({ text, lengths, conflicts }: PackedRegions): Promise<Region[]> {
+  const regions: Region[] = [];
+  let [start, index] = [0, 0];
+  const next = () => {
+    const from = start;
+    start += lengths[index++] ?? 0;
+    return text.slice(from, start);
+  };
+  for await (const isConflict of timeSliced(conflicts))
+    regions.push(
+      isConflict === 1
+        ? { kind: 'conflict', base: next(), draft: next(), original: next() }
+        : { kind: 'merged', text: next() },
+    );
+  return regions;
+}
+
 /** Joins the merged text, or returns null if a region conflicts. */
 function mergedText(regions: readonly Region[]): string | null {
   const texts: string[] = [];
@@ -65,7 +107,7 @@ const MAX_HEAP_MIB = 512;
 /** Merges short texts on the event loop, and all others in a worker thread. */
 export class MergeThreads {
   /** A single thread, so that merges leave the other cores to the database and to requests. */
-  readonly #threads = new WorkerThreads<MergeTask, Region[] | string | null>({
+  readonly #threads = new WorkerThreads<MergeTask, PackedRegions | string | null>({
     module: new URL('./line-merge', import.meta.url),
     threads: 1,
     idleMs: 30_000,
@@ -76,7 +118,8 @@ export class MergeThreads {
   /** @returns the regions, or a single conflict of all lines if the merge exceeds its time or memory limit */
   async merge(texts: ThreeTexts): Promise<Region[]> {
     if (areShort([texts])) return mergeLines(texts);
-    return (await this.#run<Region[]>({ texts, result: 'regions' })) ?? allInConflict(texts);
+    const packed = await this.#run<PackedRegions>({ texts, result: 'regions' });
+    return packed === null ? allInConflict(texts) : unpack(packed);
   }
 
   /**
@@ -94,7 +137,7 @@ export class MergeThreads {
   }
 
   /** @returns null if the task exceeds its time or memory limit */
-  #run<Result extends Region[] | string | null>(task: MergeTask): Promise<Result | null> {
+  #run<Result extends PackedRegions | string | null>(task: MergeTask): Promise<Result | null> {
     // Tasks run one at a time, so that the time limit does not include waiting for the thread.
     return this.#queue.run('', async () => {
       const merged = await this.#threads.runWithin(MAX_MS, task);
@@ -135,7 +178,7 @@ interface MergeTask {
 }
 
 /** Entry point of the worker thread. */
-export default function work({ texts, result }: MergeTask): Region[] | string | null {
+export default function work({ texts, result }: MergeTask): PackedRegions | string | null {
   const regions = mergeLines(texts);
-  return result === 'regions' ? regions : mergedText(regions);
+  return result === 'regions' ? pack(regions) : mergedText(regions);
 }

@@ -119,4 +119,21 @@ describe('many short files with equal lines', () => {
     expect(merged).toStrictEqual(Array(ITEMS).fill(`draft\n${base}original\n`));
     expect(turns).toBeGreaterThanOrEqual(ITEMS);
   });
+
+  it('have regions that leave the thread in time slices', async () => {
+    const side = (name: string) =>
+      Array.from({ length: 20 * ITEMS }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${name} ${i}\n`));
+    const [base, draft, original] = [side('base'), side('draft'), side('here')];
+    const merge = () =>
+      threads.merge({ base: base.join(''), draft: draft.join(''), original: original.join('') });
+    const regions = await merge();
+    expect(regions).toStrictEqual(
+      base.map((line, i) =>
+        i % 2 === 0
+          ? { kind: 'merged', text: line }
+          : { kind: 'conflict', base: line, draft: draft[i], original: original[i] },
+      ),
+    );
+    expect(await turnsDuring(merge)).toBeGreaterThanOrEqual(regions.length);
+  });
 });
