@@ -2,8 +2,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { MergeThreads } from '../drafts/line-merge.ts';
 import { Services } from '../files/services.ts';
+import { MergeThreads } from '../history/line-merge.ts';
 import { PatchThreads } from '../history/patch.ts';
 import { accessLog } from '../http/access-log.ts';
 import { connections, hostCheck } from '../http/connections.ts';

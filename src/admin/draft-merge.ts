@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../drafts/merge.ts';
-import type { Resolution } from '../drafts/merge-file.ts';
 import { draftRecord, mergedFiles } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
+import type { Resolution } from '../history/merge-file.ts';
 import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
 import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './draft-schemas.ts';
 import { archived, noSuchTenant, overQuota } from './errors.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { currentComparison, loadedSide } from '../drafts/compare.ts';
 import { NO_TEXTS, readTexts, type SideTexts } from '../drafts/contents.ts';
-import { allInConflict, type MergeThreads, type Region } from '../drafts/line-merge.ts';
-import { needsLines } from '../drafts/merge-file.ts';
 import { changeRecords, draftRecord } from '../drafts/records.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { allInConflict, type MergeThreads, type Region } from '../history/line-merge.ts';
+import { needsLines } from '../history/merge-file.ts';
 import { differenceOf } from '../history/patch.ts';
 import { differenceRecord, differenceSchema } from './differences.ts';
 import {

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import type { MergeThreads } from '../drafts/line-merge.ts';
 import type { ServiceError } from '../errors/errors.ts';
 import type { Services } from '../files/services.ts';
+import type { MergeThreads } from '../history/line-merge.ts';
 import type { Compare } from '../history/patch.ts';
 import { type AnyOperation, type Operation, type OperationInput, operationsOf } from '../lib/operation.ts';
 import type { Origin } from '../memory/origin.ts';

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import type { MergeThreads } from '../history/line-merge.ts';
 import type { LoadedState } from '../history/log.ts';
+import type { MergedTexts } from '../history/merge-file.ts';
+import type { SameContent, ThreeWay } from '../history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { compareContents, type DraftIds, mergeTexts, type SideTexts } from './contents.ts';
 import { type Draft, findOpenDraft } from './drafts.ts';
-import type { MergeThreads } from './line-merge.ts';
-import type { MergedTexts } from './merge-file.ts';
+import { isTouched, pairFiles } from './pair-files.ts';
 import { blockingFiles, directoryChanges, type MergePlan, planMerge } from './plan.ts';
-import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
 import { lastChangeOf, readSides, type Sides } from './trees.ts';
 
 /** A draft compared with its original, from one snapshot. */

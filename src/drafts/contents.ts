@@ -1,12 +1,11 @@
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { History } from '../history/history.ts';
+import type { MergeThreads, ThreeTexts } from '../history/line-merge.ts';
+import { needsLines } from '../history/merge-file.ts';
+import type { SameContent, SideFile, ThreeWay } from '../history/three-way.ts';
 import { batches } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
-import type { MergeThreads, ThreeTexts } from './line-merge.ts';
-import { needsLines } from './merge-file.ts';
 import type { PlannedChange } from './plan.ts';
-import type { SameContent, ThreeWay } from './three-way.ts';
-import type { SideFile } from './trees.ts';
 
 /*
  * Reads the contents of the base, the draft, and the original. The base content is stored in the history of the

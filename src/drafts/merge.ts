@@ -3,6 +3,9 @@ import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { findExceededQuota } from '../history/change.ts';
+import type { MergeThreads } from '../history/line-merge.ts';
+import type { Resolution } from '../history/merge-file.ts';
+import type { ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
@@ -13,12 +16,10 @@ import { closeLocked, deleteMemory } from './close.ts';
 import { compareDraft, readFiles, readReview, reviewOf } from './compare.ts';
 import { compareContents, type DraftIds } from './contents.ts';
 import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
-import type { MergeThreads } from './line-merge.ts';
-import type { Resolution } from './merge-file.ts';
+import { isTouched } from './pair-files.ts';
 import { blockingFiles, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
 import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
 import { MergeSecrets } from './secrets.ts';
-import { isTouched, type ThreeWay } from './three-way.ts';
 import { hasProposed, newSize, readProposers, writeMerge } from './write.ts';
 
 /** @throws ServiceError if the result would exceed a quota. A merge that does not grow the memory always fits. */

@@ -1,7 +1,3 @@
-import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
-import { timeSliced } from '../lib/time-slice.ts';
-import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { type BlockedBy, findBlockers } from './blocked-by.ts';
 import {
   asDraft,
   type FileConflict,
@@ -12,8 +8,13 @@ import {
   type Resolution,
   resolveFile,
   stay,
-} from './merge-file.ts';
-import { isTouched, type SameContent, type ThreeWay } from './three-way.ts';
+} from '../history/merge-file.ts';
+import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
+import type { SameContent, ThreeWay } from '../history/three-way.ts';
+import { timeSliced } from '../lib/time-slice.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { type BlockedBy, findBlockers } from './blocked-by.ts';
+import { isTouched } from './pair-files.ts';
 import type { Sides, Tree } from './trees.ts';
 
 /** Reason why a file is not merged. `occupied`: another entry blocks its path. */

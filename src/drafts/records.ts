@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import type { SideFile } from '../history/three-way.ts';
+import { type ChangeKind, changeOf } from '../history/three-way.ts';
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { lastFileUseQuery } from '../tenants/queries.ts';
@@ -8,8 +10,6 @@ import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
 import type { PlannedChange } from './plan.ts';
 import { pathOf } from './review.ts';
-import { type ChangeKind, changeOf } from './three-way.ts';
-import type { SideFile } from './trees.ts';
 
 /*
  * Computes when drafts were last used and when they expire. Converts drafts and their changes to their public

@@ -2,6 +2,8 @@ import type { Config } from '../config.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
+import type { Resolution } from '../history/merge-file.ts';
+import type { ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { mask } from '../memory/secrets/secrets.ts';
@@ -9,9 +11,8 @@ import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
-import type { Resolution } from './merge-file.ts';
+import { isTouched } from './pair-files.ts';
 import { blockingFiles } from './plan.ts';
-import { isTouched, type ThreeWay } from './three-way.ts';
 
 /* Checks that the reviewed state and the resolutions of a draft are still valid. */
 

@@ -1,16 +1,9 @@
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import type { SideFile } from '../history/three-way.ts';
 import { readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 
 /* Reads the three sides of a draft: the base (the copied state), the draft, and the original. */
-
-export interface SideFile {
-  memoryId: string;
-  versionId: string;
-  path: MemoryPath;
-  /** Bytes. 0 for the base, whose sizes are unknown. */
-  sizeBytes: number;
-}
 
 export interface Tree {
   /** Files by `memoryId`. */

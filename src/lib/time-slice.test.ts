@@ -3,13 +3,14 @@ import { turnsDuring } from '../../test/support/event-loop.ts';
 import type { SourceEntry } from '../archive/entry.ts';
 import { prepareImport } from '../archive/prepare-import.ts';
 import { reviewOf } from '../drafts/compare.ts';
-import { MergeThreads } from '../drafts/line-merge.ts';
+import { pairFiles } from '../drafts/pair-files.ts';
 import { planMerge, planReplacement } from '../drafts/plan.ts';
 import { changeRecords, mergedFiles } from '../drafts/records.ts';
-import { pairFiles, type ThreeWay } from '../drafts/three-way.ts';
-import type { SideFile, Sides, Tree } from '../drafts/trees.ts';
+import type { Sides, Tree } from '../drafts/trees.ts';
+import { MergeThreads } from '../history/line-merge.ts';
 import { changesOf } from '../history/log.ts';
 import { planTree } from '../history/plan.ts';
+import type { SideFile, ThreeWay } from '../history/three-way.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { timeSliced, timeSlicedSort } from './time-slice.ts';
 

@@ -5,8 +5,8 @@
  */
 import { expect, it } from 'vitest';
 import type { Draft } from '../../src/drafts/drafts.ts';
-import type { Resolution } from '../../src/drafts/merge-file.ts';
-import { isTouched } from '../../src/drafts/three-way.ts';
+import { isTouched } from '../../src/drafts/pair-files.ts';
+import type { Resolution } from '../../src/history/merge-file.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import {

@@ -3,11 +3,12 @@ import { type Config, loadConfig } from '../../src/config.ts';
 import { type Comparison, compareDraft } from '../../src/drafts/compare.ts';
 import { createDraft } from '../../src/drafts/create.ts';
 import type { Draft } from '../../src/drafts/drafts.ts';
-import { MergeThreads } from '../../src/drafts/line-merge.ts';
 import { mergeDraft, replaceByDraft } from '../../src/drafts/merge.ts';
-import type { Resolution } from '../../src/drafts/merge-file.ts';
+import { isTouched } from '../../src/drafts/pair-files.ts';
 import { pathOf } from '../../src/drafts/review.ts';
-import { changeOf, isTouched, type ThreeWay } from '../../src/drafts/three-way.ts';
+import { MergeThreads } from '../../src/history/line-merge.ts';
+import type { Resolution } from '../../src/history/merge-file.ts';
+import { changeOf, type ThreeWay } from '../../src/history/three-way.ts';
 import type { Actor } from '../../src/memory/origin.ts';
 import type { Service } from './service.ts';
 

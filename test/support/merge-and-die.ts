@@ -8,8 +8,8 @@ import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { QueryExecutor } from '../../src/database/query.ts';
 import { compareDraft } from '../../src/drafts/compare.ts';
-import { MergeThreads } from '../../src/drafts/line-merge.ts';
 import { mergeDraft } from '../../src/drafts/merge.ts';
+import { MergeThreads } from '../../src/history/line-merge.ts';
 
 const [url = '', tenant = '', draft = '', name, number, when] = process.argv.slice(2);
 const config = loadConfig({ DATABASE_URL: url, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' });

@@ -1,15 +1,7 @@
+import type { SideFile, ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import type { SideFile, Sides } from './trees.ts';
-
-/** A file in the base, the draft, and the original. Null if the file does not exist on a side. */
-export interface ThreeWay {
-  /** File ID in the original, or else in the draft, or else in the base. */
-  id: string;
-  base: SideFile | null;
-  draft: SideFile | null;
-  original: SideFile | null;
-}
+import type { Sides } from './trees.ts';
 
 /**
  * Matches the files of the three sides by file ID. A file that replaced a deleted file at the same path is matched with
@@ -62,19 +54,6 @@ function take(from: Map<MemoryPath, SideFile>, path: MemoryPath): SideFile | nul
 
 function named(sides: Omit<ThreeWay, 'id'>): ThreeWay {
   return { id: (sides.original ?? sides.draft ?? sides.base)?.memoryId ?? '', ...sides };
-}
-
-/** Change of a file on one side. The content of a `moved` file may have changed too. */
-export type ChangeKind = 'added' | 'changed' | 'moved' | 'deleted';
-
-export type SameContent = (a: SideFile, b: SideFile) => boolean;
-
-/** Classifies the change of a file on one side since the base; null if unchanged. */
-export function changeOf(base: SideFile | null, side: SideFile | null, same: SameContent): ChangeKind | null {
-  if (base === null) return side === null ? null : 'added';
-  if (side === null) return 'deleted';
-  if (side.path !== base.path) return 'moved';
-  return same(base, side) ? null : 'changed';
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { MemoryPath } from '../memory/path.ts';
-import { changeOf, type SameContent, type ThreeWay } from './three-way.ts';
+import { changeOf, type SameContent, type SideFile, type ThreeWay } from './three-way.ts';
 
 /** A reviewer's resolution of a file: the draft's state, the original's state, or a custom text. */
 export type Resolution = 'draft' | 'original' | { text: string };
@@ -22,13 +22,20 @@ export interface MergedFile {
 }
 
 /** Whether both sides changed the content differently, so that the file needs a merge of lines. */
-export function needsLines({ base, draft, original }: ThreeWay, same: SameContent): boolean {
+export function needsLines<File extends SideFile>(
+  { base, draft, original }: ThreeWay<File>,
+  same: SameContent<File>,
+): boolean {
   if (base === null || draft === null || original === null) return false;
   return !same(draft, original) && !same(base, draft) && !same(base, original);
 }
 
 /** @param texts merged lines by file ID, for the files that `needsLines` */
-export function mergeFile(file: ThreeWay, same: SameContent, texts: MergedTexts): MergedFile {
+export function mergeFile<File extends SideFile>(
+  file: ThreeWay<File>,
+  same: SameContent<File>,
+  texts: MergedTexts,
+): MergedFile {
   const { base, draft, original } = file;
   const asIs = stay(file);
   const inDraft = changeOf(base, draft, same);
@@ -73,7 +80,10 @@ export function stay({ original }: ThreeWay): Outcome {
 }
 
 /** Uses the state of the file in the draft. */
-export function asDraft({ draft, original }: ThreeWay, same: SameContent): Outcome {
+export function asDraft<File extends SideFile>(
+  { draft, original }: ThreeWay<File>,
+  same: SameContent<File>,
+): Outcome {
   if (draft === null) return null;
   const isKept = original !== null && same(draft, original);
   return { path: draft.path, content: isKept ? 'keep' : 'draft' };
