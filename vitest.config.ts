@@ -51,9 +51,9 @@ export default defineConfig(({ mode }) => {
       execArgv: ['--liftoff-only'],
       sequence: { sequencer: LongestFirst },
       // Limits for tests that hang. They do not measure speed.
-      testTimeout: 240_000,
-      hookTimeout: 120_000,
-      expect: { poll: { timeout: 60_000 } },
+      testTimeout: 480_000,
+      hookTimeout: 240_000,
+      expect: { poll: { timeout: 120_000 } },
       tags: [
         {
           name: 'long',
