@@ -213,3 +213,45 @@ it('ignores empty variables, variables of other programs, and typos of a variabl
 it.each([' ', 'http://0.0.0.0', '[::1]', 'x'.repeat(254)])('rejects HOST=%s', (HOST) => {
   expect(message({ HOST })).toContain('  HOST must be an IP address or a host name');
 });
+
+const OPEN_ID = {
+  AUTH: 'keys',
+  ADMIN_PORT: '8081',
+  CONSOLE_URL: 'https://memory.example.com/console/',
+  OIDC_ISSUER: 'https://id.example.com',
+  OIDC_CLIENT_ID: 'memory-console',
+  OIDC_CLIENT_SECRET: 'secret',
+};
+
+it('reads the roles of the sign-in, and removes the slash at the end of CONSOLE_URL', () => {
+  expect(loadConfig(OPEN_ID)).toMatchObject({
+    CONSOLE_URL: 'https://memory.example.com/console',
+    OIDC_ROLES: { 'memory-admin': 'read_write', 'memory-operator': 'operate', 'memory-viewer': 'read_only' },
+  });
+  expect(loadConfig({ ...OPEN_ID, OIDC_ROLES: 'a=b=operate, c=read_only' })).toMatchObject({
+    OIDC_ROLES: { 'a=b': 'operate', c: 'read_only' },
+  });
+});
+
+it.each([
+  [{ OIDC_CLIENT_ID: '' }, 'OIDC_ISSUER requires OIDC_CLIENT_ID'],
+  [{ OIDC_CLIENT_SECRET: '' }, 'OIDC_ISSUER requires OIDC_CLIENT_SECRET'],
+  [{ CONSOLE_URL: '' }, 'OIDC_ISSUER requires CONSOLE_URL'],
+  [{ ADMIN_PORT: '' }, 'OIDC_ISSUER requires ADMIN_PORT, which serves the console'],
+  [{ AUTH: 'none' }, 'OIDC_ISSUER requires AUTH=keys or AUTH=jwt'],
+  [{ OIDC_ISSUER: 'http://id.example.com' }, 'OIDC_ISSUER must begin with https://, except on this machine'],
+  [{ CONSOLE_URL: 'http://10.0.0.1' }, 'CONSOLE_URL must begin with https://, except on this machine'],
+  [
+    { OIDC_ROLES: 'admins=all' },
+    'OIDC_ROLES must be a list of ROLE=ACCESS, where the access is read_write, operate or read_only',
+  ],
+])('rejects a sign-in with %j', (env, problem) => {
+  expect(() => loadConfig({ ...OPEN_ID, ...env })).toThrow(new ConfigError([problem]));
+});
+
+it('warns of settings of the sign-in without OIDC_ISSUER', () => {
+  const env = { OIDC_CLIENT_ID: 'memory-console' };
+  expect(configWarnings(env, loadConfig(env))).toStrictEqual([
+    'OIDC_CLIENT_ID has no effect without OIDC_ISSUER.',
+  ]);
+});

@@ -155,6 +155,16 @@ const algorithms = z
     error: 'must be a list of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA',
   });
 
+const ACCESS = ['read_write', 'operate', 'read_only'] as const;
+/** Parses the access of roles, such as `admins=read_write,support=operate`. */
+const roles = z
+  .string()
+  .transform((value) => value.split(',').map((each) => each.trim().split(/=([^=]*)$/)))
+  .refine((pairs) => pairs.every(([role, access]) => role && ACCESS.some((each) => each === access)), {
+    error: `must be a list of ROLE=ACCESS, where the access is ${ACCESS.slice(0, -1).join(', ')} or ${ACCESS.at(-1)}`,
+  })
+  .transform((pairs) => Object.fromEntries(pairs) as Record<string, (typeof ACCESS)[number]>);
+
 const MEBIBYTE = 1024 * 1024;
 
 /** Returns the schema of the variable that sets the default of a setting. */
@@ -177,6 +187,14 @@ const environment = z.object({
   MCP: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: integer(0, 65535).optional(),
+  CONSOLE_URL: urlWithoutUser.transform((url) => url.replace(/\/+$/, '')).optional(),
+  OIDC_ISSUER: urlWithoutUser.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_SCOPE: z.string().default('openid profile email'),
+  OIDC_ROLES_CLAIM: z.string().default('roles'),
+  OIDC_ROLES: roles.prefault('memory-admin=read_write,memory-operator=operate,memory-viewer=read_only'),
+  OIDC_SESSION_HOURS: quantity('hours', 1, 168).default(8),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: folder.default('./data'),
   AUTH: z.enum(['none', 'keys', 'jwt'], { error: 'must be none, keys or jwt' }).optional(),
@@ -266,7 +284,7 @@ export function describeVariables(): VariableDescription[] {
 
 /** Returns the schema of the values of a variable, and its default. */
 function unwrap(schema: z.ZodType): { inner: z.ZodType; value?: unknown } {
-  if (schema instanceof z.ZodDefault)
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)
     return { inner: schema.unwrap() as z.ZodType, value: schema.def.defaultValue };
   if (schema instanceof z.ZodOptional) return { inner: schema.unwrap() as z.ZodType };
   return { inner: schema };
@@ -295,6 +313,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     );
   }
   if (values.ADMIN_PORT !== undefined) problems.push(...adminProblems({ ...values, AUTH }));
+  problems.push(...openIdProblems({ ...values, AUTH }));
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, AUTH, MAX_BODY_BYTES: values.MAX_BODY_BYTES ?? bodyLimitFor(values.MAX_FILE_BYTES) };
 }
@@ -334,6 +353,27 @@ function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): st
   return problems;
 }
 
+/** Returns problems of the sign-in with OpenID Connect, which `OIDC_ISSUER` switches on. */
+function openIdProblems(values: Values): string[] {
+  const { OIDC_ISSUER, CONSOLE_URL, ADMIN_PORT, AUTH } = values;
+  if (OIDC_ISSUER === undefined) return [];
+  const problems: string[] = [];
+  for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'CONSOLE_URL'] as const)
+    if (values[name] === undefined) problems.push(`OIDC_ISSUER requires ${name}`);
+  if (ADMIN_PORT === undefined) problems.push('OIDC_ISSUER requires ADMIN_PORT, which serves the console');
+  if (AUTH === 'none') problems.push('OIDC_ISSUER requires AUTH=keys or AUTH=jwt');
+  for (const [name, url] of Object.entries({ OIDC_ISSUER, CONSOLE_URL }))
+    if (url !== undefined && !isSafeUrl(url))
+      problems.push(`${name} must begin with https://, except on this machine`);
+  return problems;
+}
+
+/** Whether secrets may be sent to the URL: by TLS, or to this machine. */
+function isSafeUrl(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
 /** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
@@ -348,12 +388,12 @@ function bodyLimitFor(maxFileBytes: number): number {
 }
 
 /**
- * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, and names
- * that resemble an unset variable of the service.
+ * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, settings of the
+ * sign-in without `OIDC_ISSUER`, and names that resemble an unset variable of the service.
  */
 export function configWarnings(
   env: Readonly<Record<string, string | undefined>>,
-  { AUTH }: Config,
+  { AUTH, OIDC_ISSUER }: Config,
 ): string[] {
   const given = Object.keys(env).filter((name) => env[name] !== '' && env[name] !== undefined);
   const unused = AUTH === 'jwt' ? [] : given.filter((name) => VARIABLES.includes(name) && isForTokens(name));
@@ -361,12 +401,16 @@ export function configWarnings(
   const candidates = VARIABLES.filter(
     (name) => !given.includes(name) && (AUTH === 'jwt' || !isForTokens(name)),
   );
+  const withoutOpenId = OIDC_ISSUER === undefined ? given.filter((name) => /^OIDC_/.test(name)) : [];
   const misspelled = given.flatMap((name) => {
     const meant = VARIABLES.includes(name) ? undefined : candidates.find((each) => resembles(name, each));
     return meant === undefined ? [] : [`${name} has no effect. Did you mean ${meant}?`];
   });
   return [
     ...unused.map((name) => `${name} has no effect with AUTH=${AUTH}; it needs AUTH=jwt.`),
+    ...withoutOpenId
+      .filter((name) => VARIABLES.includes(name))
+      .map((name) => `${name} has no effect without OIDC_ISSUER.`),
     ...misspelled,
   ];
 }

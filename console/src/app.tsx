@@ -1,7 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import { actorText } from '../../src/memory/origin.ts';
 import { ApiError } from './api/client.ts';
-import { endSession, onlyTenants, session, storedKey } from './api/session.ts';
+import {
+  endSession,
+  isSignedIn,
+  onlyTenants,
+  readSignIn,
+  session,
+  signedOutBecause,
+  signOut,
+  storedKey,
+} from './api/session.ts';
 import { getSession } from './api/tenants.ts';
 import { AuditPage } from './pages/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
@@ -26,12 +35,17 @@ export function App() {
   const [isStarting, setIsStarting] = useState(true);
   const start = async () => {
     setError(undefined);
+    readSignIn();
     try {
       session.value = await getSession();
     } catch (cause) {
       if (!(cause instanceof ApiError) || cause.status >= 500) setError(cause);
       else
-        endSession(storedKey() === null ? null : 'Your key is no longer accepted. Sign in with another one.');
+        endSession(
+          storedKey() === null
+            ? signedOutBecause.value
+            : 'Your key is no longer accepted. Sign in with another one.',
+        );
     }
     setIsStarting(false);
   };
@@ -115,8 +129,8 @@ function TopBar() {
       <span class="muted small signed-in-as">
         <Name text={actorText(info.actor)} />
       </span>
-      {storedKey() !== null && (
-        <button type="button" class="quiet" onClick={async () => (await mayDiscard()) && endSession(null)}>
+      {(storedKey() !== null || isSignedIn.value) && (
+        <button type="button" class="quiet" onClick={async () => (await mayDiscard()) && signOut()}>
           Sign out
         </button>
       )}

@@ -24,6 +24,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/lifecycle.md',
     'docs/command-line.md',
     'docs/console.md',
+    'docs/sign-in.md',
     'docs/backup.md',
     'docs/upgrade.md',
     'docs/delete-a-user.md',

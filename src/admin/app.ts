@@ -193,7 +193,13 @@ export async function buildAdminApp(options: {
   await app.register(jsonBody);
   await app.register(openapi, { config, api: ADMIN_API });
 
-  const authenticator = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
+  // Imported on demand, because few services use it.
+  const signIn =
+    isLocal || config.OIDC_ISSUER === undefined
+      ? undefined
+      : new (await import('./sign-in/routes.ts')).SignIn(config);
+  const keys = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
+  const authenticator = signIn?.sessions.besides(keys) ?? keys;
   const merges = new MergeThreads();
   const patches = new PatchThreads();
   app.addHook('onClose', async () => {
@@ -220,6 +226,7 @@ export async function buildAdminApp(options: {
   );
   await app.register(healthRoutes, { database });
   await app.register(docsRoutes, { title: 'Memory service administration' });
-  await app.register(consoleRoutes);
+  if (signIn !== undefined) await app.register(signIn.routes);
+  await app.register(consoleRoutes, { hasOpenId: signIn !== undefined });
   return app;
 }

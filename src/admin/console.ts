@@ -52,11 +52,15 @@ const CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url));
 /** Files whose name contains a hash of their content, so that browsers may cache them forever. */
 const ASSETS = /^\/assets\//;
 
-/** Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. */
+/**
+ * Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. The sign-in
+ * page reads `GET /sign-in/methods`.
+ */
 export async function consoleRoutes(
   app: FastifyInstance,
-  { folder = CONSOLE }: { folder?: string },
+  { folder = CONSOLE, hasOpenId = false }: { folder?: string; hasOpenId?: boolean },
 ): Promise<void> {
+  app.get('/sign-in/methods', { schema: { hide: true } }, async () => ({ openid: hasOpenId }));
   if (!existsSync(folder)) {
     app.get('/', { schema: { hide: true } }, async () => ({
       name: 'Memory service administration',

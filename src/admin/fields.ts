@@ -94,6 +94,7 @@ export const actor = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_key'), id: z.string(), label: z.string(), source }),
     z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string(), source }),
+    z.object({ type: z.literal('user'), id: z.string(), label: z.string() }),
     z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
     z.object({ type: z.literal('operator'), name: z.string() }),
     z.object({ type: z.literal('session'), id: z.string() }),

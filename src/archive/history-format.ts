@@ -33,6 +33,7 @@ const ACTOR = z.discriminatedUnion('type', [
     label: z.string(),
     source: z.string().optional(),
   }),
+  z.strictObject({ type: z.literal('user'), id: z.string(), label: z.string() }),
   z.strictObject({ type: z.literal('jwt'), subject: z.string().nullable() }),
   z.strictObject({ type: z.literal('operator'), name: z.string() }),
   z.strictObject({ type: z.literal('session'), id: z.string() }),

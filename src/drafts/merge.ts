@@ -212,7 +212,8 @@ async function finish(
     const proposerOf = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
     const proposed = plan.changes.filter(({ file }) => isTouched(file));
-    if (approver.type === 'admin_key' && (await hasProposed(query, draft, approver.id, proposed)))
+    const isPersonal = approver.type === 'admin_key' || approver.type === 'user';
+    if (isPersonal && (await hasProposed(query, draft, approver.id, proposed)))
       throw new ServiceError('own_draft');
     let mergedAt: string | null = null;
     if (plan.changes.length + plan.made.length + plan.removed.length > 0) {

@@ -3,6 +3,8 @@ export type Actor =
   | { type: 'api_key'; id: string; label: string; source?: string | undefined }
   /** An admin key of the admin API, as opposed to an agent's key. */
   | { type: 'admin_key'; id: string; label: string; source?: string | undefined }
+  /** A person who signed in to the console. `id` is the subject at the OpenID Connect provider. */
+  | { type: 'user'; id: string; label: string }
   /** `subject` is null for a token without a subject. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
@@ -23,6 +25,8 @@ export function actorText(actor: Actor): string {
       return `key ${actor.label || actor.id}`;
     case 'admin_key':
       return `admin key ${actor.label || actor.id}`;
+    case 'user':
+      return actor.label || actor.id;
     case 'jwt':
       return `token ${actor.subject ?? 'without a subject'}`;
     case 'operator':

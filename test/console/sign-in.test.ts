@@ -1,6 +1,10 @@
 /** @module-tag long */
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
+import { freePort } from '../support/faults/postgres.ts';
+import { openIdVariables, startOpenId } from '../support/openid.ts';
 
 describeConsole('signing in to the console', (fixture) => {
   it('requires an admin key and keeps it only in this tab', async () => {
@@ -83,5 +87,45 @@ describeConsole('signing in to the console', (fixture) => {
     for (const name of ['Save settings', 'New key', 'Revoke', 'Suspend', 'Delete tenant…', 'Import…']) {
       expect(await page.getByRole('button', { name }).count()).toBe(0);
     }
+  });
+
+  it('uses the account at an OpenID Connect provider, in all tabs', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const consoleUrl = `http://127.0.0.1:${await freePort()}`;
+    const openId = await startOpenId(consoleUrl);
+    const server = await startConsole(fixture().service.database, openIdVariables(openId.issuer, consoleUrl));
+    const context = await fixture().newContext();
+    const signInAs = async (page: Page, account: string) => {
+      await page.getByRole('button', { name: 'Continue with your account' }).click();
+      await page.getByPlaceholder('Enter any login').fill(account);
+      await page.getByPlaceholder('and password').fill('any');
+      await page.getByRole('button', { name: 'Sign-in' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
+    };
+    const page = await context.newPage();
+    await page.goto(`${consoleUrl}/#/tenants/${tenant}`);
+    await signInAs(page, 'anna memory-viewer');
+
+    // The provider sends the person back to the page before the sign-in.
+    await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
+    await page.getByText('read only').waitFor();
+    await page.getByText('anna', { exact: true }).waitFor();
+    const other = await context.newPage();
+    await other.goto(consoleUrl);
+    await other.getByRole('link', { name: tenant, exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Admin key').waitFor();
+    await other.reload();
+    await other.getByLabel('Admin key').waitFor();
+
+    const stranger = await (await fixture().newContext()).newPage();
+    await stranger.goto(consoleUrl);
+    await signInAs(stranger, 'eve');
+    expect(await stranger.getByRole('alert').textContent()).toBe(
+      'You have no role for this console. Ask the person who manages your accounts for one.',
+    );
+    expect(stranger.url()).toBe(`${consoleUrl}/`);
+    await server.close();
+    await openId.close();
   });
 });

@@ -18,10 +18,16 @@ export async function buildConsole(): Promise<void> {
 }
 
 /** Starts the admin listener with the last build of the console. */
-export async function startConsole(database: Database): Promise<Console> {
-  const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', ADMIN_PORT: '0', LOG_LEVEL: 'silent' });
+export async function startConsole(database: Database, env: Record<string, string> = {}): Promise<Console> {
+  const config = loadConfig({
+    AUTH: 'keys',
+    AUTH_CACHE_SECONDS: '1',
+    ADMIN_PORT: '0',
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
   const app = await buildAdminApp({ config, database });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host: '127.0.0.1', port: config.ADMIN_PORT ?? 0 });
   const { port } = app.server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() };
 }

@@ -44,9 +44,10 @@ export function urlOf(path: string, query: Query = {}): string {
   return parameters.size === 0 ? `v1/${path}` : `v1/${path}?${parameters}`;
 }
 
+/** Returns the credential of the session: an admin key, or the header that a session in a cookie needs. */
 export function authorization(): Record<string, string> {
   const key = storedKey();
-  return key === null ? {} : { authorization: `Bearer ${key}` };
+  return key === null ? { 'x-memory-console': '1' } : { authorization: `Bearer ${key}` };
 }
 
 /**
@@ -69,7 +70,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: 'same-origin',
     });
   const response = method === 'GET' ? await withRetries(once, signal) : await once();
   if (response.ok) return response;
@@ -85,7 +86,11 @@ export function failed(error: ApiError): ApiError {
   if (error.code === 'history_incomplete') historyPruned();
   const refused = error.status === 401 || error.code === 'not_an_admin_key';
   if (refused && session.value !== null) {
-    endSession('Your key is no longer accepted: it has expired or was revoked. Sign in with another one.');
+    endSession(
+      storedKey() === null
+        ? 'Your session has ended. Sign in again.'
+        : 'Your key is no longer accepted: it has expired or was revoked. Sign in with another one.',
+    );
   }
   return error;
 }

@@ -51,6 +51,11 @@ export interface components {
             source?: string;
         } | {
             /** @constant */
+            type: "user";
+            id: string;
+            label: string;
+        } | {
+            /** @constant */
             type: "jwt";
             subject: string | null;
         } | {

@@ -3,7 +3,10 @@ import type { SessionInfo } from './types.ts';
 
 const STORAGE_KEY = 'admin-key';
 
-/** The session of this tab. Closing the tab ends the session, because session storage alone holds the key. */
+/**
+ * The session of this tab. With an admin key, closing the tab ends the session, because session storage alone holds the
+ * key. A person who signed in with OpenID Connect has a session in a cookie, which all tabs share.
+ */
 export const session = signal<SessionInfo | null>(null);
 /** Reason why the last session ended, shown on the sign-in page. */
 export const signedOutBecause = signal<string | null>(null);
@@ -28,6 +31,9 @@ export function relabelSession(label: string): void {
   if (info?.actor.type === 'admin_key') session.value = { ...info, actor: { ...info.actor, label } };
 }
 
+/** Whether the session is in a cookie. */
+export const isSignedIn = computed(() => session.value?.actor.type === 'user');
+
 export function storedKey(): string | null {
   return sessionStorage.getItem(STORAGE_KEY);
 }
@@ -40,4 +46,44 @@ export function endSession(because: string | null): void {
   sessionStorage.removeItem(STORAGE_KEY);
   session.value = null;
   signedOutBecause.value = because;
+}
+
+/** Ends the session by the wish of the user. */
+export async function signOut(): Promise<void> {
+  if (isSignedIn.value) await fetch('sign-out', { method: 'POST' });
+  endSession(null);
+}
+
+/** Whether the service offers a sign-in with OpenID Connect. */
+export async function hasOpenId(): Promise<boolean> {
+  const response = await fetch('sign-in/methods');
+  return response.ok && (await response.json()).openid === true;
+}
+
+const REJECTIONS: Record<string, string> = {
+  denied: 'Your provider rejected the sign-in.',
+  failed: 'The sign-in failed or took too long. Try again.',
+  no_role: 'You have no role for this console. Ask the person who manages your accounts for one.',
+  unreachable: 'Your provider cannot be reached. Try again later, or sign in with an admin key.',
+};
+
+/** Key of the page to return to after the sign-in. Its value is a fragment of the URL. */
+const RETURN_KEY = 'return-to';
+
+/** Leaves the console for the provider. */
+export function openProvider(): void {
+  sessionStorage.setItem(RETURN_KEY, location.hash);
+  location.assign('sign-in/openid');
+}
+
+/** Reads the result of a sign-in from the URL: keeps a rejection, and returns to the page before the sign-in. */
+export function readSignIn(): void {
+  const rejection = new URLSearchParams(location.search).get('sign_in');
+  if (rejection !== null) {
+    signedOutBecause.value = REJECTIONS[rejection] ?? null;
+    history.replaceState(history.state, '', `${location.pathname}${location.hash}`);
+  }
+  const returnTo = sessionStorage.getItem(RETURN_KEY) ?? '';
+  sessionStorage.removeItem(RETURN_KEY);
+  if (location.hash === '' && returnTo !== '') location.replace(returnTo);
 }

@@ -1,13 +1,15 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
-import { endSession, session, signedOutBecause, storeKey } from '../api/session.ts';
+import { endSession, hasOpenId, openProvider, session, signedOutBecause, storeKey } from '../api/session.ts';
 import { getSession } from '../api/tenants.ts';
 import { ErrorText } from '../ui/messages.tsx';
 import { useAction } from '../ui/use-load.ts';
 
 export function SignInPage() {
   const [key, setKey] = useState('');
+  const [isWithProvider, setWithProvider] = useState(false);
   const action = useAction();
+  useEffect(() => void hasOpenId().then(setWithProvider, () => {}), []);
   const signIn = () =>
     action.run(async () => {
       storeKey(key.trim());
@@ -34,6 +36,14 @@ export function SignInPage() {
             {signedOutBecause.value}
           </p>
         )}
+        {isWithProvider && (
+          <>
+            <button type="button" class="primary" onClick={openProvider}>
+              Continue with your account
+            </button>
+            <p class="muted small">Or use an admin key.</p>
+          </>
+        )}
         <label>
           Admin key
           <input
@@ -47,7 +57,7 @@ export function SignInPage() {
           />
         </label>
         <ErrorText message={action.error} />
-        <button type="submit" class="primary" disabled={action.isRunning}>
+        <button type="submit" class={isWithProvider ? '' : 'primary'} disabled={action.isRunning}>
           Sign in
         </button>
         <p class="muted small">

@@ -6,6 +6,7 @@ export function actorFilter(actor: Actor): string | null {
     case 'api_key':
     case 'admin_key':
     case 'session':
+    case 'user':
       return actor.id;
     case 'jwt':
       return actor.subject;

@@ -82,7 +82,7 @@ const actorSchema = z
   .meta({
     id: 'MemoryActor',
     description:
-      'A key; the subject of a JSON Web Token; the name of an operator; or, of an imported version, a session of the hosted API.',
+      'A key; the subject of a JSON Web Token; a person, or the name of an operator; or, of an imported version, a session of the hosted API.',
   });
 
 /** Returns the actor of a change, or null if this API has no type for the actor. */
@@ -95,6 +95,8 @@ function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
       return actor.subject === null
         ? null
         : { type: 'service_account_actor', service_account_id: actor.subject };
+    case 'user':
+      return { type: 'user_actor', user_id: actor.id };
     case 'operator':
       return { type: 'user_actor', user_id: actor.name };
     case 'session':

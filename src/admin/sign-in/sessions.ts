@@ -1,0 +1,131 @@
+import { hkdfSync } from 'node:crypto';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import { EncryptJWT, errors, jwtDecrypt } from 'jose';
+import { z } from 'zod';
+import { ServiceError } from '../../errors/errors.ts';
+import type { AdminAuthenticator, Administrator } from '../../tenants/authenticator.ts';
+import type { Credentials } from '../../tenants/principal.ts';
+import type { PendingSignIn, Person } from './provider.ts';
+
+/** Time for a person to sign in at the provider. */
+const PENDING_SECONDS = 600;
+
+const person = z.object({
+  actor: z.object({ type: z.literal('user'), id: z.string(), label: z.string() }),
+  access: z.enum(['read_write', 'operate', 'read_only']),
+});
+const pending = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
+
+/**
+ * Sessions of the console in encrypted cookies, which every replica can read. Their key is derived from the client
+ * secret, so a new client secret ends all sessions.
+ */
+export class Sessions {
+  readonly #key: Uint8Array;
+  readonly #path: string;
+  readonly #isSecure: boolean;
+  readonly #seconds: number;
+
+  constructor(options: { clientSecret: string; consoleUrl: string; hours: number }) {
+    const url = new URL(options.consoleUrl);
+    this.#isSecure = url.protocol === 'https:';
+    this.#path = url.pathname;
+    this.#seconds = options.hours * 3600;
+    this.#key = new Uint8Array(
+      hkdfSync('sha256', options.clientSecret, '', 'memory-service console sessions', 32),
+    );
+  }
+
+  /** Returns the `Set-Cookie` header that begins a session. */
+  async begin(signedIn: Person): Promise<string> {
+    return this.#cookie(
+      'session',
+      await this.#seal('session', { ...signedIn }, this.#seconds),
+      this.#seconds,
+    );
+  }
+
+  /** Returns the `Set-Cookie` header that ends the session of a browser. */
+  end(): string {
+    return this.#cookie('session', '', 0);
+  }
+
+  /** Returns the `Set-Cookie` header that keeps the values of a sign-in. */
+  async keepPending(values: PendingSignIn): Promise<string> {
+    const sealed = await this.#seal('pending', { ...values }, PENDING_SECONDS);
+    return this.#cookie('pending', sealed, PENDING_SECONDS);
+  }
+
+  endPending(): string {
+    return this.#cookie('pending', '', 0);
+  }
+
+  pending(cookies: string | undefined): Promise<PendingSignIn | undefined> {
+    return this.#open('pending', cookies, pending);
+  }
+
+  /** @throws ServiceError 401 without a valid session */
+  async authenticate({ headers }: Credentials): Promise<Administrator> {
+    // A page of another origin cannot send this header, because the admin API permits no other origins.
+    if (headers[CONSOLE_HEADER] === undefined) throw new ServiceError('unauthorized');
+    const signedIn = await this.#open('session', headers.cookie, person);
+    if (signedIn === undefined) throw new ServiceError('unauthorized');
+    return { ...signedIn, onlyTenants: null };
+  }
+
+  /** Returns an authenticator that accepts sessions in addition to keys. A key in the header precedes the session. */
+  besides(keys: AdminAuthenticator): AdminAuthenticator {
+    return {
+      authenticate: (credentials) =>
+        credentials.headers.authorization === undefined && credentials.headers.cookie !== undefined
+          ? this.authenticate(credentials)
+          : keys.authenticate(credentials),
+      close: () => keys.close(),
+    };
+  }
+
+  #seal(kind: Kind, payload: Record<string, unknown>, seconds: number): Promise<string> {
+    return new EncryptJWT(payload)
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setAudience(kind)
+      .setExpirationTime(`${seconds} s`)
+      .encrypt(this.#key);
+  }
+
+  /** Returns undefined for a missing, altered, or expired cookie. */
+  async #open<T>(kind: Kind, cookies: string | undefined, schema: z.ZodType<T>): Promise<T | undefined> {
+    const sealed = parseCookie(cookies ?? '')[this.#name(kind)];
+    if (sealed === undefined || sealed === '') return undefined;
+    try {
+      const { payload } = await jwtDecrypt(sealed, this.#key, { audience: kind });
+      return schema.parse(payload);
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return undefined;
+      throw error;
+    }
+  }
+
+  #cookie(kind: Kind, value: string, maxAge: number): string {
+    return stringifySetCookie({
+      name: this.#name(kind),
+      value,
+      maxAge,
+      path: this.#path,
+      httpOnly: true,
+      secure: this.#isSecure,
+      // The provider sends the browser back from another site, and only `lax` cookies are sent then.
+      sameSite: kind === 'pending' ? 'lax' : 'strict',
+    });
+  }
+
+  /** Browsers accept the prefix only for secure cookies. Without it, a page of a related host could set the cookie. */
+  #name(kind: Kind): string {
+    const prefix = !this.#isSecure ? '' : this.#path === '/' ? '__Host-' : '__Secure-';
+    return `${prefix}console_${kind}`;
+  }
+}
+
+type Kind = 'session' | 'pending';
+
+/** Header of each request of the console, in lower case. A request with a session needs it. */
+const CONSOLE_HEADER = 'x-memory-console';
