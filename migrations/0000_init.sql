@@ -204,16 +204,53 @@ CREATE TABLE "versions" (
 	CONSTRAINT "versions_tenant_id_id_pk" PRIMARY KEY("tenant_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "job_outcomes" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"job_id" uuid NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"error" text COLLATE "C",
+	"is_complete" boolean NOT NULL,
+	"counts" jsonb NOT NULL,
+	"details" jsonb NOT NULL,
+	CONSTRAINT "job_outcomes_tenant_id_job_id_pk" PRIMARY KEY("tenant_id","job_id")
+);
+--> statement-breakpoint
+CREATE TABLE "jobs" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"kind" text COLLATE "C" NOT NULL,
+	"state" text COLLATE "C" NOT NULL,
+	"request" jsonb NOT NULL,
+	"texts" jsonb,
+	"selection" jsonb NOT NULL,
+	"only_tenants" text[],
+	"created_by" jsonb NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"ended_at" timestamp with time zone,
+	"position" text COLLATE "C" DEFAULT '' NOT NULL,
+	"tenants" bigint NOT NULL,
+	"tenants_done" bigint DEFAULT 0 NOT NULL,
+	"tenants_failed" bigint DEFAULT 0 NOT NULL,
+	"is_complete" boolean DEFAULT true NOT NULL,
+	"counts" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"holder" text COLLATE "C",
+	"lease_until" timestamp with time zone,
+	"slice_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
 ALTER TABLE "draft_base" ADD CONSTRAINT "draft_base_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "drafts" ADD CONSTRAINT "drafts_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tenant_usage" ADD CONSTRAINT "tenant_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "job_outcomes" ADD CONSTRAINT "job_outcomes_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_id" ON "api_keys" USING btree ("id");--> statement-breakpoint
 CREATE INDEX "api_keys_scoped" ON "api_keys" USING btree ("id") WHERE "api_keys"."only_tenants" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> statement-breakpoint
 CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
 CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint
 CREATE INDEX "tenant_usage_day" ON "tenant_usage" USING btree ("day");--> statement-breakpoint
+CREATE INDEX "job_outcomes_job" ON "job_outcomes" USING btree ("job_id","tenant_id");--> statement-breakpoint
+CREATE INDEX "jobs_created" ON "jobs" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "jobs_active" ON "jobs" USING btree ("slice_at","id") WHERE ended_at IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "drafts_of_key" ON "drafts" USING btree ("tenant_id","key_id") WHERE state = 'open' AND key_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "drafts_created" ON "drafts" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");--> statement-breakpoint

@@ -22,6 +22,9 @@ import { OperatorError } from './errors/errors.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
 import type { Tracing } from './http/tracing.ts';
+import { findJobs } from './incidents/find-job.ts';
+import { deleteExpiredJobs } from './incidents/jobs.ts';
+import { JobRunner } from './incidents/runner.ts';
 import { closeLog, createLogger } from './lib/logger.ts';
 import { schedule } from './lib/schedule.ts';
 import { pruneAudit } from './tenants/audit.ts';
@@ -230,6 +233,8 @@ async function takeCommands(app: FastifyInstance, { DATA_DIR }: Config, log: Log
   }
 }
 
+/** The interval is short, because people wait for the start of a job. */
+const STARTING = { firstAfterMs: 1000, everyMs: 1000 };
 const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
 /** The interval is short, because requests wait for each run, and a run takes longer the more rows were deleted. */
 const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
@@ -253,6 +258,9 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     audit: async () => {
       await pruneAudit(database, config.AUDIT_DAYS);
     },
+    jobs: async () => {
+      await deleteExpiredJobs(database);
+    },
     usage: async () => {
       await recordSizes(database, config);
     },
@@ -274,9 +282,13 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       },
     });
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
+  const runner = new JobRunner(database, [findJobs(database)], ({ id, kind }, error) =>
+    log.error({ job: kind, id, fault: asDatabaseError(error).code }, 'a job failed in a tenant'),
+  );
+  stops.push(start('tenant jobs', () => runner.run(), STARTING));
   if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));
   return async () => {
-    await Promise.all(stops.map((stop) => stop()));
+    await Promise.all([runner.stop(), ...stops.map((stop) => stop())]);
   };
 }
 

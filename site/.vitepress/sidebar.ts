@@ -28,6 +28,7 @@ const GUIDES: Record<string, string[]> = {
     'docs/backup.md',
     'docs/upgrade.md',
     'docs/delete-a-user.md',
+    'docs/incidents.md',
     'docs/kubernetes.md',
     'examples/kubernetes/README.md',
     'examples/monitoring/README.md',

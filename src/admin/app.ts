@@ -33,7 +33,9 @@ import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
 import { compareTenantDraft, diffDraft } from './draft-review.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
 import { listDirectory, sumSizes } from './files.ts';
+import { listHits, startFind } from './find.ts';
 import { HeavyWork } from './heavy-work.ts';
+import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { operatorAuthentication } from './local-socket.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
@@ -80,6 +82,10 @@ export const ADMIN_API: ApiDescription = {
     {
       name: 'drafts',
       description: 'Copies of a memory to work on, to compare with it, and to merge into it.',
+    },
+    {
+      name: 'incidents',
+      description: 'Finding a text in many memories, and jobs over tenants.',
     },
     { name: 'audit', description: 'Administrative changes.' },
     { name: 'operations', description: 'Health checks.' },
@@ -144,6 +150,12 @@ const OPERATIONS = [
   diffDraft,
   mergeTenantDraft,
   replaceByTenantDraft,
+  startFind,
+  listJobs,
+  getJob,
+  cancelJobOperation,
+  listJobTenants,
+  listHits,
 ] as AnyAdminOperation[];
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

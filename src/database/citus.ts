@@ -18,6 +18,7 @@ export const TENANT_TABLES = [
   'public.tenant_usage',
   'public.drafts',
   'public.draft_base',
+  'public.job_outcomes',
 ];
 
 /**
@@ -28,9 +29,9 @@ export const REFERENCE_TABLES = ['public.api_keys', 'drizzle.__drizzle_migration
 
 /**
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
- * be recorded even while a worker is down. On a single node, a page of them is always complete.
+ * be recorded even while a worker is down. A job belongs to no tenant. On a single node, a page is always complete.
  */
-export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage'];
+export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage', 'public.jobs'];
 
 export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];
 

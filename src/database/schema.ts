@@ -384,3 +384,65 @@ export const draftBase = pgTable(
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.path] })],
 );
+
+/**
+ * Jobs over many tenants (src/incidents). A replica runs a job while it holds the lease. On Citus, the table is on the
+ * coordinator, because a job belongs to no tenant.
+ */
+export const jobs = pgTable(
+  'jobs',
+  {
+    id: uuid('id').primaryKey(),
+    kind: key('kind').notNull(),
+    state: key('state').$type<'queued' | 'running' | 'done' | 'cancelled'>().notNull(),
+    /** The request without its texts. */
+    request: jsonb('request').notNull(),
+    /** Texts of the request, such as the text to find. Null after the end of the job. */
+    texts: jsonb('texts'),
+    /** Filter of tenants (src/incidents/selection.ts). */
+    selection: jsonb('selection').notNull(),
+    /** Tenants to which the job is limited; null for all tenants that match the selection. */
+    onlyTenants: text('only_tenants').array(),
+    createdBy: jsonb('created_by').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    endedAt: timestamp('ended_at', { withTimezone: true }),
+    /** ID of the last tenant that the job has completed. */
+    position: key('position').notNull().default(''),
+    /** Number of selected tenants when the job was created. */
+    tenants: bigint('tenants', { mode: 'number' }).notNull(),
+    tenantsDone: bigint('tenants_done', { mode: 'number' }).notNull().default(0),
+    tenantsFailed: bigint('tenants_failed', { mode: 'number' }).notNull().default(0),
+    /** Whether every completed tenant was processed completely, so that the counts are exact. */
+    isComplete: boolean('is_complete').notNull().default(true),
+    /** Sums of the counts of the tenants, by name. */
+    counts: jsonb('counts').notNull().default({}),
+    /** Process that runs the job, until `lease_until`. */
+    holder: key('holder'),
+    leaseUntil: timestamp('lease_until', { withTimezone: true }),
+    /** Start of the last slice of the job. Jobs take turns in this order. */
+    sliceAt: timestamp('slice_at', { withTimezone: true }).notNull(),
+  },
+  (t) => [
+    index('jobs_created').on(t.createdAt, t.id),
+    index('jobs_active').on(t.sliceAt, t.id).where(sql`ended_at IS NULL`),
+  ],
+);
+
+/** Outcomes of jobs for a tenant. Jobs record only tenants with a result or an error. */
+export const jobOutcomes = pgTable(
+  'job_outcomes',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    jobId: uuid('job_id').notNull(),
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    /** Code of the error; null for a success. */
+    error: key('error'),
+    isComplete: boolean('is_complete').notNull(),
+    counts: jsonb('counts').notNull(),
+    /** Details that depend on the kind of the job, without contents and paths. */
+    details: jsonb('details').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.jobId] }), index('job_outcomes_job').on(t.jobId, t.tenantId)],
+);

@@ -102,12 +102,17 @@ export async function findOpenDraft(query: QueryExecutor, tenant: string, id: st
   return draft;
 }
 
+/** Lists the IDs of a tenant's open drafts. */
+export async function openDraftIds(query: QueryExecutor, tenant: string): Promise<string[]> {
+  return (await query(listOpenIdsQuery, { tenant })).rows.map(({ id }) => id);
+}
+
 /** Returns the number of a tenant's open drafts and the total size of their files in bytes. */
 export async function openDrafts(
   query: QueryExecutor,
   tenant: string,
 ): Promise<{ count: number; bytes: number }> {
-  const ids = (await query(listOpenIdsQuery, { tenant })).rows.map(({ id }) => id);
+  const ids = await openDraftIds(query, tenant);
   const sizes = await draftSizes(query, ids);
   return { count: ids.length, bytes: [...sizes.values()].reduce((sum, { bytes }) => sum + bytes, 0) };
 }

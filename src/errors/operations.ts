@@ -68,6 +68,11 @@ export const OPERATION_ERRORS = {
 
   // Jobs
 
+  no_such_job: notFound(
+    (id: string) => `Job ${id} does not exist. Jobs are deleted 30 days after their end.`,
+  ),
+  too_many_jobs: refused((max: number) => `${max} jobs have not ended, the maximum. Wait, or cancel a job.`),
+  no_such_outcome: notFound((id: string, tenant: string) => `Job ${id} has no outcome for tenant ${tenant}.`),
   job_is_running: refused((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),
 
   // Moving a whole database

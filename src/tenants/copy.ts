@@ -113,6 +113,15 @@ SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, cl
 `,
 );
 
+/** Copies the outcomes of all jobs at once, because jobs are deleted after some days. */
+export const copyJobOutcomesQuery = defineQuery<{ tenant: string; to: string }>(
+  'copy_job_outcomes',
+  `
+INSERT INTO job_outcomes (tenant_id, job_id, at, error, is_complete, counts, details)
+SELECT $to, job_id, at, error, is_complete, counts, details FROM job_outcomes WHERE tenant_id = $tenant
+`,
+);
+
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const RENAME_LOCK = 7_236_105_558;
 
@@ -205,6 +214,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(copyStoredResultsQuery, { tenant: from, to });
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
+    await query(copyJobOutcomesQuery, { tenant: from, to });
     await query(moveDraftsQuery, { tenant: from, to });
     await deleteData(query, from);
     // Keys are not sharded by tenant, so they can be updated.

@@ -64,6 +64,8 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     'entries distributed tenant_id 1',
     'fleet_usage local <none> 0',
     'idempotency_keys distributed tenant_id 1',
+    'job_outcomes distributed tenant_id 1',
+    'jobs local <none> 0',
     'past_directories distributed tenant_id 1',
     'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',

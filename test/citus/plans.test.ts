@@ -23,6 +23,7 @@ const THROUGH_COORDINATOR = new Set([
   'copy_stored_results',
   'copy_usage',
   'copy_drafts',
+  'copy_job_outcomes',
 ]);
 /** `begin_change` always runs in a transaction, where a function runs on the node that the service is connected to. */
 const NOT_DISTRIBUTED = new Set([

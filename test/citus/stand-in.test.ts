@@ -70,10 +70,12 @@ describe('distributing the tables', () => {
       'public.tenant_usage': 'tenant_id',
       'public.drafts': 'tenant_id',
       'public.draft_base': 'tenant_id',
+      'public.job_outcomes': 'tenant_id',
       'public.api_keys': 'reference',
       'drizzle.__drizzle_migrations': 'reference',
       'public.audit_events': 'coordinator',
       'public.fleet_usage': 'coordinator',
+      'public.jobs': 'coordinator',
     };
     expect(await states()).toStrictEqual(placed);
     expect((await client.query('SELECT count(*)::integer AS events FROM audit_events')).rows).toStrictEqual([

@@ -18,6 +18,7 @@ const LAYERS = [
   'files',
   'drafts',
   'archive',
+  'incidents',
   'http',
   'agents',
   'admin',

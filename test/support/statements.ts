@@ -50,6 +50,9 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'most_active_tenants',
   'mounted_by',
   'move_mounts',
+  'select_tenants',
+  'count_selected_tenants',
+  'list_job_outcomes',
 ]);
 
 /** Statements on keys: a key is found by its hash before its tenant is known, and operators list and revoke keys. */

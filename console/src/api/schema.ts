@@ -360,6 +360,33 @@ export interface components {
             /** @constant */
             status: "ok";
         };
+        Hit: {
+            /** @description The ID of the draft; null for the memory itself. */
+            draft: string | null;
+            /** Format: uuid */
+            memory_id: string;
+            /** Format: uuid */
+            version_id: string;
+            /**
+             * @description The state when the version was found.
+             * @enum {string}
+             */
+            place: "current" | "superseded";
+            /** @enum {string} */
+            in: "content" | "path";
+            /** @description Null if the version was redacted or deleted since. */
+            path: string | null;
+            operation: ("created" | "modified" | "renamed" | "deleted") | null;
+            /** @description From 1: the first matching line; null for a path. */
+            line: number | null;
+            /** @description The number of matching lines. */
+            lines: number;
+            /** @description The line, or a part of a long one. */
+            excerpt: string | null;
+            actor: components["schemas"]["Actor"] | null;
+            at: components["schemas"]["Time"] | null;
+            redacted: boolean;
+        };
         Imported: {
             dry_run: boolean;
             files: number;
@@ -377,6 +404,86 @@ export interface components {
             }[];
             /** @description With `dry_run`: the paths of the files. Otherwise null. */
             file_paths: string[] | null;
+        };
+        Job: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            kind: "find";
+            /** @enum {string} */
+            state: "queued" | "running" | "done" | "cancelled";
+            /** @description The request without its texts. */
+            request: {
+                [key: string]: unknown;
+            };
+            selection: {
+                /** @description Part of the id or the name, case-insensitive. */
+                search?: string;
+                /** @enum {string} */
+                status?: "active" | "suspended" | "archived";
+                /**
+                 * @description Pairs that the metadata of the tenant contains.
+                 * @example {
+                 *       "plan": "pro"
+                 *     }
+                 */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            /** @description The tenants to which the job is limited; null for no limit. */
+            only_tenants: string[] | null;
+            created_by: components["schemas"]["Actor"];
+            created_at: components["schemas"]["Time"];
+            ended_at: components["schemas"]["Time"] | null;
+            /** @description The number of selected tenants when the job was created. */
+            tenants: number;
+            tenants_done: number;
+            /** @description The number of these tenants that failed. */
+            tenants_failed: number;
+            /**
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.
+             * @example {
+             *       "files": 2,
+             *       "current": 1,
+             *       "superseded": 3,
+             *       "drafts": 0,
+             *       "paths": 0,
+             *       "directories": 0,
+             *       "lines": 4,
+             *       "hits": 4
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /** @description False: the counts are a lower bound. */
+            is_exact: boolean;
+        };
+        JobOutcome: {
+            /** @example acme */
+            tenant: string;
+            at: components["schemas"]["Time"];
+            /** @description The code of the error; null for a success. */
+            error: string | null;
+            /**
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.
+             * @example {
+             *       "files": 2,
+             *       "current": 1,
+             *       "superseded": 3,
+             *       "drafts": 0,
+             *       "paths": 0,
+             *       "directories": 0,
+             *       "lines": 4,
+             *       "hits": 4
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /** @description False: the counts are a lower bound. */
+            is_exact: boolean;
         };
         /** @description A key, without its secret. */
         Key: {
@@ -674,6 +781,19 @@ export interface components {
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
         };
+        /** @description All conditions must match. The default is all tenants. */
+        TenantSelectionInput: {
+            /** @description Only these tenants. */
+            ids?: string[];
+            /** @description Part of the id or the name, case-insensitive. */
+            search?: string;
+            /** @enum {string} */
+            status?: "active" | "suspended" | "archived";
+            /** @description Pairs that the metadata of the tenant contains. */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
         /**
          * @description ISO 8601, UTC.
          * @example 2026-11-22T09:30:00.123456Z
@@ -813,7 +933,10 @@ export type FileChange = components['schemas']['FileChange'];
 export type FleetDay = components['schemas']['FleetDay'];
 export type FleetTotals = components['schemas']['FleetTotals'];
 export type Health = components['schemas']['Health'];
+export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
+export type Job = components['schemas']['Job'];
+export type JobOutcome = components['schemas']['JobOutcome'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
 export type MergedDraft = components['schemas']['MergedDraft'];
@@ -829,6 +952,7 @@ export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type Tenant = components['schemas']['Tenant'];
+export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
 export type Time = components['schemas']['Time'];
 export type TreePage = components['schemas']['TreePage'];
 export type Usage = components['schemas']['Usage'];

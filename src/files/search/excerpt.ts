@@ -1,3 +1,5 @@
+import type { FoundLine } from './query.ts';
+
 /** Maximum length of a line that is shown completely. */
 const MAX_LENGTH = 300;
 /** Number of characters shown before the match in a longer line. */
@@ -9,13 +11,27 @@ const ELLIPSIS = '…';
  *
  * @param columnOf returns the position of the match in the line
  */
-export function excerptOf(content: string, line: number, columnOf: (line: string) => number): string {
+export function excerptOf(content: string, line: number, columnOf: (line: string) => number): FoundLine {
+  const text = lineOf(content, line);
+  const from =
+    text.length <= MAX_LENGTH ? 0 : Math.max(0, Math.min(columnOf(text) - BEFORE, text.length - MAX_LENGTH));
+  return { line, text: partFrom(text, from), from };
+}
+
+/** Returns the excerpt that `excerptOf` found, from the same content. */
+export function excerptAt(content: string, { line, from }: Pick<FoundLine, 'line' | 'from'>): string {
+  return partFrom(lineOf(content, line), from);
+}
+
+function lineOf(content: string, line: number): string {
   let start = 0;
   for (let number = 1; number < line; number++) start = content.indexOf('\n', start) + 1;
   const newline = content.indexOf('\n', start);
-  const text = content.slice(start, newline === -1 ? content.length : newline);
+  return content.slice(start, newline === -1 ? content.length : newline);
+}
+
+function partFrom(text: string, from: number): string {
   if (text.length <= MAX_LENGTH) return text;
-  const from = Math.max(0, Math.min(columnOf(text) - BEFORE, text.length - MAX_LENGTH));
   const part = text.slice(from, from + MAX_LENGTH).toWellFormed();
   return `${from > 0 ? ELLIPSIS : ''}${part}${from + MAX_LENGTH < text.length ? ELLIPSIS : ''}`;
 }

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
-import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
+import type { FoundFile, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
 
 /** A file with lines that match a text or an expression. */
@@ -28,29 +28,38 @@ export class LineMatcher {
   readonly #pattern: Pattern;
   readonly #where: Where;
 
-  constructor(mode: 'literal' | 'regex', text: string, where: Where) {
-    this.#pattern = mode === 'literal' ? literal(text) : regex(text);
-    this.#where = where;
+  constructor(query: Exclude<Query, { mode: 'words' }>) {
+    this.#pattern = query.mode === 'regex' ? regex(query.text) : literal(query.text, query.ignoresCase);
+    this.#where = query.where;
   }
 
   /** @param maxLines maximum number of lines in the result */
   match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
-    const lines: FoundLine[] = found
-      .slice(0, maxLines)
-      .map((line) => ({ line, text: excerptOf(content, line, this.#pattern.columnIn) }));
+    const lines = found.slice(0, maxLines).map((line) => excerptOf(content, line, this.#pattern.columnIn));
     return { path, modified, bytes, lines, count: Math.max(1, found.length) };
   }
 }
 
-function literal(text: string): Pattern {
-  const [firstLine = ''] = text.split('\n', 1);
+function literal(text: string, ignoresCase = false): Pattern {
+  const prepared = ignoresCase ? withoutCase : (given: string) => given;
+  const searched = prepared(text);
+  const [firstLine = ''] = searched.split('\n', 1);
   return {
-    isIn: (path) => path.includes(text),
-    linesIn: (content) => [...new Set(linesOfOffsets(content, occurrencesOf(text, content)))],
-    columnIn: (line) => line.indexOf(firstLine),
+    isIn: (path) => prepared(path).includes(searched),
+    linesIn: (content) => {
+      const all = prepared(content);
+      return [...new Set(linesOfOffsets(all, occurrencesOf(searched, all)))];
+    },
+    columnIn: (line) => prepared(line).indexOf(firstLine),
   };
+}
+
+/** Returns a text without the difference of upper and lower case. The number of lines is preserved. */
+function withoutCase(text: string): string {
+  // A final sigma depends on its neighbors.
+  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Syntax whose meaning differs between the edges of a line and the edges of a file. */

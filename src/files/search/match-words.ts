@@ -152,7 +152,7 @@ function excerptsOf(content: string, folded: string, lines: readonly Line[]): Fo
   const numbers = linesOfOffsets(folded, offsets);
   return lines.map(({ start, offset }) => {
     const line = numbers[offsets.indexOf(offset)] ?? 1;
-    return { line, text: excerptOf(content, line, () => offset - start) };
+    return excerptOf(content, line, () => offset - start);
   });
 }
 

@@ -15,7 +15,8 @@ export type Where = 'path' | 'content' | 'both';
 /** A validated query, as sent to the search threads. */
 export type Query = { where: Where } & (
   | { mode: 'words'; words: readonly Word[] }
-  | { mode: 'literal' | 'regex'; text: string }
+  | { mode: 'literal'; text: string; ignoresCase?: boolean }
+  | { mode: 'regex'; text: string }
 );
 
 export interface SearchedFile {
@@ -32,6 +33,8 @@ export interface FoundLine {
   line: number;
   /** The line, or a part of a long line. */
   text: string;
+  /** Offset of the part in the line. */
+  from: number;
 }
 
 export interface FoundFile {

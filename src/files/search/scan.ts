@@ -46,9 +46,7 @@ function matcherOf(query: Query): WordMatcher | LineMatcher {
   const key = JSON.stringify(query);
   const matcher =
     matchers.get(key) ??
-    (query.mode === 'words'
-      ? new WordMatcher(query.words, query.where)
-      : new LineMatcher(query.mode, query.text, query.where));
+    (query.mode === 'words' ? new WordMatcher(query.words, query.where) : new LineMatcher(query));
   matchers.set(key, matcher);
   return matcher;
 }

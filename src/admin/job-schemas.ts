@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import type { Job } from '../incidents/jobs.ts';
+import type { TenantSelection } from '../incidents/selection.ts';
+import { metadataPairs } from '../tenants/ids.ts';
+import { actor, tenantId, text, time } from './fields.ts';
+import { requireInScope } from './permissions.ts';
+
+const EXAMPLE_JOB = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
+const counted = z.int().min(0);
+
+export const jobId = z
+  .guid()
+  .transform((id) => id.toLowerCase())
+  .meta({ examples: [EXAMPLE_JOB] });
+
+export const jobParams = z.strictObject({ job: jobId });
+
+export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
+export const tooManyJobs = new ServiceError('too_many_jobs', 20);
+
+const selectionFields = {
+  search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
+  status: z.enum(['active', 'suspended', 'archived']).optional(),
+  metadata: metadataPairs(text(64), text(512))
+    .optional()
+    .meta({ description: 'Pairs that the metadata of the tenant contains.', examples: [{ plan: 'pro' }] }),
+};
+
+/** Tenants of a job. The default is all tenants that the key may see. */
+export const selectionBody = z
+  .strictObject({
+    ids: z.array(tenantId).min(1).max(1000).optional().meta({ description: 'Only these tenants.' }),
+    ...selectionFields,
+  })
+  .default({})
+  .meta({ id: 'TenantSelection', description: 'All conditions must match. The default is all tenants.' });
+
+/**
+ * Returns the selection, and the tenants to which a job of the caller is limited.
+ *
+ * @param scope tenants that the caller may see; null for all
+ * @throws ServiceError 403 if the caller may not see one of the tenants
+ */
+export function selectionOf(
+  { ids, ...selection }: z.output<typeof selectionBody>,
+  scope: string[] | null,
+): { selection: TenantSelection; onlyTenants: string[] | null } {
+  for (const id of ids ?? []) requireInScope(scope, id);
+  return { selection, onlyTenants: ids === undefined ? scope : [...new Set(ids)].sort() };
+}
+
+export const counts = z.record(z.string(), counted).meta({
+  description:
+    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.',
+  examples: [{ files: 2, current: 1, superseded: 3, drafts: 0, paths: 0, directories: 0, lines: 4, hits: 4 }],
+});
+
+export const isExact = z.boolean().meta({ description: 'False: the counts are a lower bound.' });
+
+export const jobSchema = z
+  .object({
+    id: z.guid(),
+    kind: z.enum(['find']),
+    state: z.enum(['queued', 'running', 'done', 'cancelled']),
+    request: z.record(z.string(), z.unknown()).meta({ description: 'The request without its texts.' }),
+    selection: z.object(selectionFields),
+    only_tenants: z
+      .array(tenantId)
+      .nullable()
+      .meta({ description: 'The tenants to which the job is limited; null for no limit.' }),
+    created_by: actor,
+    created_at: time,
+    ended_at: time.nullable(),
+    tenants: counted.meta({ description: 'The number of selected tenants when the job was created.' }),
+    tenants_done: counted,
+    tenants_failed: counted.meta({ description: 'The number of these tenants that failed.' }),
+    counts,
+    is_exact: isExact,
+  })
+  .meta({ id: 'Job' });
+
+export function jobRecord(job: Job): z.input<typeof jobSchema> {
+  const { request, isComplete, ...rest } = job;
+  return {
+    id: rest.id,
+    kind: rest.kind as 'find',
+    state: rest.state,
+    request: request as Record<string, unknown>,
+    selection: rest.selection,
+    only_tenants: rest.onlyTenants,
+    created_by: rest.createdBy as z.input<typeof actor>,
+    created_at: rest.createdAt,
+    ended_at: rest.endedAt,
+    tenants: rest.tenants,
+    tenants_done: rest.tenantsDone,
+    tenants_failed: rest.tenantsFailed,
+    counts: rest.counts,
+    is_exact: rest.state === 'done' && isComplete,
+  };
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { cancelJob, findJob, readJobPage, readOutcomePage } from '../incidents/jobs.ts';
+import { storedTime } from '../lib/rfc3339.ts';
+import { flag, next, pageFields, readCursor, tenantId, time, writeCursor } from './fields.ts';
+import { counts, isExact, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
+import { defineOperation } from './operation.ts';
+
+const position = z.strictObject({ time: storedTime, id: z.guid() });
+
+const NOT_ALL = 'A key limited to certain tenants sees only jobs that are limited to some of these tenants.';
+
+export const listJobs = defineOperation({
+  id: 'listJobs',
+  method: 'GET',
+  url: '/jobs',
+  summary: 'List jobs over tenants, newest first, a page at a time',
+  description: `${NOT_ALL} Jobs are deleted 30 days after their end.`,
+  tag: 'incidents',
+  scope: 'handler',
+  query: z.strictObject({
+    kind: z.enum(['find']).optional(),
+    active: flag
+      .optional()
+      .meta({ description: 'True: only jobs that have not ended. False: only jobs that have ended.' }),
+    ...pageFields(100, 50),
+  }),
+  response: { description: 'A page.', schema: z.object({ jobs: z.array(jobSchema), next }) },
+  async run({ database, query: { kind, active, limit, after }, administrator }) {
+    const filter = { kind: kind ?? null, isActive: active ?? null, scope: administrator.onlyTenants };
+    const page = await readJobPage(database, filter, readCursor(position, after), limit);
+    return { jobs: page.jobs.map(jobRecord), next: writeCursor(page.next) };
+  },
+});
+
+export const getJob = defineOperation({
+  id: 'getJob',
+  method: 'GET',
+  url: '/jobs/:job',
+  summary: 'Get a job with its progress',
+  description: NOT_ALL,
+  tag: 'incidents',
+  scope: 'handler',
+  params: jobParams,
+  response: { description: 'The job.', schema: jobSchema },
+  errors: [noSuchJob],
+  async run({ database, params: { job }, administrator }) {
+    return jobRecord(await findJob(database, job, administrator.onlyTenants));
+  },
+});
+
+export const cancelJobOperation = defineOperation({
+  id: 'cancelJob',
+  method: 'POST',
+  url: '/jobs/:job/cancel',
+  summary: 'Cancel a job',
+  description: `The outcomes of completed tenants are kept. A job that has ended is returned unchanged. ${NOT_ALL}`,
+  tag: 'incidents',
+  access: 'operate',
+  scope: 'handler',
+  params: jobParams,
+  response: { description: 'The job.', schema: jobSchema },
+  errors: [noSuchJob],
+  async run({ database, params: { job }, administrator, note }) {
+    note({ details: { job } });
+    return jobRecord(await cancelJob(database, job, administrator.onlyTenants));
+  },
+});
+
+const outcomeSchema = z
+  .object({
+    tenant: tenantId,
+    at: time,
+    error: z.string().nullable().meta({ description: 'The code of the error; null for a success.' }),
+    counts,
+    is_exact: isExact,
+  })
+  .meta({ id: 'JobOutcome' });
+
+export const listJobTenants = defineOperation({
+  id: 'listJobTenants',
+  method: 'GET',
+  url: '/jobs/:job/tenants',
+  summary: 'List the outcomes of a job by tenant, sorted by tenant, a page at a time',
+  description: `Tenants without a result are omitted. ${NOT_ALL}`,
+  tag: 'incidents',
+  scope: 'handler',
+  params: jobParams,
+  query: z.strictObject(pageFields(200, 50)),
+  response: { description: 'A page.', schema: z.object({ tenants: z.array(outcomeSchema), next }) },
+  errors: [noSuchJob],
+  async run({ database, params: { job }, query: { limit, after }, administrator }) {
+    const scope = administrator.onlyTenants;
+    await findJob(database, job, scope);
+    const from = readCursor(tenantId, after) ?? '';
+    const outcomes = await readOutcomePage(database, { job, after: from, scope, limit: limit + 1 });
+    const page = outcomes.slice(0, limit);
+    return {
+      tenants: page.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
+      next: writeCursor(outcomes.length > limit ? (page.at(-1)?.tenant ?? null) : null),
+    };
+  },
+});

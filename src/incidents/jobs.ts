@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import { databaseInstant } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { DAY_MS } from '../lib/units.ts';
+import { type Actor, storedActor } from '../memory/origin.ts';
+import { countSelected, type TenantSelection } from './selection.ts';
+
+/* Stored jobs over many tenants. `JobRunner` runs them. */
+
+export type JobState = 'queued' | 'running' | 'done' | 'cancelled';
+
+/** Counts of a tenant or a job by name, such as `{ current: 2 }`. */
+export type Counts = Record<string, number>;
+
+/** A job. Times are ISO 8601. */
+export interface Job {
+  id: string;
+  kind: string;
+  state: JobState;
+  /** The request without its texts. */
+  request: unknown;
+  selection: TenantSelection;
+  /** Tenants to which the job is limited; null for all tenants that match the selection. */
+  onlyTenants: string[] | null;
+  createdBy: Actor;
+  createdAt: string;
+  endedAt: string | null;
+  /** Number of selected tenants when the job was created. */
+  tenants: number;
+  tenantsDone: number;
+  tenantsFailed: number;
+  /** Whether every completed tenant was processed completely. */
+  isComplete: boolean;
+  counts: Counts;
+}
+
+/** A job that a replica runs. */
+export interface RunningJob extends Job {
+  /** Texts of the request. They are deleted at the end of the job. */
+  texts: unknown;
+  /** ID of the last completed tenant. */
+  position: string;
+}
+
+/** Outcome of a job for one tenant. */
+export interface JobOutcome {
+  tenant: string;
+  at: string;
+  /** Code of the error; null for a success. */
+  error: string | null;
+  /** Whether the tenant was processed completely, so that the counts are exact. */
+  isComplete: boolean;
+  counts: Counts;
+}
+
+export interface NewJob {
+  kind: string;
+  request: object;
+  /** Texts that no response, log, or audit event may contain. */
+  texts: object;
+  selection: TenantSelection;
+  onlyTenants: string[] | null;
+  createdBy: Actor;
+}
+
+/** Maximum number of jobs that have not ended. */
+export const MAX_ACTIVE_JOBS = 20;
+/** Number of days for which ended jobs are kept. */
+export const JOB_DAYS = 30;
+
+export const JOB_COLUMNS = `id::text, kind, state, request, selection, only_tenants AS "onlyTenants", created_by AS "createdBy",
+  ${time('created_at')} AS "createdAt", ${time('ended_at')} AS "endedAt", tenants::float8, tenants_done::float8 AS "tenantsDone",
+  tenants_failed::float8 AS "tenantsFailed", is_complete AS "isComplete", counts`;
+
+/** Inserts a job, unless too many jobs are active. `count` is then 0. */
+const insertJobQuery = defineQuery<{
+  id: string;
+  kind: string;
+  request: string;
+  texts: string;
+  selection: string;
+  onlyTenants: string[] | null;
+  createdBy: string;
+  now: string;
+  tenants: number;
+  maxActive: number;
+}>(
+  'insert_job',
+  `
+INSERT INTO jobs (id, kind, state, request, texts, selection, only_tenants, created_by, created_at, tenants, slice_at)
+SELECT $id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::jsonb, $selection::text::jsonb, $onlyTenants::text[],
+  $createdBy::text::jsonb, $now::text::timestamptz, $tenants::bigint, $now::text::timestamptz
+WHERE (SELECT count(*) FROM jobs WHERE ended_at IS NULL) < $maxActive::bigint
+`,
+);
+
+const findJobQuery = defineQuery<{ id: string; scope: string[] | null }, Job>(
+  'find_job',
+  `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $id::text::uuid AND ($scope::text[] IS NULL OR only_tenants <@ $scope::text[])`,
+);
+
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const listJobsQuery = defineQuery<
+  {
+    kind: string | null;
+    isActive: boolean | null;
+    scope: string[] | null;
+    beforeTime: string | null;
+    beforeId: string | null;
+    limit: number;
+  },
+  Job
+>(
+  'list_jobs',
+  `
+SELECT ${JOB_COLUMNS} FROM jobs
+WHERE ($kind::text IS NULL OR kind = $kind) AND ($isActive::boolean IS NULL OR (ended_at IS NULL) = $isActive::boolean)
+  AND ($scope::text[] IS NULL OR only_tenants <@ $scope::text[])
+  AND (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'), COALESCE($beforeId::text::uuid, '${LAST_ID}'))
+ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
+`,
+);
+
+const cancelJobQuery = defineQuery<{ id: string; now: string }>(
+  'cancel_job',
+  `
+UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, holder = NULL, lease_until = NULL
+WHERE id = $id::text::uuid AND ended_at IS NULL
+`,
+);
+
+const listOutcomesQuery = defineQuery<
+  { job: string; after: string; scope: string[] | null; limit: number },
+  JobOutcome
+>(
+  'list_job_outcomes',
+  `
+SELECT tenant_id AS tenant, ${time('at')} AS at, error, is_complete AS "isComplete", counts FROM job_outcomes
+WHERE job_id = $job::text::uuid AND tenant_id > $after AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
+ORDER BY tenant_id LIMIT $limit::bigint
+`,
+);
+
+const findOutcomeQuery = defineQuery<{ tenant: string; job: string }, JobOutcome & { details: unknown }>(
+  'find_job_outcome',
+  `
+SELECT tenant_id AS tenant, ${time('at')} AS at, error, is_complete AS "isComplete", counts, details FROM job_outcomes
+WHERE tenant_id = $tenant AND job_id = $job::text::uuid
+`,
+);
+
+const listExpiredQuery = defineQuery<{ before: string; limit: number }, { id: string }>(
+  'list_expired_jobs',
+  'SELECT id::text FROM jobs WHERE ended_at < $before::text::timestamptz ORDER BY created_at, id LIMIT $limit::bigint',
+);
+
+const deleteOutcomeQuery = defineQuery<{ tenant: string; job: string }>(
+  'delete_job_outcome',
+  'DELETE FROM job_outcomes WHERE tenant_id = $tenant AND job_id = $job::text::uuid',
+);
+
+const deleteJobQuery = defineQuery<{ id: string }>(
+  'delete_job',
+  'DELETE FROM jobs WHERE id = $id::text::uuid',
+);
+
+/**
+ * Creates a job. A replica starts it within seconds.
+ *
+ * @throws ServiceError if too many jobs are active
+ */
+export async function createJob(database: Database, job: NewJob): Promise<Job> {
+  const id = randomUUID();
+  const { kind, selection, onlyTenants, createdBy } = job;
+  const created = await database.query(insertJobQuery, {
+    id,
+    kind,
+    request: JSON.stringify(job.request),
+    texts: JSON.stringify(job.texts),
+    selection: JSON.stringify(selection),
+    onlyTenants,
+    createdBy: storedActor(createdBy),
+    now: await databaseInstant(database),
+    tenants: await countSelected(database, selection, onlyTenants),
+    maxActive: MAX_ACTIVE_JOBS,
+  });
+  if (created.count === 0) throw new ServiceError('too_many_jobs', MAX_ACTIVE_JOBS);
+  return findJob(database, id, null);
+}
+
+/**
+ * @param scope tenants that the caller may see; the caller sees only jobs that are limited to these tenants
+ * @throws ServiceError if the job does not exist
+ */
+export async function findJob(database: Database, id: string, scope: string[] | null): Promise<Job> {
+  const [job] = (await database.query(findJobQuery, { id, scope })).rows;
+  if (job === undefined) throw new ServiceError('no_such_job', id);
+  return job;
+}
+
+/** The last job of a page. */
+export interface JobPosition {
+  time: string;
+  id: string;
+}
+
+/** Reads a page of jobs, newest first. `next` is the position of the next page, or null on the last page. */
+export async function readJobPage(
+  database: Database,
+  filter: { kind: string | null; isActive: boolean | null; scope: string[] | null },
+  before: JobPosition | null,
+  limit: number,
+): Promise<{ jobs: Job[]; next: JobPosition | null }> {
+  const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
+  const { rows } = await database.query(listJobsQuery, { ...filter, ...position, limit: limit + 1 });
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
+  return { jobs: rows.slice(0, limit), next };
+}
+
+/** Cancels a job. The replica that runs the job stops within seconds. A job that has ended is returned unchanged. */
+export async function cancelJob(database: Database, id: string, scope: string[] | null): Promise<Job> {
+  await findJob(database, id, scope);
+  await database.query(cancelJobQuery, { id, now: await databaseInstant(database) });
+  return findJob(database, id, scope);
+}
+
+/** Reads a page of the outcomes of a job, sorted by tenant. The first page is after ''. */
+export async function readOutcomePage(
+  database: Database,
+  page: { job: string; after: string; scope: string[] | null; limit: number },
+): Promise<JobOutcome[]> {
+  return (await database.query(listOutcomesQuery, page)).rows;
+}
+
+/** Returns the outcome of a job for a tenant, or undefined if the job has recorded none. */
+export async function findOutcome(
+  database: Database,
+  job: string,
+  tenant: string,
+): Promise<(JobOutcome & { details: unknown }) | undefined> {
+  return (await database.query(findOutcomeQuery, { tenant, job })).rows[0];
+}
+
+const JOBS_A_BATCH = 100;
+const OUTCOMES_A_PAGE = 500;
+
+/** Deletes the jobs that ended more than `JOB_DAYS` ago, with their outcomes. Throws `DatabaseError`. */
+export async function deleteExpiredJobs(database: Database, at?: Date): Promise<number> {
+  const now = at ?? new Date(await databaseInstant(database));
+  const before = new Date(now.getTime() - JOB_DAYS * DAY_MS).toISOString();
+  let deleted = 0;
+  for (;;) {
+    const { rows } = await database.query(listExpiredQuery, { before, limit: JOBS_A_BATCH });
+    for (const { id } of rows) {
+      await deleteOutcomes(database, id);
+      await database.query(deleteJobQuery, { id });
+    }
+    deleted += rows.length;
+    if (rows.length < JOBS_A_BATCH) return deleted;
+  }
+}
+
+async function deleteOutcomes(database: Database, job: string): Promise<void> {
+  for (;;) {
+    const page = { job, after: '', scope: null, limit: OUTCOMES_A_PAGE };
+    const outcomes = await readOutcomePage(database, page);
+    for (const { tenant } of outcomes) await database.query(deleteOutcomeQuery, { tenant, job });
+    if (outcomes.length < OUTCOMES_A_PAGE) return;
+  }
+}

@@ -1,0 +1,69 @@
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+
+/** Filter of the tenants of a job. All conditions must match; drafts are never selected. */
+export interface TenantSelection {
+  /** Part of the ID or the name, case-insensitive. */
+  search?: string | undefined;
+  status?: 'active' | 'suspended' | 'archived' | undefined;
+  /** Pairs that the metadata of the tenant contains. */
+  metadata?: Record<string, string> | undefined;
+}
+
+type Filter = {
+  search: string | null;
+  status: string | null;
+  metadata: string | null;
+  onlyTenants: string[] | null;
+};
+
+const MATCHES = `draft_of IS NULL
+  AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+  AND ($status::text IS NULL OR CASE $status::text
+    WHEN 'archived' THEN archived_at IS NOT NULL
+    WHEN 'suspended' THEN suspended_at IS NOT NULL
+    ELSE suspended_at IS NULL AND archived_at IS NULL
+  END)
+  AND ($metadata::text IS NULL OR metadata @> $metadata::text::jsonb)
+  AND ($onlyTenants::text[] IS NULL OR id = ANY ($onlyTenants::text[]))`;
+
+const selectTenantsQuery = defineQuery<Filter & { after: string; limit: number }, { id: string }>(
+  'select_tenants',
+  `SELECT id FROM tenants WHERE id > $after AND ${MATCHES} ORDER BY id LIMIT $limit::bigint`,
+);
+
+const countSelectedQuery = defineQuery<Filter, { count: number }>(
+  'count_selected_tenants',
+  `SELECT count(*)::float8 AS count FROM tenants WHERE ${MATCHES}`,
+);
+
+function filterOf(
+  { search, status, metadata }: TenantSelection,
+  onlyTenants: readonly string[] | null,
+): Filter {
+  return {
+    search: search ?? null,
+    status: status ?? null,
+    metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    onlyTenants: onlyTenants === null ? null : [...onlyTenants],
+  };
+}
+
+/** Returns a page of the selected tenants, sorted by ID. The first page is after ''. */
+export async function selectTenants(
+  database: Database,
+  selection: TenantSelection,
+  onlyTenants: readonly string[] | null,
+  page: { after: string; limit: number },
+): Promise<string[]> {
+  const params = { ...filterOf(selection, onlyTenants), ...page };
+  return (await database.query(selectTenantsQuery, params)).rows.map(({ id }) => id);
+}
+
+export async function countSelected(
+  database: Database,
+  selection: TenantSelection,
+  onlyTenants: readonly string[] | null,
+): Promise<number> {
+  return (await database.query(countSelectedQuery, filterOf(selection, onlyTenants))).rows[0]?.count ?? 0;
+}
