@@ -53,7 +53,7 @@ export async function checkExpression(
   signal: AbortSignal,
 ): Promise<void> {
   if (query.mode !== 'regex') return;
-  const noFiles = { page: async () => [], has: async () => true };
+  const noFiles = { page: async () => [], read: async () => [], has: async () => true };
   const found = await search.find('', noFiles, { query, path: ROOT, maxResults: 1 }, signal);
   if (found.kind === 'invalid_expression')
     throw new ServiceError('invalid_search', invalidExpression(found.problem));

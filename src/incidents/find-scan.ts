@@ -75,9 +75,9 @@ function matcherOf(query: Query): Matcher {
   if (query.mode === 'words') {
     const matcher = new WordMatcher(query.words, query.where);
     return (file) => {
-      const found = matcher.match(file);
-      if (found === undefined || found.best.includes(0)) return undefined;
-      return { line: 1, from: 0, ...found.lines[0], lines: 1 };
+      const { files, best } = matcher.count([file]);
+      if (files.length === 0 || best.includes(0)) return undefined;
+      return { line: 1, from: 0, ...matcher.linesOf(file)[0], lines: 1 };
     };
   }
   const matcher = new LineMatcher(query);

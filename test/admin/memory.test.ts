@@ -436,6 +436,8 @@ describeService(
         matches: [{ path: '/memories/a.md', line: 1 }],
         more: 3,
       });
+      const now = new Date().toISOString();
+      expect(await found(`query=quick&at=${now}`)).toStrictEqual({ matches: [inPath, inContent], more: 0 });
       expect(await found('query=quick&at=2020-01-01')).toStrictEqual({ matches: [], more: 0 });
       expect(problem(await get('/search?query=(a&mode=regex'))).toStrictEqual([
         400,

@@ -60,6 +60,19 @@ describeService('a search with mounts', (service) => {
     expect(await search(own, { query: 'needle memories', path: '/memories/team/b' })).toBe(
       'Found 1 file in /memories/team/b, the best first:\n/memories/team/b:1: needle in /memories/b',
     );
+    const best = await search(own, { query: 'needle team' });
+    expect(best.split('\n').sort()).toStrictEqual([
+      '/memories/a:1: needle in /memories/a',
+      '/memories/team-x/e:1: needle in /memories/e',
+      '/memories/team.md:1: needle in /memories/team.md',
+      '/memories/team/.c/d:1: needle in /memories/.c/d',
+      '/memories/team/b:1: needle in /memories/b',
+      '/memories/team/é:1: needle in /memories/é',
+      '/memories/team0:1: needle in /memories/team0',
+      '/memories/teams/f:1: needle in /memories/teams/f',
+      '/memories/z:1: needle in /memories/z',
+      'Found 7 files in /memories with all of the words, and 2 with some of them, the best first:',
+    ]);
     expect(await search(own, { query: 'haystack' })).toBe(
       'Nothing matches in /memories (9 files searched). Try other or fewer words, or view /memories to see what is there.',
     );

@@ -65,7 +65,7 @@ describeService(
       const gate = new Promise<void>((resolve) => {
         open = resolve;
       });
-      const files = { page: () => gate.then(() => []), has: async () => true };
+      const files = { page: () => gate.then(() => []), read: async () => [], has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
       const running = service().app.services.search.find(tenant, files, { query, path: ROOT, maxResults: 1 });
       return async () => {

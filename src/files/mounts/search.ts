@@ -16,11 +16,16 @@ import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
 /** Returns the files of a mounted memory with the paths that the caller sees. */
 export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {
+  const withOuterPath = (file: SearchedFile) => ({ ...file, path: outerPath(file.path, mountedAt) });
   return {
     page: async (path, after) => {
       const innerAfter = after === '' ? '' : innerPath(after as MemoryPath, mountedAt);
       const page = await files.page(innerPath(path, mountedAt), innerAfter);
-      return page.map((file) => ({ ...file, path: outerPath(file.path, mountedAt) }));
+      return page.map(withOuterPath);
+    },
+    read: async (paths) => {
+      const inner = await files.read(paths.map((path) => innerPath(path, mountedAt)));
+      return inner.map(withOuterPath);
     },
     has: (path) => files.has(innerPath(path, mountedAt)),
   };
@@ -79,7 +84,25 @@ export function filesWithMounts(
       last = next.start;
     }
   };
-  return { page, has: async (path) => path === ROOT || own.has(path) };
+
+  const read = async (paths: readonly MemoryPath[]): Promise<SearchedFile[]> => {
+    const found = [];
+    for (const { start, files } of parts)
+      found.push(
+        ...(await readSome(
+          files,
+          paths.filter((path) => path.startsWith(start)),
+        )),
+      );
+    const isOwn = (path: MemoryPath) => parts.every(({ start }) => !path.startsWith(start));
+    found.push(...(await readSome(own, paths.filter(isOwn))));
+    return found;
+  };
+  return { page, read, has: async (path) => path === ROOT || own.has(path) };
+}
+
+async function readSome(files: FileSource, paths: readonly MemoryPath[]): Promise<SearchedFile[]> {
+  return paths.length === 0 ? [] : files.read(paths);
 }
 
 type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
@@ -201,15 +224,17 @@ async function searchWithout(
 
 /** Returns the same files, but calls `onUnreachable` before throwing the error of an unreachable database. */
 function watched(files: FileSource, onUnreachable: () => void): FileSource {
+  const watch = async (found: Promise<SearchedFile[]>) => {
+    try {
+      return await found;
+    } catch (error) {
+      if (hasReason(error, 'database_unavailable')) onUnreachable();
+      throw error;
+    }
+  };
   return {
-    page: async (path, after) => {
-      try {
-        return await files.page(path, after);
-      } catch (error) {
-        if (hasReason(error, 'database_unavailable')) onUnreachable();
-        throw error;
-      }
-    },
+    page: (path, after) => watch(files.page(path, after)),
+    read: (paths) => watch(files.read(paths)),
     has: files.has,
   };
 }

@@ -72,6 +72,8 @@ export interface FileSource {
    * page is the last one.
    */
   page(path: MemoryPath, after: string): Promise<SearchedFile[]>;
+  /** Returns the files at paths, in any order. A file that does not exist anymore is missing. */
+  read(paths: readonly MemoryPath[]): Promise<SearchedFile[]>;
   /** Whether a file or directory exists at a path. */
   has(path: MemoryPath): Promise<boolean>;
 }
@@ -99,6 +101,16 @@ class CurrentFiles implements FileSource {
     this.#known ??= this.#load(path);
     const known = await this.#known;
     return known === undefined ? this.#read(path, after) : pageOf(known, path, after);
+  }
+
+  async read(paths: readonly MemoryPath[]): Promise<SearchedFile[]> {
+    const known = await this.#known;
+    if (known === undefined)
+      return this.#query(searchFilesQuery, { tenant: this.#tenant, paths: [...paths] });
+    return paths.flatMap((path) => {
+      const file = known[indexAfter(known, path) - 1];
+      return file?.path === path ? file : [];
+    });
   }
 
   async has(path: MemoryPath): Promise<boolean> {
@@ -233,6 +245,14 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
         // A page may consist of directories only.
         if (files.length > 0 || taken.length === 0) return files;
       }
+    },
+    read: async (paths) => {
+      const files: SearchedFile[] = [];
+      for (const path of paths) {
+        const rows = await treePageAt(history, tenant, path, at, { after: '', limit: 1 });
+        files.push(...(await withContents(history, tenant, rows)));
+      }
+      return files;
     },
     has: async (path) => (await findAt(history, tenant, path, at)).kind !== 'missing',
   };

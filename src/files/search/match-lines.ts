@@ -1,11 +1,13 @@
 import { RE2JS } from 're2js';
 import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
-import type { FoundFile, Query, SearchedFile, Where } from './query.ts';
+import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
 
-/** A file with lines that match a text or an expression. */
-export interface LinesFile extends FoundFile {
+/** Lines of a file that match a text or an expression. */
+interface MatchingLines {
+  /** Empty if only the path matches. */
+  lines: FoundLine[];
   /** Number of matching lines. `lines` contains only the first ones. */
   count: number;
 }
@@ -34,11 +36,11 @@ export class LineMatcher {
   }
 
   /** @param maxLines maximum number of lines in the result */
-  match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
+  match({ path, content, bytes }: SearchedFile, maxLines: number): MatchingLines | undefined {
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
     const lines = found.slice(0, maxLines).map((line) => excerptOf(content, line, this.#pattern.columnIn));
-    return { path, modified, bytes, lines, count: Math.max(1, found.length) };
+    return { lines, count: Math.max(1, found.length) };
   }
 }
 

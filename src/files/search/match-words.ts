@@ -1,22 +1,25 @@
 import { ROOT } from '../../memory/path.ts';
 import { linesOfOffsets } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
-import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
+import type { FoundLine, SearchedFile, Where } from './query.ts';
 import { fold, similarity, type Word } from './words.ts';
 
-/** Statistics of a file that contains words of a query. Each array has one element per word. */
-export interface WordsFile extends FoundFile {
+/** Statistics of the files of a page that contain words of a query. */
+export interface WordCounts {
+  /** Index of each file in the page. */
+  files: number[];
+  /** Bit set of the words in the best line of each file. */
+  together: number[];
+  /* The arrays below have one element per word for each file. */
   /**
    * Weighted frequency of each word in the content. An occurrence in a heading counts more, and another form of the
    * word counts less.
    */
-  inContent: number[];
+  inContent: Float64Array;
   /** Weighted frequency of each word in the path. */
-  inPath: number[];
+  inPath: Float64Array;
   /** Similarity of the best match of each word. */
-  best: number[];
-  /** Bit set of the words in the best line. */
-  together: number;
+  best: Float64Array;
 }
 
 const MAX_LINES = 3;
@@ -57,33 +60,73 @@ export class WordMatcher {
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 
-  match({ path, content, bytes, modified }: SearchedFile): WordsFile | undefined {
-    const zeros = () => this.#words.map(() => 0);
-    const found = { inContent: zeros(), inPath: zeros(), best: zeros() };
-    if (this.#where !== 'content') this.#matchPath(path, found);
-    const folded = this.#where === 'path' ? '' : foldContent(content, bytes);
-    const best = bestOf(this.#matchContent(folded, found));
-    if (found.best.every((each) => each === 0)) return undefined;
-    return {
-      path,
-      modified,
-      bytes,
-      ...found,
-      together: best[0]?.words ?? 0,
-      lines: excerptsOf(content, folded, best),
+  /** Counts the words in the files of a page. */
+  count(page: readonly SearchedFile[]): WordCounts {
+    const width = this.#words.length;
+    const counts: WordCounts = {
+      files: [],
+      together: [],
+      inContent: new Float64Array(page.length * width),
+      inPath: new Float64Array(page.length * width),
+      best: new Float64Array(page.length * width),
     };
+    for (const [i, { path, content, bytes }] of page.entries()) {
+      // The elements of a file without the words remain 0, and the next file uses them.
+      const at = counts.files.length * width;
+      if (this.#where !== 'content') this.#countPath(path, counts, at);
+      const together =
+        this.#where === 'path' ? 0 : this.#countContent(foldContent(content, bytes), counts, at);
+      if (!hasWord(counts.best, at, width)) continue;
+      counts.files.push(i);
+      counts.together.push(together);
+    }
+    return counts;
   }
 
-  #matchPath(path: string, found: Pick<WordsFile, 'inPath' | 'best'>): void {
+  #countPath(path: string, { inPath, best }: WordCounts, at: number): void {
     const text = fold(path.slice(ROOT.length));
     const name = text.lastIndexOf('/');
     this.#find(text, (offset, hits) => {
       const weight = offset > name ? IN_NAME : IN_DIRECTORY;
-      for (const [word, similar] of hits) count(found.inPath, found.best, word, similar, weight);
+      for (const [word, similar] of hits) add(inPath, best, at + word, similar, weight);
     });
   }
 
-  #matchContent(text: string, found: Pick<WordsFile, 'inContent' | 'best'>): Line[] {
+  /** Returns the bit set of the words in the best line. */
+  #countContent(text: string, { inContent, best }: WordCounts, at: number): number {
+    let [end, heading, words, weight] = [-1, 1, 0, 0];
+    let [bestWords, bestWeight] = [0, 0];
+    const endLine = () => {
+      const more = bitsOf(words) - bitsOf(bestWords);
+      if (more > 0 || (more === 0 && weight > bestWeight)) [bestWords, bestWeight] = [words, weight];
+    };
+    this.#find(text, (offset, hits) => {
+      if (offset > end) {
+        endLine();
+        heading = text[text.lastIndexOf('\n', offset) + 1] === '#' ? IN_HEADING : 1;
+        end = text.indexOf('\n', offset);
+        if (end === -1) end = text.length;
+        words = 0;
+        weight = 0;
+      }
+      for (const [word, similar] of hits) {
+        add(inContent, best, at + word, similar, heading);
+        if ((words & (1 << word)) === 0) weight += similar * heading;
+        words |= 1 << word;
+      }
+    });
+    endLine();
+    return bestWords;
+  }
+
+  /** Returns the best lines of a file, best first. */
+  linesOf({ content, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
+    if (this.#where === 'path') return [];
+    const folded = foldContent(content, bytes);
+    return excerptsOf(content, folded, bestOf(this.#linesIn(folded)));
+  }
+
+  #linesIn(text: string): Line[] {
     const lines: Line[] = [];
     let line: Line | undefined;
     this.#find(text, (offset, hits) => {
@@ -95,7 +138,6 @@ export class WordMatcher {
       }
       const weight = text[line.start] === '#' ? IN_HEADING : 1;
       for (const [word, similar] of hits) {
-        count(found.inContent, found.best, word, similar, weight);
         if ((line.words & (1 << word)) === 0) line.weight += similar * weight;
         line.words |= 1 << word;
       }
@@ -141,6 +183,16 @@ export class WordMatcher {
   }
 }
 
+function add(counts: Float64Array, best: Float64Array, at: number, similar: number, weight: number): void {
+  counts[at] = (counts[at] ?? 0) + similar * weight;
+  best[at] = Math.max(best[at] ?? 0, similar);
+}
+
+function hasWord(best: Float64Array, from: number, width: number): boolean {
+  for (let at = from; at < from + width; at++) if (best[at] !== 0) return true;
+  return false;
+}
+
 /** @param bytes size in UTF-8; an ASCII text has no accents or compatibility forms */
 function foldContent(content: string, bytes: number): string {
   return bytes === content.length ? content.toLowerCase() : fold(content);
@@ -154,11 +206,6 @@ function excerptsOf(content: string, folded: string, lines: readonly Line[]): Fo
     const line = numbers[offsets.indexOf(offset)] ?? 1;
     return excerptOf(content, line, () => offset - start);
   });
-}
-
-function count(counts: number[], best: number[], word: number, similar: number, weight: number): void {
-  counts[word] = (counts[word] ?? 0) + similar * weight;
-  best[word] = Math.max(best[word] ?? 0, similar);
 }
 
 /** Returns the lines with the most words, best first. */

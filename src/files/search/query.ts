@@ -39,8 +39,6 @@ export interface FoundLine {
 
 export interface FoundFile {
   path: string;
-  modified: number;
-  bytes: number;
   /**
    * Empty if only the path matches. For words, the best line is first; otherwise lines are in the order of the file.
    */

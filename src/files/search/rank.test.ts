@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { WordMatcher } from './match-words.ts';
 import { logLength, rank } from './rank.ts';
+import { filesOf } from './results.ts';
 import { wordsOf } from './words.ts';
 
 const NOW = 1_800_000_000;
@@ -15,7 +16,7 @@ function ranked(query: string, contents: Record<string, string>): string[] {
     bytes: Buffer.byteLength(content),
     modified: NOW,
   }));
-  const found = files.flatMap((file) => matcher.match(file) ?? []);
+  const found = filesOf(matcher.count(files), files, words.length);
   const corpus = {
     files: files.length,
     logLengths: files.reduce((sum, file) => sum + logLength(file), 0),

@@ -1,5 +1,3 @@
-import type { WordsFile } from './match-words.ts';
-
 /*
  * BM25 with two fields (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009): the
  * path, and the content. In the content, a word counts by its frequency per length, relative to the typical file.
@@ -20,6 +18,18 @@ export interface Corpus {
   logLengths: number;
   /** Number of files that contain each word. Another form of the word counts less. */
   frequencies: readonly number[];
+}
+
+/** Statistics of a file that contains words of a query. Each array has one element per word. */
+export interface WordsFile {
+  path: string;
+  modified: number;
+  bytes: number;
+  /** As in `WordCounts`. */
+  inContent: number[];
+  inPath: number[];
+  best: number[];
+  together: number;
 }
 
 export interface RankedFile extends WordsFile {

@@ -2,35 +2,34 @@ import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { RE2JSException } from 're2js';
-import { LineMatcher, type LinesFile } from './match-lines.ts';
-import { WordMatcher, type WordsFile } from './match-words.ts';
-import type { Query, SearchedFile } from './query.ts';
-import { logLength } from './rank.ts';
+import { LineMatcher } from './match-lines.ts';
+import { type WordCounts, WordMatcher } from './match-words.ts';
+import type { FoundLine, Query, SearchedFile } from './query.ts';
 
-/** A query, and the page of files to search. */
+/** A query, and files to search or to show. */
 export interface Task {
   query: Query;
   page: SearchedFile[];
-  /** Remaining number of lines to return. Further lines are only counted. */
+  /** Remaining number of lines to return. Further lines are only counted. Only for `literal` and `regex`. */
   maxLines: number;
+  /** Whether to return the best lines of each file instead of counts. Only for `words`. */
+  wantsExcerpts?: boolean;
 }
 
-export interface Scanned {
-  /** Sum of `logLength` of the files of the page. */
-  logLengths: number;
-  /** Files that contain words of the query. */
-  words: WordsFile[];
-  /** Files with lines to show. */
-  lines: LinesFile[];
+export type Scanned =
+  | { kind: 'counts'; counts: WordCounts }
+  | { kind: 'excerpts'; files: FoundLine[][] }
+  | ScannedLines
+  | { kind: 'invalid_expression'; problem: string };
+
+export interface ScannedLines {
+  kind: 'lines';
+  /** Files with lines to show. `file` is the index in the page. */
+  files: { file: number; lines: FoundLine[] }[];
   /** Number of matching lines, and of files whose path matches, that are not shown. */
   furtherLines: number;
-  /** Number of files with such matches that are not in `lines`. */
+  /** Number of files with such matches that are not in `files`. */
   furtherFiles: number;
-}
-
-/** RE2's error message for an invalid expression. */
-export interface InvalidExpression {
-  problem: string;
 }
 
 /** Niceness of a search thread. The event loop and its requests run first. */
@@ -52,31 +51,33 @@ function matcherOf(query: Query): WordMatcher | LineMatcher {
 }
 
 /** Searches the files of a page, which may be empty. Runs in a search thread. */
-export default function scan(task: Task): Scanned | InvalidExpression {
+export default function scan(task: Task): Scanned {
   try {
     return scanWith(matcherOf(task.query), task);
   } catch (error) {
     // Compiling an expression can take a second, so it happens in this thread instead of the main thread.
     if (!(error instanceof RE2JSException)) throw error;
-    return { problem: error.message.replace('error parsing regexp: ', '') };
+    // RE2's error message for an invalid expression.
+    return { kind: 'invalid_expression', problem: error.message.replace('error parsing regexp: ', '') };
   }
 }
 
-function scanWith(matcher: WordMatcher | LineMatcher, { page, maxLines }: Task): Scanned {
-  const scanned: Scanned = { logLengths: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
-  for (const file of page) scanned.logLengths += logLength(file);
-  if (matcher instanceof WordMatcher) {
-    scanned.words = page.flatMap((file) => matcher.match(file) ?? []);
-    return scanned;
-  }
+function scanWith(matcher: WordMatcher | LineMatcher, { page, maxLines, wantsExcerpts }: Task): Scanned {
+  if (matcher instanceof LineMatcher) return scanLines(matcher, page, maxLines);
+  if (wantsExcerpts) return { kind: 'excerpts', files: page.map((file) => matcher.linesOf(file)) };
+  return { kind: 'counts', counts: matcher.count(page) };
+}
+
+function scanLines(matcher: LineMatcher, page: SearchedFile[], maxLines: number): ScannedLines {
+  const scanned: ScannedLines = { kind: 'lines', files: [], furtherLines: 0, furtherFiles: 0 };
   let left = maxLines;
-  for (const file of page) {
-    const found = matcher.match(file, left);
+  for (const [file, each] of page.entries()) {
+    const found = matcher.match(each, left);
     if (found === undefined) continue;
     const shown = Math.min(left, found.count);
     left -= shown;
     scanned.furtherLines += found.count - shown;
-    if (shown > 0) scanned.lines.push(found);
+    if (shown > 0) scanned.files.push({ file, lines: found.lines });
     else scanned.furtherFiles++;
   }
   return scanned;

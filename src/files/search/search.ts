@@ -1,12 +1,13 @@
 import { ServiceError } from '../../errors/errors.ts';
 import { WorkerThreads } from '../../lib/worker-threads.ts';
+import type { MemoryPath } from '../../memory/path.ts';
 import { RequestLimiter } from '../../tenants/request-limiter.ts';
 import type { FileSource } from './files.ts';
 import type { SearchRequest } from './input.ts';
-import type { LinesFile } from './match-lines.ts';
-import type { WordsFile } from './match-words.ts';
-import { type Corpus, type RankedFile, rank } from './rank.ts';
-import type { InvalidExpression, Scanned, Task } from './scan.ts';
+import type { FoundLine, SearchedFile } from './query.ts';
+import type { RankedFile } from './rank.ts';
+import { type Found, LineResults, type ShownFile, WordResults } from './results.ts';
+import type { Scanned, Task } from './scan.ts';
 import { TextCache } from './text-cache.ts';
 
 /** Maximum number of concurrent searches, at most one per tenant. Each search holds up to three pages in memory. */
@@ -20,21 +21,13 @@ const DEADLINE_MS = 10_000;
  * limit.
  */
 const MAX_HEAP_MIB = 128;
-/** Number of best files that a word search keeps. */
-const MAX_KEPT = 1000;
-
-/** Outcome of a search. */
-export type Found =
-  | { kind: 'words'; files: RankedFile[]; withAll: number; withSome: number; searched: number }
-  | { kind: 'lines'; files: LinesFile[]; furtherLines: number; furtherFiles: number; searched: number }
-  | { kind: 'missing' }
-  | { kind: 'invalid_expression'; problem: string }
-  | { kind: 'too_much_work' };
+/** Maximum size of the files whose lines are shown together by a thread. */
+const MAX_SHOWN_BYTES = 2 ** 21;
 
 /** Searches the files of a tenant. The search engine of the tool, the admin API, and the CLI. */
 export class MemorySearch {
   /** A search does not wait for the pages of another search, because each has a thread. */
-  readonly #threads = new WorkerThreads<Task, Scanned | InvalidExpression>({
+  readonly #threads = new WorkerThreads<Task, Scanned>({
     module: new URL('./scan', import.meta.url),
     threads: AT_ONCE + PARALLEL,
     idleMs: 10 * 60_000,
@@ -73,61 +66,95 @@ export class MemorySearch {
     request: SearchRequest,
     gone?: AbortSignal,
   ): Promise<Found> {
-    const { path, query, maxResults } = request;
     const search = async (): Promise<Found> => {
       const deadline = this.#startDeadline();
       const ended = new AbortController();
-      const signal = AbortSignal.any([deadline, ended.signal]);
-      const results =
-        query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
-      const pending: PendingPage[] = [];
-      /** Adds the results of the first pending page, or returns the reason why the search fails. */
-      const addFirst = async (): Promise<Found | undefined> => {
-        const first = pending.shift();
-        const scanned = await first?.scanned;
-        if (first === undefined || scanned === undefined) return undefined;
-        if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
-        if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
-        results.add(scanned, first.files);
-        return undefined;
-      };
-      let searched = 0;
       this.#running++;
       try {
-        // A memory without files has one empty page, so that an expression is always validated.
-        for (let page = await files.page(path, ''); page.length > 0 || searched === 0; ) {
-          const last = page.at(-1);
-          // Prefetched while this page is searched. The page is awaited only if the search continues.
-          const next = last && files.page(path, last.path);
-          next?.catch(() => {});
-          deadline.throwIfAborted();
-          if (gone?.aborted) throw new ServiceError('client_gone');
-          searched += page.length;
-          const scanned = this.#threads.run({ query, page, maxLines: results.maxLines }, signal);
-          scanned.catch(() => {});
-          pending.push({ files: page.length, scanned });
-          while (pending.length >= (this.#running <= PARALLEL ? 2 : 1)) {
-            const failed = await addFirst();
-            if (failed !== undefined) return failed;
-          }
-          if (next === undefined) break;
-          page = await next;
-        }
-        while (pending.length > 0) {
-          const failed = await addFirst();
-          if (failed !== undefined) return failed;
-        }
-        if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
-        return results.found(searched);
+        return await this.#search(files, request, AbortSignal.any([deadline, ended.signal]), gone);
       } catch (error) {
-        if (deadline.aborted) return { kind: 'too_much_work' };
+        if (deadline.aborted || error instanceof TooMuchWork) return { kind: 'too_much_work' };
         throw error;
       } finally {
         this.#running--;
-        if (pending.length > 0) ended.abort();
+        // Ends the scans of pages whose results are not needed anymore.
+        ended.abort();
       }
     };
     return this.#turns.run(countedAs, search, gone);
+  }
+
+  async #search(
+    files: FileSource,
+    { path, query, maxResults }: SearchRequest,
+    signal: AbortSignal,
+    gone: AbortSignal | undefined,
+  ): Promise<Found> {
+    const results =
+      query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(maxResults);
+    const pending: { page: SearchedFile[]; scan: Promise<Scanned> }[] = [];
+    /** Adds the results of the first pending page, or returns the reason why the search fails. */
+    const addFirst = async (): Promise<Found | undefined> => {
+      const first = pending.shift();
+      const scanned = await first?.scan;
+      if (first === undefined || scanned === undefined) return undefined;
+      if (scanned.kind === 'invalid_expression') return scanned;
+      results.add(scanned, first.page);
+      return undefined;
+    };
+    let searched = 0;
+    // A memory without files has one empty page, so that an expression is always validated.
+    for (let page = await files.page(path, ''); page.length > 0 || searched === 0; ) {
+      const last = page.at(-1);
+      // Prefetched while this page is searched. The page is awaited only if the search continues.
+      const next = last && files.page(path, last.path);
+      next?.catch(() => {});
+      signal.throwIfAborted();
+      if (gone?.aborted) throw new ServiceError('client_gone');
+      searched += page.length;
+      const scan = this.#scan({ query, page: page, maxLines: results.maxLines }, signal);
+      scan.catch(() => {});
+      pending.push({ page, scan });
+      while (pending.length >= (this.#running <= PARALLEL ? 2 : 1)) {
+        const failed = await addFirst();
+        if (failed !== undefined) return failed;
+      }
+      if (next === undefined) break;
+      page = await next;
+    }
+    while (pending.length > 0) {
+      const failed = await addFirst();
+      if (failed !== undefined) return failed;
+    }
+    if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
+    if (results instanceof LineResults) return results.found();
+    const shown = results.ranked().slice(0, maxResults);
+    const lines = await this.#excerpts(query, shown, files, signal);
+    return results.found(shown.flatMap((file) => withLines(file, lines.get(file.path)) ?? []));
+  }
+
+  /** Returns the best lines of files, by path. A file that was deleted in the meantime is missing. */
+  async #excerpts(
+    query: SearchRequest['query'],
+    best: readonly RankedFile[],
+    files: FileSource,
+    signal: AbortSignal,
+  ): Promise<Map<string, FoundLine[]>> {
+    const lines = new Map<string, FoundLine[]>();
+    for (const paths of blocksOf(best)) {
+      const page = await files.read(paths);
+      const task = { query, page: page, maxLines: 0, wantsExcerpts: true };
+      const scanned = await this.#scan(task, signal);
+      if (scanned.kind !== 'excerpts') throw new Error(`The thread returned ${scanned.kind}.`);
+      for (const [i, { path }] of page.entries()) lines.set(path, scanned.files[i] ?? []);
+    }
+    return lines;
+  }
+
+  async #scan(task: Task, signal: AbortSignal): Promise<Scanned> {
+    const scanned = await this.#threads.run(task, signal);
+    if (scanned === 'out_of_memory') throw new TooMuchWork();
+    return scanned;
   }
 
   close(): Promise<void> {
@@ -136,81 +163,26 @@ export class MemorySearch {
   }
 }
 
-/** A page that a thread searches. */
-interface PendingPage {
-  files: number;
-  scanned: Promise<Scanned | InvalidExpression | 'out_of_memory'>;
-}
-
-/** Keeps the best files, and counts all files. */
-class WordResults {
-  readonly maxLines = 0;
-  readonly #frequencies: number[];
-  #files: WordsFile[] = [];
-  #logLengths = 0;
-  #searched = 0;
-  #withAll = 0;
-  #withSome = 0;
-
-  constructor(words: number) {
-    this.#frequencies = new Array<number>(words).fill(0);
-  }
-
-  add({ words, logLengths }: Scanned, searched: number): void {
-    this.#logLengths += logLengths;
-    this.#searched += searched;
-    for (const file of words) {
-      for (const [word, best] of file.best.entries())
-        this.#frequencies[word] = (this.#frequencies[word] ?? 0) + best;
-      if (file.best.every((best) => best > 0)) this.#withAll++;
-      else this.#withSome++;
+/** Splits files into blocks of at most `MAX_SHOWN_BYTES`, and returns the paths of each block. */
+function blocksOf(files: readonly RankedFile[]): MemoryPath[][] {
+  const blocks: MemoryPath[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const file of files) {
+    bytes += file.bytes;
+    if (bytes > MAX_SHOWN_BYTES) {
+      blocks.push([]);
+      bytes = file.bytes;
     }
-    this.#files.push(...words);
-    if (this.#files.length > 2 * MAX_KEPT) this.#files = this.#ranked().slice(0, MAX_KEPT);
+    blocks.at(-1)?.push(file.path as MemoryPath);
   }
-
-  found(searched: number): Found {
-    const counts = { withAll: this.#withAll, withSome: this.#withSome, searched };
-    return { kind: 'words', files: this.#ranked(), ...counts };
-  }
-
-  #ranked(): RankedFile[] {
-    const corpus: Corpus = {
-      files: this.#searched,
-      logLengths: this.#logLengths,
-      frequencies: this.#frequencies,
-    };
-    return rank(this.#files, corpus, Date.now() / 1000);
-  }
+  return blocks;
 }
 
-/** Keeps the first lines, and counts the other lines. */
-class LineResults {
-  maxLines: number;
-  readonly #files: LinesFile[] = [];
-  #furtherLines = 0;
-  #furtherFiles = 0;
-
-  constructor(maxLines: number) {
-    this.maxLines = maxLines;
-  }
-
-  add({ lines, furtherLines, furtherFiles }: Scanned): void {
-    this.#furtherLines += furtherLines;
-    this.#furtherFiles += furtherFiles;
-    for (const file of lines) {
-      // A page that was searched beside the page before may have more lines than are left.
-      const found = Math.max(1, file.lines.length);
-      const shown = Math.min(this.maxLines, found);
-      this.#furtherLines += found - shown;
-      this.maxLines -= shown;
-      if (shown > 0) this.#files.push({ ...file, lines: file.lines.slice(0, shown) });
-      else this.#furtherFiles++;
-    }
-  }
-
-  found(searched: number): Found {
-    const further = { furtherLines: this.#furtherLines, furtherFiles: this.#furtherFiles };
-    return { kind: 'lines', files: this.#files, ...further, searched };
-  }
+/** Returns a file with its lines; undefined if the file does not match anymore after a write beside the search. */
+function withLines(file: RankedFile, lines: FoundLine[] | undefined): ShownFile | undefined {
+  const matches = lines !== undefined && (lines.length > 0 || file.inPath.some((count) => count > 0));
+  return matches ? { path: file.path, score: file.score, lines } : undefined;
 }
+
+/** Thrown when a thread exceeds its memory. */
+class TooMuchWork extends Error {}

@@ -20,7 +20,8 @@ import {
   tooMuchWork,
 } from './input.ts';
 import type { FoundFile, Where } from './query.ts';
-import type { Found, MemorySearch } from './search.ts';
+import type { Found } from './results.ts';
+import type { MemorySearch } from './search.ts';
 
 /** A matching line or path. */
 export interface Match {
