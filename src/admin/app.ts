@@ -25,7 +25,7 @@ import { exportMemory, importMemory } from './archives.ts';
 import { audit } from './audit.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
-import { restore, revert } from './changes.ts';
+import { restore } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
@@ -44,6 +44,7 @@ import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
+import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
@@ -142,6 +143,7 @@ const OPERATIONS = [
   pruneTenantHistory,
   restore,
   revert,
+  diffRevert,
   listDrafts,
   createTenantDraft,
   getDraft,

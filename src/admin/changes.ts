@@ -5,12 +5,11 @@ import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
 import { type Changes, countsOf, summary } from '../history/log.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
-import { type Conflict, conflictText, revertActor } from '../history/revert.ts';
 import type { Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
-import { actor, givenTime, memoryPath, readTimes, tenantParams, text, time, versionId } from './fields.ts';
+import { givenTime, memoryPath, readTimes, tenantParams, time, versionId } from './fields.ts';
 import { defineOperation, type OperationProgress } from './operation.ts';
 import { id } from './versions.ts';
 
@@ -27,11 +26,14 @@ const fileChange = z
     old_version: id.nullable().meta({ description: 'The current version; null when the file is added.' }),
     version: id
       .nullable()
-      .meta({ description: 'The version that the file returns to; null when it is deleted.' }),
+      .meta({ description: 'The version that the file returns to; null when it is deleted or merged.' }),
+    merged: z.boolean().meta({
+      description: 'Whether the file gets a new text: merged lines, or the text of a resolution.',
+    }),
   })
   .meta({ id: 'FileChange' });
 
-const changeFields = {
+export const changeFields = {
   dry_run: z.boolean(),
   files: z.array(fileChange).meta({ description: 'In path order.' }),
   directories_made: z.array(path),
@@ -47,32 +49,12 @@ const changeFields = {
 };
 
 const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
-const conflict = z
-  .object({
-    path: path.nullable(),
-    memory_id: z.guid().nullable(),
-    reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
-    changed_by: actor.nullable(),
-    changed_at: time.nullable(),
-    at: path.nullable().meta({ description: 'The occupied path.' }),
-    message: z.string(),
-  })
-  .meta({ id: 'Conflict' });
-const revertedSchema = z
-  .object({
-    ...changeFields,
-    conflicts: z
-      .array(conflict)
-      .meta({ description: 'Changes of the actor that could not be fully reverted, and why.' }),
-  })
-  .meta({ id: 'Reverted' });
-
-const dryRun = z
+export const dryRun = z
   .boolean()
   .default(false)
   .meta({ description: 'Run all checks and report the changes without making them.' });
 
-const expectedPlan = z
+export const expectedPlan = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'must be the `plan` of a dry run.')
   .optional()
@@ -99,7 +81,7 @@ const restoreBody = z
 
 const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes.md', '/memories/notes.md');
 
-const planOvertaken = new ServiceError('plan_overtaken');
+export const planOvertaken = new ServiceError('plan_overtaken');
 
 export const restore = defineOperation({
   id: 'restore',
@@ -127,41 +109,7 @@ export const restore = defineOperation({
   },
 });
 
-export const revert = defineOperation({
-  id: 'revert',
-  method: 'POST',
-  url: '/tenants/:tenant/revert',
-  summary: 'Undo the changes of one actor since a time',
-  description:
-    'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
-  tag: 'history',
-  params: tenantParams,
-  body: z.strictObject({
-    by: text(255).min(1).meta({
-      description:
-        "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-    }),
-    since: givenTime,
-    until: givenTime.optional().meta({
-      description:
-        'Default: now. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
-    }),
-    dry_run: dryRun,
-    plan: expectedPlan,
-  }),
-  response: { description: 'The changes, or with `dry_run` the changes to make.', schema: revertedSchema },
-  errors: [noSuchTenant, incomplete, overQuota('revert'), archived, planOvertaken],
-  async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
-    const { by, dry_run } = body;
-    const { since, until } = await readTimes(database, { since: body.since, until: body.until });
-    const options = changeOptions(call, body);
-    const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
-    note({ details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
-    return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
-  },
-});
-
-function changeOptions(
+export function changeOptions(
   {
     config,
     origin,
@@ -178,7 +126,7 @@ function changeOptions(
   };
 }
 
-function changesRecord(changes: Changes, isDryRun: boolean) {
+export function changesRecord(changes: Changes, isDryRun: boolean) {
   return {
     dry_run: isDryRun,
     files: changes.files.map((file) => ({
@@ -189,24 +137,12 @@ function changesRecord(changes: Changes, isDryRun: boolean) {
       content_changed: file.change === 'renamed' ? file.contentChanged : true,
       old_version: file.oldVersion,
       version: file.version,
+      merged: file.mergedSha256 !== null,
     })),
     directories_made: changes.directoriesMade,
     directories_removed: changes.directoriesRemoved,
     summary: summary(changes),
     plan: changes.plan,
     changed_at: changes.changedAt,
-  };
-}
-
-function conflictRecord(conflict: Conflict) {
-  const isOvertaken = conflict.reason === 'changed' || conflict.reason === 'mixed';
-  return {
-    path: conflict.path,
-    memory_id: conflict.memoryId,
-    reason: conflict.reason,
-    changed_by: isOvertaken ? conflict.changedBy : null,
-    changed_at: isOvertaken ? conflict.changedAt : null,
-    at: conflict.reason === 'occupied' ? conflict.at : null,
-    message: conflictText(conflict),
   };
 }

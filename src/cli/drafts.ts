@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { mergeTenantDraft, replaceByTenantDraft } from '../admin/draft-merge.ts';
 import { compareTenantDraft, diffDraft } from '../admin/draft-review.ts';
@@ -13,6 +12,7 @@ import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from './argumen
 import { type Caller, type Cli, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { formatJson, patchText, printJson, printLine, printTable, shown, time } from './output.ts';
+import { type Resolutions, resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
 
 function draftId(value: string): string {
   if (/^draft_[0-9a-f]{32}$/.test(value)) return value;
@@ -85,12 +85,10 @@ async function readChanges(caller: Caller, params: { tenant: string; draft: stri
   throw new OperatorError('The draft or the memory changes faster than it can be compared. Try again later.');
 }
 
-type Side = 'draft' | 'original';
+const SIDES = ['draft', 'original'] as const;
 
-interface Given {
+interface Given extends Resolutions<(typeof SIDES)[number]> {
   review: string;
-  take?: [path: string, Side][];
-  text?: [path: string, file: string][];
   json?: boolean | undefined;
 }
 
@@ -108,7 +106,7 @@ function registerMergeCommands(drafts: Command, { connect, io }: Cli): void {
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
-    .option('--take <path=side>', 'resolve a file: take the side draft or original', takeArgument)
+    .option('--take <path=side>', 'resolve a file: take the side draft or original', takeArgument(SIDES))
     .option('--text <path=file>', 'resolve a file with the content of a local file', textArgument)
     .option('--json', 'print JSON')
     .addHelpText(
@@ -180,53 +178,19 @@ async function printMerged(
 }
 
 /** Finds the files that the options name by their paths, in the draft or otherwise in the memory. */
-async function readResolutions(
-  caller: Caller,
-  params: { tenant: string; draft: string },
-  { take = [], text = [] }: Given,
-) {
-  if (take.length + text.length === 0) return [];
-  const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
-  // If the draft and the memory have different files at a path, the file of the draft is chosen.
-  const inDraftLast = touched.toSorted((a, b) => Number(a.draft !== null) - Number(b.draft !== null));
-  const byPath = new Map(inDraftLast.map(({ path, memory_id: id }) => [path, id]));
-  const idAt = (path: string) => {
-    const id = byPath.get(path);
-    if (id !== undefined) return id;
-    throw new OperatorError(
-      `${path} was not changed in the draft. See: memory-service drafts show ${params.tenant} ${params.draft}`,
-    );
-  };
-  const taken = take.map(([path, side]) => ({ memory_id: idAt(path), take: side }));
-  const written = text.map(async ([path, file]) => ({ memory_id: idAt(path), text: await readText(file) }));
-  return [...taken, ...(await Promise.all(written))];
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file));
-  } catch (error) {
-    const why = error instanceof TypeError ? 'it is not UTF-8' : (error as NodeJS.ErrnoException).code;
-    throw new OperatorError(`Cannot read ${file}: ${why}.`);
-  }
-}
-
-/** Parses `path=value`. A path may contain `=`, so the value follows the last `=`. */
-function assignment(given: string): [path: string, value: string] {
-  const at = given.lastIndexOf('=');
-  if (at === -1) throw new InvalidArgumentError('Use a path, = and a value.');
-  return [memoryPath(given.slice(0, at)), given.slice(at + 1)];
-}
-
-function takeArgument(given: string, before: [string, Side][] = []): [string, Side][] {
-  const [path, side] = assignment(given);
-  if (side !== 'draft' && side !== 'original')
-    throw new InvalidArgumentError('Use /memories/…=draft or /memories/…=original.');
-  return [...before, [path, side]];
-}
-
-function textArgument(given: string, before: [string, string][] = []): [string, string][] {
-  return [...before, assignment(given)];
+async function readResolutions(caller: Caller, params: { tenant: string; draft: string }, given: Given) {
+  const unknown = (path: string) =>
+    `${path} was not changed in the draft. See: memory-service drafts show ${params.tenant} ${params.draft}`;
+  return resolutionsOf(
+    given,
+    async () => {
+      const touched = (await readChanges(caller, params)).changes.filter((each) => each.in_draft !== null);
+      // If the draft and the memory have different files at a path, the file of the draft is chosen.
+      const inDraftLast = touched.toSorted((a, b) => Number(a.draft !== null) - Number(b.draft !== null));
+      return inDraftLast.map(({ path, memory_id: id }) => ({ path, id }));
+    },
+    unknown,
+  );
 }
 
 export function registerDraftCommands(program: Command, cli: Cli): void {

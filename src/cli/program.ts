@@ -16,9 +16,10 @@ import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand
 import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
 import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from './profiles.ts';
+import { registerRevertCommand } from './revert.ts';
 import type { Open, OpenPlace } from './session.ts';
 import { registerTenantCommands } from './tenants.ts';
-import { registerRedactCommand, registerRestoreCommand, registerRevertCommand } from './undo.ts';
+import { registerRedactCommand, registerRestoreCommand } from './undo.ts';
 import { registerUsageCommand } from './usage.ts';
 import { registerDiffCommand, registerShowCommand } from './versions.ts';
 

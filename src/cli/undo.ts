@@ -1,20 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { restore, revert } from '../admin/changes.ts';
-import type { OperationProgress } from '../admin/operation.ts';
+import { restore } from '../admin/changes.ts';
 import {
   checkDirectoryRedaction,
   checkRedaction,
   redactDirectories,
   redactVersion,
 } from '../admin/redactions.ts';
-import { OperatorError } from '../errors/errors.ts';
 import { shownTime } from '../history/time-text.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
 import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
-import { confirm, type Io, Progress, print } from './io.ts';
-import { bySource, checkActor, resolvedTime, sourceOption } from './log.ts';
+import { confirm, type Io, print } from './io.ts';
 import { formatJson, printJson, printLine } from './output.ts';
 import { fullVersionId } from './versions.ts';
 
@@ -73,88 +70,9 @@ Examples:
     });
 }
 
-const CONFLICTS = 3;
-
-interface RevertOptions {
-  by?: string;
-  source?: string;
-  since: string;
-  until?: string;
-  dryRun?: boolean;
-  plan?: string;
-  json?: boolean;
-}
-
-export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
-  program
-    .command('revert')
-    .description(
-      'Undo the changes of one actor since a time. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
-    )
-    .argument('<tenant>', 'tenant ID', tenantId)
-    .option(
-      '--by <actor>',
-      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
-    )
-    .addOption(sourceOption('instead of --by: undo changes made with keys of this source: web, import, …'))
-    .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
-    .option(
-      '--until <time>',
-      'undo changes up to this time (default: now), and keep later ones',
-      timeArgument,
-    )
-    .option(...DRY_RUN)
-    .option(...PLAN)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}
-${CHANGE_LINES}
-
-Examples:
-  memory-service revert acme --by laptop --since 3d --dry-run
-  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
-  memory-service revert acme --by laptop --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z`,
-    )
-    .action((tenant: string, options: RevertOptions, command: Command) => {
-      const { source, by = source === undefined ? undefined : bySource(source) } = options;
-      if (by === undefined) command.error('error: requires --by <actor> or --source <source>');
-      return withCaller(connect, async (caller) => {
-        const { dryRun = false, plan, json = false } = options;
-        const since = await resolvedTime(caller, tenant, options.since);
-        const until = options.until && (await resolvedTime(caller, tenant, options.until));
-        const progress = new Progress(io.stderr, 'Read', 'version');
-        const onProgress = (now: OperationProgress) => {
-          if (now.step === 'read') progress.update(now.items);
-        };
-        const body = { by, since, until, dry_run: dryRun, plan };
-        const reverted = await caller
-          .call(revert, { params: { tenant }, body, onProgress })
-          .finally(() => progress.end());
-        const { conflicts } = reverted;
-        if (reverted.files.length + conflicts.length === 0) await checkActor(caller, tenant, by);
-        if (json) {
-          await print(io.stdout, [formatJson({ tenant, ...reverted })]);
-        } else {
-          await print(io.stdout, changeLines(reverted.files));
-          const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
-          const verb = dryRun ? 'Would revert' : 'Reverted';
-          io.stderr.write(
-            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
-          );
-        }
-        if (conflicts.length === 0) return;
-        const list = conflicts.map(({ message }) => `\n  ${message}`).join('');
-        throw new OperatorError(`${amount(conflicts.length, 'conflict')}; not fully reverted:${list}`, {
-          exitCode: CONFLICTS,
-        });
-      });
-    });
-}
-
 type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];
 
-function* changeLines(files: Iterable<FileChange>): Generator<string> {
+export function* changeLines(files: Iterable<FileChange>): Generator<string> {
   for (const file of files) {
     if (file.change === 'renamed') {
       yield `${file.content_changed ? 'RM' : 'R'} ${file.from} -> ${file.path}\n`;
@@ -166,12 +84,12 @@ function* changeLines(files: Iterable<FileChange>): Generator<string> {
 
 const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 
-const CHANGE_LINES =
+export const CHANGE_LINES =
   'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
 
-const DRY_RUN = ['--dry-run', 'run all checks and show the changes, without making them'] as const;
+export const DRY_RUN = ['--dry-run', 'run all checks and show the changes, without making them'] as const;
 
-const PLAN = [
+export const PLAN = [
   '--plan <plan>',
   'change files only if the changes still equal the plan of --dry-run --json',
   planArgument,

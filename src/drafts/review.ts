@@ -3,10 +3,9 @@ import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import type { Resolution } from '../history/merge-file.ts';
+import { checkOwnText } from '../history/own-text.ts';
 import type { ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
-import { mask } from '../memory/secrets/secrets.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { type Comparison, readReview } from './compare.ts';
@@ -78,7 +77,7 @@ export async function checkResolutions(
   files: readonly ThreeWay[],
   resolutions: ReadonlyMap<string, Resolution>,
 ): Promise<Map<string, Resolution>> {
-  const { secrets: secretsMode } = effectiveSettings(row, config);
+  const settings = effectiveSettings(row, config);
   const touched = new Map(files.filter(isTouched).map((file) => [file.id, file]));
   const checked = new Map<string, Resolution>();
   for (const [id, resolution] of resolutions) {
@@ -91,15 +90,7 @@ export async function checkResolutions(
     const path = pathOf(file);
     if (file.draft === null && file.original === null)
       throw new ServiceError('draft_text_for_deletion', path);
-    if (resolution.text.includes('\0')) throw new ServiceError('content_has_nul', path);
-    if (secretsMode === 'store') {
-      checked.set(id, resolution);
-      continue;
-    }
-    const secrets = await (await loadSecretScanner()).scan(resolution.text);
-    if (secretsMode === 'reject' && secrets.length > 0)
-      throw new ServiceError('secrets_in_content', [...new Set(secrets.map(({ kind }) => kind))]);
-    checked.set(id, { text: mask(resolution.text, secrets) });
+    checked.set(id, { text: await checkOwnText(settings, path, resolution.text) });
   }
   return checked;
 }

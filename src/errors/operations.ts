@@ -160,6 +160,13 @@ export const OPERATION_ERRORS = {
     () =>
       'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
   ),
+  revert_file_unknown: notFound(
+    (id: string) => `The revert does not affect the file ${id}. Use the \`memory_id\` of a dry run.`,
+  ),
+  revert_text_for_deletion: refused(
+    (path: string) =>
+      `${path} exists neither now nor in the reverted state, so it cannot get a text. Resolve it with \`current\`.`,
+  ),
   nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
   /** `version` is the restored version, or null if the operation restores a time. */
   cannot_restore: refused(

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { batches } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
@@ -18,10 +19,14 @@ import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from '
  */
 
 /** `time`: a time in the canonical format of the service. `from`: the later of `time` and the tenant's creation. */
-const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
+const readTimesQuery = defineQuery<
+  { tenant: string; time: string },
+  { time: string; from: string; lastChangeAt: string | null }
+>(
   'read_times',
   `
-SELECT ${time('$time::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from"
+SELECT ${time('$time::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from",
+  ${time('last_change_at')} AS "lastChangeAt"
 FROM tenants WHERE id = $tenant
 `,
 );
@@ -64,7 +69,7 @@ export interface ChangeOptions {
 export function changeTenant<T>(
   database: Database,
   tenant: string,
-  { dryRun = false }: ChangeOptions,
+  { dryRun = false }: Pick<ChangeOptions, 'dryRun'>,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   return database.transaction(
@@ -118,6 +123,7 @@ export async function planChange(
 /**
  * Applies a planned change in the caller's transaction. A dry run only checks the plan and the quota.
  *
+ * @param textOf reads the text of a file that gets a text without a version
  * @throws ServiceError if the result would exceed the tenant's quota, or the plan differs from the expected plan
  */
 export async function apply(
@@ -126,6 +132,7 @@ export async function apply(
   { targets, made, removed }: Plan<RestoreTarget>,
   options: ChangeOptions,
   verb: 'restore' | 'revert',
+  textOf: (target: RestoreTarget) => Promise<string> = withoutText,
 ): Promise<Changes> {
   const { origin, defaults, dryRun } = options;
   const planned = { files: await changesOf(targets), directoriesMade: made, directoriesRemoved: removed };
@@ -135,17 +142,36 @@ export async function apply(
   if (exceeded !== null) throw quotaExceeded(tenant, exceeded, verb);
   if (dryRun) return { ...planned, plan, changedAt: null };
   const files: ChangedFile[] = [];
-  const written: WrittenFile[] = [];
+  const versions: WrittenFile[] = [];
+  const texts: { target: RestoreTarget; file: WrittenFile }[] = [];
   const by = storedOrigin(origin);
-  for await (const { memoryId, from, to } of timeSliced(targets)) {
+  for await (const target of timeSliced(targets)) {
+    const { memoryId, from, to } = target;
     const isEdited = from?.sha256 !== to?.sha256;
     const file = { memoryId, from: from?.path ?? null, to: to?.path ?? null, isEdited, origin: by };
     files.push(file);
-    if (to !== null)
-      written.push({ ...file, to: to.path, text: null, version: isEdited ? to.versionId : null });
+    if (to === null) continue;
+    const written = { ...file, to: to.path, text: null, version: isEdited ? to.versionId : null };
+    if (isEdited && to.versionId === null) texts.push({ target, file: written });
+    else versions.push(written);
   }
-  const changedAt = await writeChange(query, tenant, { made, removed, files }, [written], defaults);
+  const written = async function* (): AsyncGenerator<WrittenFile[]> {
+    yield versions;
+    const weightOf = ({ target }: (typeof texts)[number]) => target.to?.sizeBytes ?? 0;
+    for await (const batch of batches(timeSliced(texts), { ...TEXTS, weightOf })) {
+      const filled: WrittenFile[] = [];
+      for (const { target, file } of batch) filled.push({ ...file, text: await textOf(target) });
+      yield filled;
+    }
+  };
+  const changedAt = await writeChange(query, tenant, { made, removed, files }, written(), defaults);
   return { ...planned, plan, changedAt };
+}
+
+const TEXTS = { items: 500, weight: 4 * 1024 * 1024 };
+
+async function withoutText({ memoryId }: RestoreTarget): Promise<never> {
+  throw new Error(`The plan gives ${memoryId} a text that no version has.`);
 }
 
 /**
@@ -160,8 +186,8 @@ async function checkedPlan(
   const sha256 = createHash('sha256');
   // File IDs are excluded, because each dry run generates a new ID for a copy. NUL is a safe separator: no path
   // contains it.
-  for await (const { path, oldVersion, version } of timeSliced(files))
-    sha256.update(`${path}\0${oldVersion ?? ''}\0${version ?? ''}\0`);
+  for await (const { path, oldVersion, version, mergedSha256 } of timeSliced(files))
+    sha256.update(`${path}\0${oldVersion ?? ''}\0${version ?? mergedSha256 ?? ''}\0`);
   sha256.update(['made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0'));
   const plan = sha256.digest('hex');
   if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('plan_overtaken');

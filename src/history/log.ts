@@ -13,8 +13,10 @@ export type FileChange = {
   path: MemoryPath;
   /** Current version of the file before the change; null if the file is added. */
   oldVersion: string | null;
-  /** Version that the file is restored to; null if the file is deleted. */
+  /** Version that the file is restored to; null if the file is deleted, or gets a text that no version has. */
   version: string | null;
+  /** SHA-256 of a text that no version has, hexadecimal. */
+  mergedSha256: string | null;
 } & (
   | { change: 'added' | 'modified' | 'deleted' }
   | { change: 'renamed'; from: MemoryPath; contentChanged: boolean }
@@ -46,7 +48,11 @@ const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 
 function changeOf({ memoryId, from, to }: RestoreTarget): FileChange[] {
-  const versions = { oldVersion: from?.versionId ?? null, version: to?.versionId ?? null };
+  const versions = {
+    oldVersion: from?.versionId ?? null,
+    version: to?.versionId ?? null,
+    mergedSha256: to !== null && to.versionId === null ? to.sha256 : null,
+  };
   if (to === null)
     return from === null ? [] : [{ change: 'deleted', memoryId, path: from.path, ...versions }];
   const { path } = to;

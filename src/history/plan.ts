@@ -8,16 +8,17 @@ export interface Target<File extends { path: MemoryPath } = { path: MemoryPath }
   to: File | null;
 }
 
-/** A version of a file that has content. */
+/** A file with the content of a version, or with a text that no version has. */
 export interface PlannedFile {
   path: MemoryPath;
-  versionId: string;
+  /** Null for a text that no version has. */
+  versionId: string | null;
   /** Hexadecimal. */
   sha256: string;
   sizeBytes: number;
 }
 
-/** A file to restore to one of its versions, or a copy of a version. */
+/** A file to restore to one of its versions or to a merged text, or a copy of a version. */
 export type RestoreTarget = Target<PlannedFile>;
 
 export interface DirectoryTargets {

@@ -323,11 +323,11 @@ describeService(
       expect((await get('/file?path=/memories/c')).text).toBe('other');
       expect((await get('/file?path=/memories/later')).text).toBe('kept');
 
-      // Later changes of the actor cause a conflict, like changes by others.
+      // Later changes of the actor are kept, like changes by others.
       const early = { by: 'agent', since: moved.created_at, until: moved.created_at };
       expect((await post('/revert', { ...early, dry_run: true })).body).toMatchObject({
-        files: [],
-        conflicts: [{ path: '/memories/b', reason: 'changed' }],
+        files: [{ change: 'renamed', from: '/memories/b', path: '/memories/a', content_changed: false }],
+        conflicts: [],
       });
     });
 
@@ -348,16 +348,69 @@ describeService(
             {
               path: '/memories/c',
               memory_id: c.memory_id,
-              reason: 'changed',
+              reason: 'deleted_in_reverted',
               changed_by: { type: 'admin_key', id: admin().key.id },
               at: null,
-              message: expect.stringContaining('/memories/c: admin key control plane changed it at'),
+              resolution: null,
+              choices: ['reverted', 'current', 'text'],
+              message: expect.stringMatching(
+                /^\/memories\/c: the revert would delete it, but admin key control plane changed it at \S+Z\. Left unchanged\.$/,
+              ),
             },
           ],
         },
       ]);
       expect((await get('/file?path=/memories/c')).text).toBe('by the operator');
+      expect(Object.keys(reverted.body)[0]).toBe('conflicts');
       expect((await post('/revert', { by: 'agent' })).status).toBe(400);
+      expect(problem(await post('/revert', { since: '1h' }))[2]).toBe(
+        'The body requires `by`, or `until` to undo the changes of all actors in a period.',
+      );
+    });
+
+    it('shows and resolves a conflict of a revert', async () => {
+      const { id, execute, get, post, c } = await history();
+      await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
+        body: '1\n2\n3\n4\n5\n',
+        type: 'text/plain',
+        headers: { 'if-match': '*' },
+      });
+      const { body } = await get('/versions?path=/memories/c&limit=1');
+      const since = (body.versions as { created_at: string }[])[0]?.created_at;
+      await execute(cmd.replace('/memories/c', '1\n', 'evil\n'));
+      await admin().call('PUT', `/tenants/${id}/file?path=/memories/c`, {
+        body: 'less evil\n2\n3\n4\n55\n',
+        type: 'text/plain',
+        headers: { 'if-match': '*' },
+      });
+      const { memory_id } = c;
+      const shown = await get(`/revert/diff?by=agent&since=${since}&memory_id=${memory_id}`);
+      expect([shown.status, shown.body]).toMatchObject([
+        200,
+        {
+          difference: { old_path: '/memories/c', path: '/memories/c', version: null },
+          texts: { current: 'less evil\n2\n3\n4\n55\n', reverted: '1\n2\n3\n4\n55\n' },
+        },
+      ]);
+      const revert = { by: 'agent', since };
+      const kept = await post('/revert', { ...revert, resolutions: [{ memory_id, take: 'current' }] });
+      expect(kept.body).toMatchObject({
+        conflicts: [{ reason: 'content', resolution: 'current' }],
+        files: [],
+        changed_at: null,
+      });
+      const done = await post('/revert', { ...revert, resolutions: [{ memory_id, take: 'reverted' }] });
+      expect(done.body).toMatchObject({
+        conflicts: [{ reason: 'content', resolution: 'reverted' }],
+        files: [{ change: 'modified', path: '/memories/c', version: null, merged: true }],
+      });
+      expect((await get('/file?path=/memories/c')).text).toBe('1\n2\n3\n4\n55\n');
+      const unknown = { memory_id: '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52', text: 'x' };
+      expect(problem(await post('/revert', { ...revert, resolutions: [unknown] }))).toStrictEqual([
+        404,
+        'not_found',
+        'The revert does not affect the file 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52. Use the `memory_id` of a dry run.',
+      ]);
     });
 
     it('redacts a superseded version and rejects a current one', async () => {

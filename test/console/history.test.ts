@@ -202,7 +202,7 @@ describeConsole('the history in the console', (fixture) => {
     if (verb === 'Restore') {
       await said.getByText('modified by key late').waitFor();
     } else {
-      await dialog.getByText(/key late changed it/).waitFor();
+      await dialog.getByText(/but key late changed it/).waitFor();
     }
     const [row] = await query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
       tenant,

@@ -112,13 +112,13 @@ describeService(
         '- /memories/moved',
         '- /memories/new',
       ]);
-      expect(done.conflicts).toMatchObject([{ reason: 'changed', path: a, changedBy: { label: 'mallory' } }]);
+      expect(done.conflicts).toMatchObject([{ reason: 'content', path: a, changedBy: { label: 'mallory' } }]);
       const later = [['/memories/later', null] as const, ['/memories/later/f', 'x'] as const];
       expect((await moment(service(), tenant)).tree).toEqual(new Map([...before.tree, ...later, [a, '3']]));
       await assertInvariants(service());
     });
 
-    it('skips and reports files that another actor changed since', async () => {
+    it('skips and reports files in which another actor changed the same lines since', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
         cmd.create(a, '1\n'),
@@ -147,23 +147,24 @@ describeService(
       expect(conflicts).toMatchObject([
         {
           path: a,
-          reason: 'changed',
+          reason: 'content',
+          resolution: null,
+          choices: ['reverted', 'current', 'text'],
           changedBy: { type: 'api_key', label: 'alice' },
           memoryId: before.ids.get(a),
         },
         // The file c has its content from before mallory's change.
-        { path: b, reason: 'mixed', changedBy: { type: 'api_key', label: 'alice' } },
+        { path: b, reason: 'content', changedBy: { type: 'api_key', label: 'alice' } },
       ]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
-        `M ${b}`,
         'A /memories/d',
-        `changed ${a}`,
-        `mixed ${b}`,
+        `content ${a}`,
+        `content ${b}`,
       ]);
       const tree = await readTree(service(), tenant);
       expect([tree.get(a), tree.get(b), tree.get('/memories/d')]).toStrictEqual([
         'good\nevil\n1\n',
-        'good\nevil\n1\n',
+        'worse\ngood\nevil\n1\n',
         '1\n',
       ]);
       await assertInvariants(service());
@@ -195,14 +196,15 @@ describeService(
         cmd.create('/memories/k', 'a file'),
       );
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        'R /memories/b -> /memories/a',
+        'R /memories/a -> /memories/b',
         'R /memories/f -> /memories/d/f',
         '+ /memories/d',
-        `changed ${a}`,
-        `occupied ${b} by ${a}`,
         'occupied /memories/c by /memories/c',
         'occupied /memories/k by /memories/k',
         'occupied /memories/k/f by /memories/k',
       ]);
+      expect((await readTree(service(), tenant)).get(b)).toBe('x\nb');
       await assertInvariants(service());
     });
 
@@ -284,7 +286,7 @@ describeService(
       );
       await mallory(cmd.replace(a, '1', 'evil'));
       // The operator created the file again, and mallory changed it. Before both changes, no file existed.
-      expect(await undo(service(), tenant, before.at, 'eve')).toStrictEqual([`changed ${a}`]);
+      expect(await undo(service(), tenant, before.at, 'eve')).toStrictEqual([`deleted_in_reverted ${a}`]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([`M ${a}`]);
       await assertInvariants(service());
     });
@@ -344,10 +346,10 @@ describeService(
           const { error, exitCode, stdout, stderr } = await runCli(service(), [...args, ...dry]);
           expect([exitCode, stdout.toString()]).toStrictEqual([3, 'M /memories/b\nD /memories/c\n']);
           expect(stderr).toMatch(
-            /^(Would revert|Reverted) what mallory did in \S+ since \S+Z: 1 file modified, 1 file deleted\.\n$/,
+            /^NOT reverted: 1 conflict\.\n {2}\/memories\/a: key alice changed the same lines at \S+Z\. Left unchanged\.\n(Would revert|Reverted) what mallory did in \S+ since \S+Z: 1 file modified, 1 file deleted\.\n$/,
           );
-          expect(error).toMatch(
-            /^1 conflict; not fully reverted:\n {2}\/memories\/a: key alice changed it at \S+Z\. Left unchanged\.$/,
+          expect(error).toBe(
+            '1 conflict; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE.',
           );
           if (dry.length > 0) expect(await moment(service(), tenant)).toEqual(now);
         }
@@ -357,7 +359,7 @@ describeService(
           tenant,
           dry_run: false,
           files: [],
-          conflicts: [{ path: a, reason: 'changed', changed_by: { label: 'alice' } }],
+          conflicts: [{ path: a, reason: 'content', resolution: null, changed_by: { label: 'alice' } }],
         });
         const until = await runCli(service(), [...args, '--until', '2020-01-01', '--json']);
         expect([until.exitCode, JSON.parse(until.stdout.toString()).files]).toStrictEqual([0, []]);

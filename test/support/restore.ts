@@ -1,14 +1,17 @@
 import { expect } from 'vitest';
 import type { ChangeOptions } from '../../src/history/apply.ts';
+import { MergeThreads } from '../../src/history/line-merge.ts';
 import type { Changes } from '../../src/history/log.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { readTree } from './invariants.ts';
 import type { Service } from './service.ts';
 
-export const OPERATOR: ChangeOptions = {
+export const OPERATOR: ChangeOptions & { threads: MergeThreads } = {
   origin: { actor: { type: 'operator', name: 'ada' } },
   defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
+  // Starts a thread for long texts only, and ends an idle thread.
+  threads: new MergeThreads(),
 };
 
 /** Executes each step and throws if one fails. */

@@ -131,13 +131,21 @@ export interface components {
         };
         Conflict: {
             path: string | null;
+            /** @description Null for a directory. */
             memory_id: string | null;
-            /** @enum {string} */
-            reason: "changed" | "mixed" | "occupied" | "pruned" | "redacted";
+            /**
+             * @description Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict.
+             * @enum {string}
+             */
+            reason: "content" | "path" | "deleted_in_reverted" | "deleted_in_current" | "occupied" | "pruned" | "redacted" | "resolved";
             changed_by: components["schemas"]["Actor"] | null;
             changed_at: components["schemas"]["Time"] | null;
             /** @description The occupied path. */
             at: string | null;
+            /** @description The applied resolution. Null if the file is left unchanged because it has no resolution. */
+            resolution: ("reverted" | "current" | "text") | null;
+            /** @description The resolutions that the file can have. */
+            choices: ("reverted" | "current" | "text")[];
             message: string;
         };
         Difference: {
@@ -322,8 +330,10 @@ export interface components {
             content_changed: boolean;
             /** @description The current version; null when the file is added. */
             old_version: string | null;
-            /** @description The version that the file returns to; null when it is deleted. */
+            /** @description The version that the file returns to; null when it is deleted or merged. */
             version: string | null;
+            /** @description Whether the file gets a new text: merged lines, or the text of a resolution. */
+            merged: boolean;
         };
         /** @description Sizes are recorded once an hour; null where they were not. */
         FleetDay: {
@@ -689,7 +699,20 @@ export interface components {
             /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
         };
+        /** @description The resolution of a file. `reverted`: the state without the actor, which keeps the changes of others in other lines. `current`: the file is left unchanged. Or a text. */
+        RevertResolutionInput: {
+            /** Format: uuid */
+            memory_id: string;
+            /** @enum {string} */
+            take: "reverted" | "current";
+        } | {
+            /** Format: uuid */
+            memory_id: string;
+            text: string;
+        };
         Reverted: {
+            /** @description First of all, the changes of the actor that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution. */
+            conflicts: components["schemas"]["Conflict"][];
             dry_run: boolean;
             /** @description In path order. */
             files: components["schemas"]["FileChange"][];
@@ -704,8 +727,6 @@ export interface components {
             plan: string;
             /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
-            /** @description Changes of the actor that could not be fully reverted, and why. */
-            conflicts: components["schemas"]["Conflict"][];
         };
         SearchMatch: {
             path: string;
@@ -947,6 +968,7 @@ export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
 export type RenamedTenant = components['schemas']['RenamedTenant'];
 export type Restored = components['schemas']['Restored'];
+export type RevertResolutionInput = components['schemas']['RevertResolutionInput'];
 export type Reverted = components['schemas']['Reverted'];
 export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];

@@ -154,7 +154,10 @@ export class HistoryModel {
     };
   }
 
-  /** Returns the outcome of a revert for each file that an actor has changed: the earlier state or a conflict. */
+  /**
+   * Returns, for each file that an actor has changed, its state before the actor's first change, and whether a revert
+   * has to merge changes of others.
+   */
   reverted(by: string, since: string) {
     const files = new Map<string, Version[]>();
     for (const version of this.versions()) {
@@ -165,20 +168,8 @@ export class HistoryModel {
       const isTheirs = ({ actor, at }: Version) => actor === by && at >= since;
       const first = versions.findIndex(isTheirs);
       if (first === -1) return [];
-      const last = versions.findLastIndex((each) => !isTheirs(each));
-      const start = Math.max(first, last + 1);
-      const isAsBefore = last > first && isSame(stateAfter(versions[first - 1]), now.get(memoryId));
-      return [
-        {
-          memoryId,
-          isAsBefore,
-          now: now.get(memoryId),
-          hasConflict: last > first,
-          isLeft: start === versions.length,
-          past: stateAfter(versions[start - 1]),
-          isRedacted: this.redacted.has(keyOf(versions[start - 1])),
-        },
-      ];
+      const isMerged = versions.findLastIndex((each) => !isTheirs(each)) > first;
+      return [{ memoryId, isMerged, now: now.get(memoryId), past: stateAfter(versions[first - 1]) }];
     });
   }
 }

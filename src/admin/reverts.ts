@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { type Conflict, conflictText, type RevertResolution } from '../history/conflicts.ts';
+import { countsOf } from '../history/log.ts';
+import { differenceOf } from '../history/patch.ts';
+import { revertActor } from '../history/revert.ts';
+import { readRevertedFile } from '../history/revert-difference.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
+import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
+import {
+  changeFields,
+  changeOptions,
+  changesRecord,
+  dryRun,
+  expectedPlan,
+  planOvertaken,
+} from './changes.ts';
+import { differenceRecord, differenceSchema } from './differences.ts';
+import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
+import { actor, givenTime, readTimes, tenantParams, text, time, versionId } from './fields.ts';
+import { defineOperation } from './operation.ts';
+
+const path = z.string();
+const choice = z.enum(['reverted', 'current', 'text']);
+
+const conflictSchema = z
+  .object({
+    path: path.nullable(),
+    memory_id: z.guid().nullable().meta({ description: 'Null for a directory.' }),
+    reason: z
+      .enum([
+        'content',
+        'path',
+        'deleted_in_reverted',
+        'deleted_in_current',
+        'occupied',
+        'pruned',
+        'redacted',
+        'resolved',
+      ])
+      .meta({
+        description:
+          'Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict.',
+      }),
+    changed_by: actor.nullable(),
+    changed_at: time.nullable(),
+    at: path.nullable().meta({ description: 'The occupied path.' }),
+    resolution: choice.nullable().meta({
+      description: 'The applied resolution. Null if the file is left unchanged because it has no resolution.',
+    }),
+    choices: z.array(choice).meta({ description: 'The resolutions that the file can have.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'Conflict' });
+
+const revertedSchema = z
+  .object({
+    conflicts: z.array(conflictSchema).meta({
+      description:
+        'First of all, the changes of the actor that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution.',
+    }),
+    ...changeFields,
+  })
+  .meta({ id: 'Reverted' });
+
+const selectionFields = {
+  by: text(255).min(1).optional().meta({
+    description:
+      "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `source:` and the source of a key, `operator`, or `anonymous`. Default: all actors, which requires `until`.",
+  }),
+  since: givenTime,
+  until: givenTime.optional().meta({
+    description:
+      'Default: now. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+  }),
+};
+
+const hasSelection = ({ by, until }: { by?: string | undefined; until?: string | undefined }) =>
+  by !== undefined || until !== undefined;
+const SELECTION_ERROR = { error: 'requires `by`, or `until` to undo the changes of all actors in a period.' };
+
+const resolution = z
+  .union([
+    z.strictObject({ memory_id: versionId, take: z.enum(['reverted', 'current']) }),
+    z.strictObject({ memory_id: versionId, text: text(MAX_TEXT_BYTES) }),
+  ])
+  .meta({
+    id: 'RevertResolution',
+    description:
+      'The resolution of a file. `reverted`: the state without the actor, which keeps the changes of others in other lines. `current`: the file is left unchanged. Or a text.',
+  });
+
+const fileUnknown = new ServiceError('revert_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52');
+
+export const revert = defineOperation({
+  id: 'revert',
+  method: 'POST',
+  url: '/tenants/:tenant/revert',
+  summary: 'Undo the changes of an actor, a source, or a period',
+  description:
+    'Changes of others in other lines are kept, by a three-way merge. A file in which others changed the same lines is a conflict: it is left unchanged without a resolution. The response is 200 even with conflicts.',
+  tag: 'history',
+  params: tenantParams,
+  body: z
+    .strictObject({
+      ...selectionFields,
+      resolutions: z.array(resolution).max(1000).default([]).meta({
+        description: 'For files with a conflict, and for any other file of the revert.',
+      }),
+      dry_run: dryRun,
+      plan: expectedPlan,
+    })
+    .refine(hasSelection, SELECTION_ERROR),
+  response: { description: 'The changes, or with `dry_run` the changes to make.', schema: revertedSchema },
+  errors: [
+    noSuchTenant,
+    incomplete,
+    overQuota('revert'),
+    archived,
+    planOvertaken,
+    fileUnknown,
+    new ServiceError('revert_text_for_deletion', '/memories/notes.md'),
+    new ServiceError('file_too_large', '/memories/notes.md', 1048576),
+    new ServiceError('content_has_nul', '/memories/notes.md'),
+    new ServiceError('secrets_in_content', ['AWS access key']),
+  ],
+  async run({ database, merges, tenant: row, params: { tenant }, body, note, inSlot, ...call }) {
+    const { by, dry_run } = body;
+    const { since, until } = await readTimes(database, { since: body.since, until: body.until });
+    const options = {
+      ...changeOptions(call, body),
+      threads: merges,
+      resolutions: new Map<string, RevertResolution>(
+        body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
+      ),
+      settings: effectiveSettings(row, call.config),
+    };
+    const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
+    const left = reverted.conflicts.filter((conflict) => conflict.resolution === null);
+    note({ details: { ...countsOf(reverted), conflicts: left.length } });
+    return { conflicts: reverted.conflicts.map(conflictRecord), ...changesRecord(reverted, dry_run) };
+  },
+});
+
+function conflictRecord(conflict: Conflict) {
+  const hasAuthor = 'changedBy' in conflict;
+  return {
+    path: conflict.path,
+    memory_id: conflict.memoryId,
+    reason: conflict.reason,
+    changed_by: hasAuthor ? conflict.changedBy : null,
+    changed_at: hasAuthor ? conflict.changedAt : null,
+    at: conflict.reason === 'occupied' ? conflict.at : null,
+    resolution: conflict.resolution,
+    choices: conflict.choices,
+    message: conflictText(conflict),
+  };
+}
+
+const textOrNull = z.string().nullable();
+
+export const diffRevert = defineOperation({
+  id: 'diffRevert',
+  method: 'GET',
+  url: '/tenants/:tenant/revert/diff',
+  summary: 'Show the change of a revert in one file',
+  tag: 'history',
+  params: tenantParams,
+  query: z
+    .strictObject({
+      ...selectionFields,
+      memory_id: versionId.meta({ description: 'The ID of a file of the revert.' }),
+    })
+    .refine(hasSelection, SELECTION_ERROR),
+  response: {
+    description: 'The file.',
+    schema: z.object({
+      difference: differenceSchema.meta({
+        description:
+          'From the current state to the state without the actor, which `reverted` takes if the file has a conflict.',
+      }),
+      texts: z.object({ current: textOrNull, reverted: textOrNull }).meta({
+        description: 'Null where there is no file, or its content is no longer kept.',
+      }),
+    }),
+  },
+  errors: [noSuchTenant, incomplete, archived, fileUnknown],
+  isHeavy: true,
+  async run({ database, merges, compare, params: { tenant }, query: { by, memory_id: memoryId, ...given } }) {
+    const { since, until } = await readTimes(database, { since: given.since, until: given.until });
+    const file = await readRevertedFile(database, merges, { tenant, memoryId, by, since, until });
+    const { current, reverted } = file;
+    const change = {
+      before: { kind: 'absent' as const },
+      after: { kind: 'absent' as const },
+      oldVersion: file.currentVersion,
+      newVersion: file.revertedVersion,
+    };
+    const difference = await differenceOf({ change, before: current, after: reverted }, compare);
+    const textOf = (state: typeof current) => (state.kind === 'file' ? state.content : null);
+    return {
+      difference: differenceRecord(difference),
+      texts: { current: textOf(current), reverted: textOf(reverted) },
+    };
+  },
+});

@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import type { OperationProgress } from '../admin/operation.ts';
+import { revert } from '../admin/reverts.ts';
+import { OperatorError } from '../errors/errors.ts';
+import { shownTime } from '../history/time-text.ts';
+import { amount } from '../lib/units.ts';
+import { TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Caller, type Connect, withCaller } from './caller.ts';
+import { type Io, Progress, print } from './io.ts';
+import { bySource, checkActor, resolvedTime, sourceOption } from './log.ts';
+import { formatJson } from './output.ts';
+import { type Resolutions, resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
+import { CHANGE_LINES, changeLines, DRY_RUN, PLAN } from './undo.ts';
+
+const CONFLICTS = 3;
+const SIDES = ['reverted', 'current'] as const;
+type Side = (typeof SIDES)[number];
+
+interface RevertOptions extends Resolutions<Side> {
+  by?: string;
+  source?: string;
+  since: string;
+  until?: string;
+  dryRun?: boolean;
+  plan?: string;
+  json?: boolean;
+}
+
+export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
+  program
+    .command('revert')
+    .description(
+      'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text.',
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option(
+      '--by <actor>',
+      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
+    )
+    .addOption(sourceOption('instead of --by: undo changes made with keys of this source: web, import, …'))
+    .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
+    .option(
+      '--until <time>',
+      'undo changes up to this time (default: now), and keep later ones; without --by and --source, undo the changes of all actors in the period',
+      timeArgument,
+    )
+    .option('--take <path=side>', 'resolve a file: take the side reverted or current', takeArgument(SIDES))
+    .option('--text <path=file>', 'resolve a file with the content of a local file', textArgument)
+    .option(...DRY_RUN)
+    .option(...PLAN)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}
+${CHANGE_LINES}
+
+Examples:
+  memory-service revert acme --by laptop --since 3d --dry-run
+  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
+  memory-service revert acme --source web --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z
+  memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md`,
+    )
+    .action((tenant: string, options: RevertOptions, command: Command) => {
+      const { source, by = source === undefined ? undefined : bySource(source) } = options;
+      if (by === undefined && options.until === undefined)
+        command.error('error: requires --by <actor>, --source <source>, or --until <time>');
+      return withCaller(connect, async (caller) => {
+        const { dryRun = false, plan, json = false } = options;
+        const since = await resolvedTime(caller, tenant, options.since);
+        const until = options.until && (await resolvedTime(caller, tenant, options.until));
+        const progress = new Progress(io.stderr, 'Read', 'version');
+        const onProgress = (now: OperationProgress) => {
+          if (now.step === 'read') progress.update(now.items);
+        };
+        const selection = { by, since, until };
+        const resolutions = await resolutionsOf(options, () => affectedFiles(caller, tenant, selection));
+        const body = { ...selection, resolutions, dry_run: dryRun, plan };
+        const reverted = await caller
+          .call(revert, { params: { tenant }, body, onProgress })
+          .finally(() => progress.end());
+        const left = reverted.conflicts.filter(({ resolution }) => resolution === null);
+        if (by !== undefined && reverted.files.length + reverted.conflicts.length === 0)
+          await checkActor(caller, tenant, by);
+        if (json) {
+          await print(io.stdout, [formatJson({ tenant, ...reverted })]);
+        } else {
+          await print(io.stderr, conflictLines(reverted.conflicts));
+          await print(io.stdout, changeLines(reverted.files));
+          const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
+          const verb = dryRun ? 'Would revert' : 'Reverted';
+          io.stderr.write(
+            `${verb} what ${by ?? 'all actors'} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
+          );
+        }
+        if (left.length === 0) return;
+        throw new OperatorError(
+          `${amount(left.length, 'conflict')}; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE.`,
+          { exitCode: CONFLICTS },
+        );
+      });
+    });
+}
+
+type Reverted = Awaited<ReturnType<typeof revert.run>>;
+
+/** Prints the changes that were not reverted before the files with a resolution. */
+function* conflictLines(conflicts: Reverted['conflicts']): Generator<string> {
+  const left = conflicts.filter(({ resolution }) => resolution === null);
+  if (left.length > 0) yield `NOT reverted: ${amount(left.length, 'conflict')}.\n`;
+  for (const { message } of left) yield `  ${message}\n`;
+  for (const { message, resolution } of conflicts) if (resolution !== null) yield `${message}\n`;
+}
+
+/** Lists the paths and IDs of the files of a revert. */
+async function affectedFiles(
+  caller: Caller,
+  tenant: string,
+  selection: { by?: string | undefined; since: string },
+) {
+  const { conflicts, files } = await caller.call(revert, {
+    params: { tenant },
+    body: { ...selection, resolutions: [], dry_run: true },
+  });
+  return [...files, ...conflicts].flatMap(({ path, memory_id: id }) =>
+    path === null || id === null ? [] : [{ path, id }],
+  );
+}

@@ -1,0 +1,364 @@
+/**
+ * A revert that merges: keeps the changes of others in other lines, and resolves conflicts.
+ *
+ * @module-tag long-on-pglite
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Conflict, RevertResolution } from '../../src/history/conflicts.ts';
+import { conflictText } from '../../src/history/conflicts.ts';
+import { MergeThreads, type ThreeTexts } from '../../src/history/line-merge.ts';
+import { restoreVersion } from '../../src/history/restore.ts';
+import { type RevertOptions, type RevertSelection, revertActor } from '../../src/history/revert.ts';
+import { readRevertedFile } from '../../src/history/revert-difference.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { lines, moment, OPERATOR } from '../support/restore.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const a = '/memories/a';
+const b = '/memories/b';
+const TEXT = '1\n2\n3\n4\n5\n';
+
+/** Creates a tenant with two keys whose labels are the actors, and a file by alice. */
+async function tenantWithFile(service: Service, text = TEXT) {
+  const tenant = freshTenant('revert-merge');
+  await new Tenants(service.database).create(tenant);
+  const by = async (label: string, source: string | null) => {
+    const { key, hash, id } = newApiKey();
+    const stored = { hash, id, tenant, access: 'read_write', label, expiresAt: null } as const;
+    await new Keys(service.database).create({ ...stored, ...(source === null ? {} : { source }) });
+    const headers = { authorization: `Bearer ${key}` };
+    return async (...steps: object[]) => {
+      for (const step of steps) {
+        expect((await service.execute(step, { headers })).body).toMatchObject({ is_error: false });
+      }
+    };
+  };
+  const actors = { mallory: await by('mallory', 'web'), alice: await by('alice', null) };
+  await actors.alice(cmd.create(a, text));
+  const before = await moment(service, tenant);
+  const filesNow = async () => {
+    const tree = await readTree(service, tenant);
+    return Object.fromEntries([...tree].filter(([, content]) => content !== null));
+  };
+  /** Reverts mallory's changes, and returns the lines that the command would print. */
+  const revert = async (
+    byPath: Record<string, RevertResolution> = {},
+    options: Partial<RevertOptions> = {},
+    selection: Partial<RevertSelection> = {},
+  ) => {
+    const ids = (await moment(service, tenant)).ids;
+    const resolutions = new Map(
+      Object.entries(byPath).map(([path, each]) => [ids.get(path) ?? before.ids.get(path) ?? path, each]),
+    );
+    const given = { by: 'mallory', since: microsecondAfter(before.at), ...selection };
+    return revertActor(service.database, tenant, given, { ...OPERATOR, resolutions, ...options });
+  };
+  return { tenant, before, filesNow, revert, ...actors };
+}
+
+function microsecondAfter(at: string): string {
+  const micros = Number(at.slice(20, 26)) + 1;
+  return `${at.slice(0, 20)}${String(micros).padStart(6, '0')}Z`;
+}
+
+/** Formats a conflict without its time. */
+const textOf = (conflict: Conflict) => conflictText(conflict).replace(/ \S+Z/, ' <time>');
+
+describeService(
+  'a revert that merges',
+  (service) => {
+    it('removes the lines of the actor and keeps the lines of others', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      const done = await revert();
+      expect([lines(done), done.conflicts]).toStrictEqual([[`M ${a}`], []]);
+      expect(done.files).toMatchObject([{ version: null, mergedSha256: expect.any(String) }]);
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
+      // A repeated revert finds no changes to undo.
+      expect(await revert()).toMatchObject({ files: [], conflicts: [], changedAt: null });
+      await assertInvariants(service());
+    });
+
+    it('carries the changes of others over alternating changes of the actor', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service(), '1\n2\n3\n4\n5\n6\n7\n');
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '3\n', '33\n'));
+      await mallory(cmd.replace(a, '5\n', 'worse\n'), cmd.rename(a, b));
+      await alice(cmd.replace(b, '7\n', '77\n'));
+      await mallory(cmd.insert(b, 0, 'worst\n'));
+      const done = await revert();
+      expect([lines(done), done.conflicts]).toStrictEqual([[`RM ${b} -> ${a}`], []]);
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n33\n4\n5\n6\n77\n' });
+      await assertInvariants(service());
+    });
+
+    it('keeps the edit of a file that the actor moved, and the move of a file that the actor edited', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await alice(cmd.create(b, TEXT));
+      await mallory(cmd.rename(a, '/memories/moved'), cmd.replace(b, '1\n', 'evil\n'));
+      await alice(cmd.replace('/memories/moved', '5\n', '55\n'), cmd.rename(b, '/memories/kept'));
+      expect(lines(await revert())).toStrictEqual(['R /memories/moved -> /memories/a', 'M /memories/kept']);
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n', '/memories/kept': TEXT });
+    });
+
+    it('resolves overlapping lines, and keeps other lines of both', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.replace(a, '3\n', 'worse\n'));
+      await alice(cmd.replace(a, 'evil\n', 'evil, they say\n'), cmd.replace(a, '5\n', '55\n'));
+      const edited = 'evil, they say\n2\nworse\n4\n55\n';
+      const message = '/memories/a: key alice changed the same lines at <time>.';
+      const left = await revert();
+      expect([left.files, left.conflicts.map(textOf)]).toStrictEqual([[], [`${message} Left unchanged.`]]);
+      expect(await filesNow()).toStrictEqual({ [a]: edited });
+      const current = await revert({ [a]: 'current' });
+      expect([current.files, current.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        [`${message} Resolved with the current state.`],
+      ]);
+      const reverted = await revert({ [a]: 'reverted' }, { dryRun: true });
+      expect([lines(reverted), reverted.conflicts.map(textOf)]).toStrictEqual([
+        [`M ${a}`],
+        [`${message} Resolved with the reverted state.`],
+      ]);
+      expect(await filesNow()).toStrictEqual({ [a]: edited });
+      const text = await revert({ [a]: { text: 'mine' } }, { dryRun: true });
+      expect([lines(text), text.conflicts.map(textOf)]).toStrictEqual([
+        [`M ${a}`],
+        [`${message} Resolved with a text.`],
+      ]);
+      expect(text.plan).not.toBe(reverted.plan);
+      await revert({ [a]: 'reverted' }, { expectedPlan: reverted.plan });
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
+      await revert({ [a]: { text: 'mine' } });
+      expect(await filesNow()).toStrictEqual({ [a]: 'mine' });
+      await assertInvariants(service());
+    });
+
+    it('asks about files that the actor created and others changed', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.create('/memories/d/new', TEXT));
+      await alice(cmd.replace('/memories/d/new', '5\n', '55\n'));
+      const left = await revert();
+      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        ['/memories/d/new: the revert would delete it, but key alice changed it at <time>. Left unchanged.'],
+      ]);
+      const deleted = await revert({ '/memories/d/new': 'reverted' });
+      expect(lines(deleted)).toStrictEqual(['D /memories/d/new', '- /memories/d']);
+      expect(await filesNow()).toStrictEqual({ [a]: TEXT });
+      await assertInvariants(service());
+    });
+
+    it('asks about files that the actor changed and others deleted', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.delete(a));
+      const left = await revert();
+      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        ['/memories/a: key alice deleted it at <time>. Left unchanged.'],
+      ]);
+      expect(lines(await revert({ [a]: { text: 'new' } }, { dryRun: true }))).toStrictEqual([`A ${a}`]);
+      expect(lines(await revert({ [a]: 'reverted' }))).toStrictEqual([`A ${a}`]);
+      expect(await filesNow()).toStrictEqual({ [a]: TEXT });
+    });
+
+    it('keeps later changes of a file that the actor deleted and others restored', async () => {
+      const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.delete(a));
+      const [row] = await service().query(
+        `SELECT id FROM versions WHERE tenant_id = $1::text AND memory_id = $2::text::uuid AND operation = 'created'`,
+        [tenant, before.ids.get(a)],
+      );
+      await restoreVersion(service().database, tenant, { version: String(row?.id) }, OPERATOR);
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      expect(await revert()).toMatchObject({ files: [], conflicts: [] });
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
+    });
+
+    it('asks about files that the actor and others moved', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.rename(a, '/memories/m'));
+      await alice(cmd.rename('/memories/m', '/memories/mine'), cmd.replace('/memories/mine', '5\n', '55\n'));
+      const left = await revert();
+      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        ['/memories/mine: key alice moved it as well, at <time>. Left unchanged.'],
+      ]);
+      expect(lines(await revert({ '/memories/mine': 'reverted' }))).toStrictEqual([
+        `R /memories/mine -> ${a}`,
+      ]);
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
+    });
+
+    it('writes a text to the current path if the path before the actor is occupied', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.rename(a, b), cmd.replace(b, '1\n', 'evil\n'));
+      await alice(cmd.create(a, 'new'));
+      const left = await revert();
+      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        ['/memories/b: /memories/a is occupied. Left unchanged.'],
+      ]);
+      expect(left.conflicts[0]?.choices).toStrictEqual(['current', 'text']);
+      const done = await revert({ [b]: { text: TEXT } });
+      expect([lines(done), done.conflicts.map(textOf)]).toStrictEqual([
+        [`M ${b}`],
+        ['/memories/b: Resolved with a text.'],
+      ]);
+      expect(await filesNow()).toStrictEqual({ [a]: 'new', [b]: TEXT });
+    });
+
+    it('leaves out a file without a conflict, and lists the file', async () => {
+      const { mallory, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.create(b, 'evil'));
+      const done = await revert({ [a]: 'current' });
+      expect([lines(done), done.conflicts.map(textOf)]).toStrictEqual([
+        [`D ${b}`],
+        ['/memories/a: Resolved with the current state.'],
+      ]);
+      expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n5\n' });
+    });
+
+    it('reverts a source, and the changes of all actors in a period', async () => {
+      const { tenant, mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '3\n', '33\n'));
+      const { at: until } = await moment(service(), tenant);
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      const dryRun = { dryRun: true };
+      expect(lines(await revert({}, dryRun, { by: 'source:web' }))).toStrictEqual([`M ${a}`]);
+      expect(await revert({}, dryRun, { by: 'source:import' })).toMatchObject({ files: [], conflicts: [] });
+      await revert({}, {}, { by: undefined, until });
+      expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n3\n4\n55\n' });
+    });
+
+    it('rejects a merge that would differ from the plan', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      const { plan } = await revert({}, { dryRun: true });
+      await alice(cmd.replace(a, '55\n', '555\n'));
+      await expect(revert({}, { expectedPlan: plan })).rejects.toThrow(
+        'The memory has changed since the dry run',
+      );
+      expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n555\n' });
+    });
+
+    it('asks about files whose versions were redacted, and takes a known earlier state', async () => {
+      const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      const [row] = await service().query(
+        'SELECT version FROM entries WHERE tenant_id = $1::text AND path = $2::text',
+        [tenant, a],
+      );
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      await service().query(`SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}')`, [
+        tenant,
+        row?.version,
+      ]);
+      const left = await revert();
+      expect([lines(left), left.conflicts.map(textOf)]).toStrictEqual([
+        [],
+        ['/memories/a: a version that the revert needs was redacted. Left unchanged.'],
+      ]);
+      expect(lines(await revert({ [a]: 'reverted' }, { dryRun: true }))).toStrictEqual([`M ${a}`]);
+      await service().query(`SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}')`, [
+        tenant,
+        before.ids.get(a),
+      ]);
+      const unknown = await revert({ [a]: 'reverted' });
+      expect([lines(unknown), unknown.conflicts.map(({ choices }) => choices)]).toStrictEqual([
+        [],
+        [['current', 'text']],
+      ]);
+      expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n55\n' });
+    });
+
+    it('rejects resolutions of other files, and texts that are not allowed', async () => {
+      const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+      await alice(cmd.create(b, 'mine'));
+      await mallory(
+        cmd.replace(a, '1\n', 'evil\n'),
+        cmd.create('/memories/gone', 'x'),
+        cmd.delete('/memories/gone'),
+      );
+      const settings = { secrets: 'reject', maxFileBytes: 40 } as const;
+      const secret = 'AKIAQ3EGRRZ5NT4WXV2B';
+      await expect(revert({ [b]: 'current' })).rejects.toThrow('The revert does not affect the file');
+      await expect(revert({ [a]: { text: 'x\0' } })).rejects.toThrow('contains a NUL character');
+      await expect(revert({ [a]: { text: 'x'.repeat(41) } }, { settings })).rejects.toThrow(
+        '/memories/a would exceed the maximum file size of 40 bytes.',
+      );
+      await expect(revert({ [a]: { text: secret } }, { settings })).rejects.toThrow('AWS access key');
+      expect((await filesNow())[a]).toBe('evil\n2\n3\n4\n5\n');
+      await revert({ [a]: { text: `key ${secret}\n` } }, { settings: { ...settings, secrets: 'mask' } });
+      expect((await filesNow())[a]).toMatch(/^key \[[^\]]*\]\n$/);
+    });
+
+    it('shows the states of a file before and after the revert', async () => {
+      const { tenant, before, mallory, alice } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      const memoryId = String(before.ids.get(a));
+      const given = { tenant, memoryId, by: 'mallory', since: before.at };
+      expect(await readRevertedFile(service().database, OPERATOR.threads, given)).toMatchObject({
+        current: { kind: 'file', path: a, content: 'evil\n2\n3\n4\n55\n' },
+        reverted: { kind: 'file', path: a, content: '1\n2\n3\n4\n55\n' },
+        revertedVersion: null,
+      });
+      const other = { ...given, by: 'nobody' };
+      await expect(readRevertedFile(service().database, OPERATOR.threads, other)).rejects.toThrow(
+        'The revert does not affect the file',
+      );
+    });
+
+    describe('while the memory changes', () => {
+      /** Runs a step before the first merge, which happens before the revert locks the memory. */
+      class Interrupted extends MergeThreads {
+        step: (() => Promise<unknown>) | null = null;
+
+        override async merge(texts: ThreeTexts) {
+          const { step } = this;
+          this.step = null;
+          await step?.();
+          return super.merge(texts);
+        }
+      }
+      const threads = new Interrupted();
+      afterAll(() => threads.close());
+
+      it('keeps a change that others made during the merge', async () => {
+        const { mallory, alice, revert, filesNow } = await tenantWithFile(service());
+        await mallory(cmd.replace(a, '1\n', 'evil\n'));
+        await alice(cmd.replace(a, '5\n', '55\n'));
+        threads.step = () => alice(cmd.replace(a, '3\n', '33\n'));
+        expect(lines(await revert({}, { threads }))).toStrictEqual([`M ${a}`]);
+        expect(threads.step).toBeNull();
+        expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n33\n4\n55\n' });
+      });
+
+      it('does not write a text that was redacted during the merge', async () => {
+        const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
+        await mallory(cmd.replace(a, '1\n', 'evil\n'));
+        await alice(cmd.replace(a, '5\n', '55\n'));
+        threads.step = () =>
+          service().query(`SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}')`, [
+            tenant,
+            before.ids.get(a),
+          ]);
+        expect(await revert({}, { threads })).toMatchObject({
+          files: [],
+          conflicts: [{ path: a, reason: 'redacted' }],
+        });
+        expect(threads.step).toBeNull();
+        expect(await filesNow()).toStrictEqual({ [a]: 'evil\n2\n3\n4\n55\n' });
+      });
+    });
+  },
+  { AUTH: 'keys' },
+);

@@ -1,0 +1,77 @@
+/* Independent model of a revert: each line and the path of a file are merged on their own, by brute force. */
+
+/** A file with its changing lines. Constant lines separate them in the text. */
+export interface ModelFile {
+  path: string;
+  lines: string[];
+}
+
+/** A version of a file; null after a deletion. */
+export interface ModelVersion {
+  actor: string;
+  file: ModelFile | null;
+}
+
+export const textOf = ({ lines }: ModelFile) => lines.map((line, i) => `${line}\n-- ${i} --\n`).join('');
+
+export interface ModelOutcome {
+  /** State without the actor. */
+  reverted: ModelFile | null;
+  /** Whether a change by others overlaps with a change of the actor. */
+  isConflict: boolean;
+}
+
+/** Values of a file that are merged on their own: its path, and each line. */
+const valuesOf = ({ path, lines }: ModelFile) => [path, ...lines];
+const fileOf = ([path = '', ...lines]: string[]): ModelFile => ({ path, lines });
+const isSame = (a: ModelFile | null, b: ModelFile | null) => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Reverts the versions of an actor from the version `first` on.
+ *
+ * @param isTheirs whether a version was made by the actor; earlier versions than `first` are not examined
+ */
+export function revertFile(
+  versions: readonly ModelVersion[],
+  first: number,
+  isTheirs: (version: ModelVersion) => boolean,
+): ModelOutcome {
+  let reverted = versions[first - 1]?.file ?? null;
+  let isConflict = false;
+  for (const [base, last] of turnsOf(versions, first, isTheirs)) {
+    const [old, now] = [versions[base]?.file ?? null, versions[last]?.file ?? null];
+    if (isSame(reverted, old)) reverted = now;
+    else if (isSame(now, old) || isSame(now, reverted)) continue;
+    else if (reverted === null || now === null || old === null) isConflict = true;
+    else {
+      const [before, mine, theirs] = [valuesOf(old), valuesOf(reverted), valuesOf(now)];
+      const merged = before.map((value, i) => {
+        if (mine[i] === value) return theirs[i] ?? '';
+        if (theirs[i] !== value && theirs[i] !== mine[i]) isConflict = true;
+        return mine[i] ?? '';
+      });
+      reverted = fileOf(merged);
+    }
+  }
+  return { reverted, isConflict: isConflict && !isSame(reverted, versions.at(-1)?.file ?? null) };
+}
+
+/** Lists the versions before and at the end of consecutive changes by others. */
+function turnsOf(
+  versions: readonly ModelVersion[],
+  first: number,
+  isTheirs: (version: ModelVersion) => boolean,
+): [base: number, last: number][] {
+  const turns: [number, number][] = [];
+  for (let i = first; i < versions.length; i++) {
+    const version = versions[i];
+    if (version === undefined || isTheirs(version)) continue;
+    const turn = turns.at(-1);
+    const previous = versions[i - 1];
+    const isRestored = turn !== undefined && versions[turn[0]]?.file === null;
+    if (turn !== undefined && turn[1] === i - 1 && previous && !isTheirs(previous) && !isRestored)
+      turn[1] = i;
+    else turns.push([i - 1, i]);
+  }
+  return turns;
+}
