@@ -7,6 +7,7 @@ import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
+import { Table } from '../../ui/table.tsx';
 import { usePages } from '../../ui/use-pages.ts';
 import { STATES } from './words.ts';
 
@@ -79,56 +80,54 @@ interface TableProps {
 
 function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   return (
-    <div class="table-scroll">
-      <table class={hasTenants ? 'cards drafts with-tenants' : 'cards drafts'}>
-        <thead>
-          <tr>
-            <th scope="col">Draft</th>
-            {hasTenants && <th scope="col">Tenant</th>}
-            <th scope="col">Base</th>
-            {isOpen ? (
-              <>
-                <th scope="col">Changes</th>
-                <th scope="col">Size</th>
-                <th scope="col">Last used</th>
-              </>
-            ) : (
-              <>
-                <th scope="col">Became</th>
-                <th scope="col">Closed</th>
-              </>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {drafts.map((draft) => (
-            <tr key={draft.id}>
-              <th scope="row">
-                <div class="tenant-name">
-                  <a class="name-link" href={hrefOf(['tenants', draft.tenant, 'drafts', draft.id])}>
-                    <Name text={draft.title} />
-                  </a>
-                  <span class="muted small">
-                    by <Author {...draft} />
-                  </span>
-                </div>
-              </th>
-              {hasTenants && (
-                <td class="key-tenant" data-title="Tenant">
-                  <a class="name-link" href={hrefOf(['tenants', draft.tenant])}>
-                    <Name text={draft.tenant} />
-                  </a>
-                </td>
-              )}
-              <td class="muted" data-title="Base">
-                <Time value={draft.base_at} />
+    <Table class={hasTenants ? 'drafts with-tenants' : 'drafts'} minWidth={640}>
+      <thead>
+        <tr>
+          <th scope="col">Draft</th>
+          {hasTenants && <th scope="col">Tenant</th>}
+          <th scope="col">Base</th>
+          {isOpen ? (
+            <>
+              <th scope="col">Changes</th>
+              <th scope="col">Size</th>
+              <th scope="col">Last used</th>
+            </>
+          ) : (
+            <>
+              <th scope="col">Became</th>
+              <th scope="col">Closed</th>
+            </>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {drafts.map((draft) => (
+          <tr key={draft.id}>
+            <th scope="row">
+              <div class="tenant-name">
+                <a class="name-link" href={hrefOf(['tenants', draft.tenant, 'drafts', draft.id])}>
+                  <Name text={draft.title} />
+                </a>
+                <span class="muted small">
+                  by <Author {...draft} />
+                </span>
+              </div>
+            </th>
+            {hasTenants && (
+              <td class="key-tenant" data-title="Tenant">
+                <a class="name-link" href={hrefOf(['tenants', draft.tenant])}>
+                  <Name text={draft.tenant} />
+                </a>
               </td>
-              {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+            )}
+            <td class="muted" data-title="Base">
+              <Time value={draft.base_at} />
+            </td>
+            {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
+          </tr>
+        ))}
+      </tbody>
+    </Table>
   );
 }
 

@@ -6,8 +6,9 @@ import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
-import { toast } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { EditKeyDialog } from './edit-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
@@ -24,8 +25,8 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [revoking, setRevoking] = useState<Key | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
-    <div class="table-scroll">
-      <table class={hasTenants ? 'cards keys with-tenants' : 'cards keys'}>
+    <>
+      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1000 : 720}>
         <thead>
           <tr>
             <th scope="col">Key</th>
@@ -86,7 +87,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
             </tr>
           ))}
         </tbody>
-      </table>
+      </Table>
       {editing && (
         <EditKeyDialog
           apiKey={editing}
@@ -108,7 +109,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           }}
         />
       )}
-    </div>
+    </>
   );
 }
 
@@ -152,8 +153,8 @@ function KeyStatus(key: Key) {
   if (isExpired(key)) return <Badge kind="neutral">expired</Badge>;
   return (
     <>
-      <Badge kind="good">active</Badge>{' '}
-      <span class="muted small">
+      <Badge kind="good">active</Badge>
+      <span class="muted small block">
         expires <Time value={expires_at} isAge />
       </span>
     </>
