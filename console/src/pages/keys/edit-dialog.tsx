@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import { isOfSession, relabelSession } from '../../api/session.ts';
-import { type KeyChanges, updateKey } from '../../api/tenants.ts';
+import { getKey, type KeyChanges, updateKey } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
+import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
 import { type Expiry, expiryOf, hasExpiry } from './new-key.ts';
@@ -24,11 +26,12 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const isExpiryChanged = expiry.expires !== initial.expires || expiry.expiresAt !== initial.expiresAt;
   const isChanged = label !== apiKey.label || isExpiryChanged;
   const save = () =>
-    action.run(async () => {
+    action.run(async (signal) => {
       const changes: KeyChanges = {
         ...(label === apiKey.label ? {} : { label }),
         ...(isExpiryChanged ? { expires_at: expiryOf(expiry) } : {}),
       };
+      if (!(await mayOverwrite(newerOf(apiKey, await getKey(id, signal), changes)))) return;
       await updateKey(id, changes);
       if (isOfSession(id)) relabelSession(label);
       toast('Saved the key.');
@@ -57,6 +60,17 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
       />
     </FormDialog>
   );
+}
+
+/** Returns the fields to save that have other values than the dialog started with. */
+function newerOf(started: Key, current: Key, changes: KeyChanges): NewerValue[] {
+  const texts = {
+    label: current.label || 'none',
+    expires_at: current.expires_at === null ? 'never' : formatTime(current.expires_at),
+  };
+  return (['label', 'expires_at'] as const)
+    .filter((field) => field in changes && current[field] !== started[field])
+    .map((field) => ({ name: field === 'label' ? 'Label' : 'Expires', now: texts[field] }));
 }
 
 const expiryOfKey = ({ expires_at }: Key): Expiry => ({

@@ -7,8 +7,9 @@ import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { confirm } from '../../ui/confirm.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { ErrorText, toast } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 

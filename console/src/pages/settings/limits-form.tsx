@@ -9,9 +9,11 @@ import {
 } from '../../../../src/tenants/settings.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
-import { changeSettings } from '../../api/tenants.ts';
+import { changeSettings, getTenant } from '../../api/tenants.ts';
 import type { Settings, Tenant } from '../../api/types.ts';
-import { ErrorText, toast } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
+import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 
@@ -31,6 +33,8 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   useUnsaved(isReady);
   const save = () =>
     action.run(async () => {
+      const current = await getTenant(tenant.id);
+      if (!(await mayOverwrite(newerOf(tenant.settings, current.settings, changes)))) return;
       await changeSettings(tenant.id, changes);
       changed();
       toast('Saved the settings.');
@@ -136,6 +140,13 @@ function fieldsOf(settings: Settings): Fields {
 function textOf(value: number | string | null, setting: Setting): string {
   if (value === null) return '';
   return 'choices' in setting ? String(value) : typedQuantity(Number(value), setting.unit);
+}
+
+/** Returns the settings to save that have other values than the form started with. */
+function newerOf(started: Settings, current: Settings, changes: Partial<Settings>): NewerValue[] {
+  return SETTINGS.filter(([name]) => name in changes && current[name] !== started[name]).map(
+    ([name, setting]) => ({ name: setting.title, now: textOf(current[name], setting) || 'the default' }),
+  );
 }
 
 function changesOf(initial: Fields, fields: Fields): Partial<Settings> {

@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks';
 import { changed, changesMade } from '../../api/changes.ts';
-import { canWrite } from '../../api/session.ts';
+import { canManage } from '../../api/session.ts';
 import { listMounts, removeMount, setMount } from '../../api/tenants.ts';
 import type { Mount, Mounts } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge } from '../../ui/inline.tsx';
-import { Empty, LoadError, Loading, toast } from '../../ui/messages.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 
 type ListedMount = Mounts['mounts'][number];
@@ -32,7 +35,7 @@ export function MountsSection({ tenant }: { tenant: string }) {
     <>
       <div class="page-head">
         <h2>Mounts</h2>
-        {canWrite.value && (
+        {canManage.value && (
           <button type="button" onClick={() => setEditing('new')}>
             <Icon name="plus" /> New mount
           </button>
@@ -66,53 +69,51 @@ function MountsTable(props: {
   onRemove: (mount: ListedMount) => void;
 }) {
   return (
-    <div class="table-scroll">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Directory</th>
-            <th scope="col">Memory of</th>
-            <th scope="col">Access</th>
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
+    <Table class="" minWidth={600}>
+      <thead>
+        <tr>
+          <th scope="col">Directory</th>
+          <th scope="col">Memory of</th>
+          <th scope="col">Access</th>
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.mounts.map((mount) => (
+          <tr key={mount.name}>
+            <th scope="row">
+              <Name text={`/memories/${mount.name}`} />
+              {mount.instructions !== '' && (
+                <span class="muted small block">
+                  <Name text={mount.instructions} />
+                </span>
+              )}
             </th>
+            <td class="mounted-tenant" data-title="Memory of">
+              {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
+              {mount.status !== null && mount.status !== 'ok' && (
+                <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>
+              )}
+            </td>
+            <td data-title="Access">{ACCESS[mount.access]}</td>
+            <td class="actions">
+              {canManage.value && (
+                <>
+                  <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
+                    Edit<span class="visually-hidden"> {mount.name}</span>
+                  </button>
+                  <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
+                    Remove<span class="visually-hidden"> {mount.name}</span>
+                  </button>
+                </>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {props.mounts.map((mount) => (
-            <tr key={mount.name}>
-              <th scope="row">
-                <Name text={`/memories/${mount.name}`} />
-                {mount.instructions !== '' && (
-                  <span class="muted small block">
-                    <Name text={mount.instructions} />
-                  </span>
-                )}
-              </th>
-              <td class="mounted-tenant" data-title="Memory of">
-                {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
-                {mount.status !== null && mount.status !== 'ok' && (
-                  <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>
-                )}
-              </td>
-              <td data-title="Access">{ACCESS[mount.access]}</td>
-              <td class="actions">
-                {canWrite.value && (
-                  <>
-                    <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
-                      Edit<span class="visually-hidden"> {mount.name}</span>
-                    </button>
-                    <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
-                      Remove<span class="visually-hidden"> {mount.name}</span>
-                    </button>
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Table>
   );
 }
 
@@ -149,7 +150,10 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
   const [instructions, setInstructions] = useState(mount?.instructions ?? '');
   const action = useAction();
   const save = () =>
-    action.run(async () => {
+    action.run(async (signal) => {
+      const { mounts } = await listMounts(tenant, signal);
+      const current = mounts.find((each) => each.name === (name || mounted));
+      if (current !== undefined && !(await mayOverwrite(newerOf(mount, current)))) return;
       await setMount(tenant, { name: name || mounted, tenant: mounted, access, instructions });
       changed();
       toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
@@ -199,6 +203,16 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
       </label>
     </FormDialog>
   );
+}
+
+/** Returns the values of a mount that differ from the values in the dialog; all for a mount that is new to the dialog. */
+function newerOf(started: ListedMount | null, current: ListedMount): NewerValue[] {
+  const values = [
+    ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
+    ['Access', started?.access, current.access, ACCESS[current.access]],
+    ['Instructions', started?.instructions, current.instructions, current.instructions || 'none'],
+  ] as const;
+  return values.filter(([, was, now]) => was !== now).map(([name, , , now]) => ({ name, now }));
 }
 
 function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () => void }) {

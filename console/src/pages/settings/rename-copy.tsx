@@ -5,7 +5,7 @@ import type { Tenant } from '../../api/types.ts';
 import { goTo, hrefOf, replacePlace } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 

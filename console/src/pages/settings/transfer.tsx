@@ -5,8 +5,9 @@ import { exportArchive, type ImportProgress, importArchive } from '../../api/tra
 import { formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { amountOf, IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
-import { ErrorText, toast } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
