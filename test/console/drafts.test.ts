@@ -200,6 +200,9 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await merge(page).isDisabled()).toBe(true);
     await text.fill('# Lee\n\n- Refund: 950 EUR, paid\n');
     await row(page, /lee.*takes your text/).waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await row(page, /lee.*takes your text/).waitFor();
     // The custom text survives a visit to another file and Back.
     await row(page, /taxes/).click();
     await page.getByRole('heading', { name: /taxes\.md/ }).waitFor();

@@ -1,7 +1,9 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
+import { freshTenant } from '../support/service.ts';
 
 const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
 const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });
@@ -44,6 +46,12 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.reload({ timeout: 2000 }).catch(() => {});
     expect(await asked).toBe('beforeunload');
     expect(await editor(page).inputValue()).toBe('not saved\n');
+
+    // The edit survives the reload.
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await expect.poll(() => editor(page).inputValue()).toBe('not saved\n');
+    await page.getByText('Unsaved changes').waitFor();
 
     await page.evaluate('history.back()');
     await question(page).getByRole('button', { name: 'Discard' }).click();
@@ -120,6 +128,27 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Tenants' }).waitFor();
     await page.goForward();
     await page.getByText('Select a file').waitFor();
+  });
+
+  it('returns to the loaded rows and the scroll position of a list with Back', async () => {
+    const tenants = new Tenants(fixture().service.database);
+    const prefix = freshTenant('back');
+    const ids = Array.from({ length: 70 }, (_, i) => `${prefix}-${String(i).padStart(2, '0')}`);
+    for (const id of ids) await tenants.create(id);
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    await page.getByRole('button', { name: 'Show more tenants' }).click();
+    const last = page.getByRole('link', { name: ids[69] ?? '' });
+    await last.scrollIntoViewIfNeeded();
+    const scroll = () => page.evaluate<number>('scrollY');
+    const before = await scroll();
+    expect(before).toBeGreaterThan(1000);
+    await last.click();
+    await page.getByText('No files yet').waitFor();
+    expect(await scroll()).toBe(0);
+    await page.goBack();
+    await last.waitFor();
+    await expect.poll(scroll).toBe(before);
+    expect(await page.getByRole('button', { name: 'Show more tenants' }).count()).toBe(0);
   });
 
   it('explains an invalid time in the address and links to the current memory', async () => {

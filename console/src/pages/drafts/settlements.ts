@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals';
 import type { DraftChange, Resolution } from '../../api/drafts.ts';
 import type { Route } from '../../router.ts';
+import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 import { hasMarks } from './own-text.ts';
 
@@ -21,11 +21,12 @@ export type Settlements = ReadonlyMap<string, Settlement>;
 interface Review {
   tenant: string;
   draft: string;
-  settlements: Settlements;
+  /** Resolutions with their keys, in a form that JSON can represent. */
+  settlements: [string, Settlement][];
 }
 
-/** The review in progress. A signal outside the page keeps the review after the session ends. */
-const review = signal<Review | null>(null);
+/** The review in progress. A signal outside the page keeps the review after the session ends, and after a reload. */
+const review = keptSignal<Review>('review');
 
 const unsaved = {
   question: {
@@ -49,13 +50,13 @@ function setReview(next: Review | null): void {
   review.value = next;
 }
 
-export const forgetSettlements = () => setReview(null);
+if (review.value !== null) addUnsaved(unsaved);
 
-const NONE: Settlements = new Map();
+export const forgetSettlements = () => setReview(null);
 
 export function settlementsOf(tenant: string, draft: string): Settlements {
   const { value } = review;
-  return value?.tenant === tenant && value.draft === draft ? value.settlements : NONE;
+  return new Map(value?.tenant === tenant && value.draft === draft ? value.settlements : []);
 }
 
 /** @param settlement null for the automatic merge */
@@ -63,7 +64,7 @@ export function settle(tenant: string, draft: string, id: string, settlement: Se
   const settlements = new Map(settlementsOf(tenant, draft));
   if (settlement === null) settlements.delete(id);
   else settlements.set(id, settlement);
-  setReview(settlements.size === 0 ? null : { tenant, draft, settlements });
+  setReview(settlements.size === 0 ? null : { tenant, draft, settlements: [...settlements] });
 }
 
 /** Returns a comparable representation of a change. */

@@ -1,5 +1,6 @@
-import { signal } from '@preact/signals';
 import type { LoadedFile } from '../../api/memory.ts';
+import type { Route } from '../../router.ts';
+import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 
 /** An unsaved edit of a file. */
@@ -11,9 +12,18 @@ export interface Draft {
   text: string;
 }
 
-/** The unsaved edit. A signal outside the editor keeps the edit after the session ends. */
-const draft = signal<Draft | null>(null);
-const unsaved = { discard: () => keepDraft(null) };
+/** The unsaved edit. A signal outside the editor keeps the edit after the session ends, and after a reload. */
+const draft = keptSignal<Draft>('edit');
+const unsaved = {
+  isKeptAt: ({ segments: [section, tenant, tab], query }: Route) =>
+    section === 'tenants' &&
+    tenant === draft.value?.tenant &&
+    tab === undefined &&
+    query.get('path') === draft.value?.path &&
+    !query.has('at'),
+  discard: () => keepDraft(null),
+};
+if (draft.value !== null) addUnsaved(unsaved);
 
 export function keepDraft(next: Draft | null): void {
   if (next !== null && draft.value === null) addUnsaved(unsaved);
