@@ -38,6 +38,44 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await page.getByRole('cell', { name: 'team lead' }).count()).toBe(1);
   });
 
+  it('renders a long Markdown file on request, and only the part on the screen', async () => {
+    const { service, poisonedTenant, openSignedIn } = fixture();
+    const tenant = await poisonedTenant();
+    const agent = await createAgent(service.app, service.database, tenant, 'author');
+    const tables = '| a | b |\n| --- | --- |\n| 1 | 2 |\n\n'.repeat(29_000);
+    await agent({ command: 'create', path: '/memories/tables.md', file_text: `${tables}The end.\n` });
+    await agent({ command: 'create', path: '/memories/deep.md', file_text: `${'> '.repeat(3000)}a\n` });
+    const page = await openSignedIn(`#/tenants/${tenant}?path=/memories/tables.md`);
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    await page.getByText(/^This file has 9\d\d KB$/).waitFor();
+    expect(await page.getByRole('table').count()).toBe(0);
+    await page.getByRole('button', { name: 'Render anyway' }).click();
+    await page.getByRole('table').first().waitFor();
+    const rendered = await page.getByRole('table').count();
+    expect(rendered).toBeLessThan(1000);
+    const article = page.locator('article.markdown');
+    await article.focus();
+    await page.keyboard.press('End');
+    await expect.poll(() => page.getByRole('table').count()).toBeGreaterThan(rendered);
+
+    await openFile(page, 'deep.md');
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    await page.getByText('This file is nested too deeply to be rendered as Markdown').waitFor();
+  });
+
+  it('links a file that does not exist to its history', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const place = `#/tenants/${tenant}?path=/memories/instructions.md`;
+    const page = await fixture().openSignedIn(place);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Deleted /memories/instructions.md.').waitFor();
+    await page.goto(`${fixture().url}/${place}`);
+    await page.getByText('This file does not exist').waitFor();
+    await page.getByRole('link', { name: 'History of the file' }).click();
+    await page.getByRole('button', { name: /^deleted instructions\.md/ }).waitFor();
+  });
+
   it('shows the items of a task list as done and not done', async () => {
     const tenant = await fixture().poisonedTenant();
     const { service } = fixture();

@@ -1,5 +1,5 @@
 import DOMPurify, { type Config } from 'dompurify';
-import { Marked } from 'marked';
+import { Marked, type Token } from 'marked';
 
 /** Elements and attributes that can neither load a resource, nor submit a form, nor apply a style. */
 const OPTIONS = {
@@ -51,9 +51,30 @@ const markdown = new Marked({
   },
 });
 
-/** Renders Markdown. The content is untrusted, so only harmless elements are kept. */
-export function renderMarkdown(content: string): DocumentFragment {
-  const fragment = DOMPurify.sanitize(markdown.parse(content, { async: false }), OPTIONS);
+/** Length of the source of one part, unless a single block is longer. A part takes well under 100 ms. */
+const PART = 10_000;
+
+/**
+ * Splits Markdown into parts of whole blocks, so that a page can render a long text bit by bit.
+ *
+ * @throws RangeError if blocks are nested too deeply
+ */
+export function* partsOf(content: string): Generator<DocumentFragment> {
+  let part: Token[] = [];
+  let length = 0;
+  for (const token of markdown.lexer(content)) {
+    part.push(token);
+    length += token.raw.length;
+    if (length < PART) continue;
+    yield render(part);
+    [part, length] = [[], 0];
+  }
+  if (part.length > 0) yield render(part);
+}
+
+/** Renders blocks of Markdown. The content is untrusted, so only harmless elements are kept. */
+function render(blocks: Token[]): DocumentFragment {
+  const fragment = DOMPurify.sanitize(markdown.parser(blocks), OPTIONS);
   for (const link of fragment.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';

@@ -1,15 +1,63 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { LoadError } from '../../ui/messages.tsx';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatBytes } from '../../text/format.ts';
+import { Empty, LoadError } from '../../ui/messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 
-/** Renders a content as Markdown. The renderer is loaded on first use. */
+/** Length above which rendering may take seconds, if the text is a single block. */
+const LONG = 200_000;
+/** Distance from the end of the rendered text, in pixels, at which the next part is rendered. */
+const AHEAD = 2000;
+
+/** Renders a content as Markdown. A long content is rendered on request. */
 export function MarkdownView({ content }: { content: string }) {
+  const [isWanted, setIsWanted] = useState(content.length <= LONG);
+  if (isWanted) return <RenderedMarkdown content={content} />;
+  return (
+    <Empty title={`This file has ${formatBytes(content.length)}`}>
+      <p>Rendering it as Markdown may take some seconds.</p>
+      <div class="buttons">
+        <button type="button" onClick={() => setIsWanted(true)}>
+          Render anyway
+        </button>
+      </div>
+    </Empty>
+  );
+}
+
+/** Renders the parts of a content as the user scrolls to them. The renderer is loaded on first use. */
+function RenderedMarkdown({ content }: { content: string }) {
   const article = useRef<HTMLElement>(null);
+  const [isTooDeep, setIsTooDeep] = useState(false);
   const { data, error } = useLoad(() => import('../../text/markdown.ts'), []);
   useLayoutEffect(() => {
-    if (data) article.current?.replaceChildren(data.renderMarkdown(content));
+    const element = article.current;
+    if (!data || element === null) return;
+    const parts = data.partsOf(content);
+    const renderVisible = () => {
+      try {
+        while (element.scrollHeight - element.scrollTop - element.clientHeight < AHEAD) {
+          const { value, done } = parts.next();
+          if (done) break;
+          element.append(value);
+        }
+      } catch (cause) {
+        if (!(cause instanceof RangeError)) throw cause;
+        setIsTooDeep(true);
+      }
+    };
+    element.replaceChildren();
+    element.scrollTop = 0;
+    renderVisible();
+    const observer = new ResizeObserver(renderVisible);
+    observer.observe(element);
+    element.addEventListener('scroll', renderVisible);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', renderVisible);
+    };
   }, [data, content]);
   if (error !== undefined) return <LoadError error={error} />;
+  if (isTooDeep) return <Empty title="This file is nested too deeply to be rendered as Markdown" />;
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and without the focus the keyboard cannot scroll it.
   return <article ref={article} class="markdown" tabIndex={0} />;
 }
