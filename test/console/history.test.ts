@@ -278,11 +278,15 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('heading', { name: '(redacted)' }).waitFor();
     await expect.poll(() => page.getByText(OLD_LINE).count()).toBe(0);
 
-    // A current version is rejected, and the dialog shows the reason.
+    // For a current version, the dialog shows the reason, and does not ask.
     await openVersion(page, /modified refunds\.md/);
     await page.getByRole('button', { name: 'Redact…' }).click();
-    await dialog.getByLabel('I understand').check();
-    await dialog.getByRole('button', { name: 'Redact' }).click();
-    await dialog.getByRole('alert').waitFor();
+    const explanation = page.getByRole('dialog', { name: 'Redact this version', exact: true });
+    await explanation
+      .getByRole('alert')
+      .getByText(/ is live\. Edit or delete the file first/)
+      .waitFor();
+    expect(await page.getByLabel('I understand').count()).toBe(0);
+    await explanation.getByRole('button', { name: 'Close' }).click();
   });
 });

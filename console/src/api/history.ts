@@ -32,6 +32,17 @@ export const getVersion = (tenant: string, id: string, signal: AbortSignal) =>
 export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
   sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
+/**
+ * Lists the versions that a redaction would remove.
+ *
+ * @throws ApiError when one of them is the current version of a file
+ */
+export const checkRedaction = (tenant: string, id: string, signal: AbortSignal) =>
+  sendJson<{ redacted: { id: string }[] }>(versionPath(tenant, id, '/redaction'), {
+    query: { limit: 1 },
+    signal,
+  });
+
 export const redactVersion = (tenant: string, id: string) =>
   sendJson<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
     versionPath(tenant, id, '/redact'),

@@ -1,24 +1,53 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
-import { redactVersion } from '../../api/history.ts';
+import { checkRedaction, redactVersion } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/inline.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Modal } from '../../ui/modal.tsx';
 import { Name } from '../../ui/name.tsx';
-import { useAction } from '../../ui/use-load.ts';
+import { toast } from '../../ui/toasts.ts';
+import { useAction, useLoad } from '../../ui/use-load.ts';
 
-export function RedactDialog(props: { tenant: string; version: Version; onClose: () => void }) {
-  const { tenant, version, onClose } = props;
+interface Props {
+  tenant: string;
+  version: Version;
+  onClose: () => void;
+}
+
+/** Redacts a version. The service first checks whether the redaction is possible, so the dialog does not ask in vain. */
+export function RedactDialog({ tenant, version, onClose }: Props) {
+  const { data, error } = useLoad(
+    (signal) => checkRedaction(tenant, version.id, signal),
+    [tenant, version.id],
+  );
+  if (data !== undefined)
+    return <RedactForm tenant={tenant} version={version} versions={data.redacted.length} onClose={onClose} />;
+  return (
+    <Modal title="Redact this version" onClose={onClose}>
+      <div class="dialog-body">
+        {error === undefined ? <Loading what="the versions to redact" /> : <LoadError error={error} />}
+      </div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </footer>
+    </Modal>
+  );
+}
+
+function RedactForm({ tenant, version, versions, onClose }: Props & { versions: number }) {
   const [isSure, setIsSure] = useState(false);
   const action = useAction();
   const apply = () =>
     action.run(async () => {
-      const { versions, drafts } = await redactVersion(tenant, version.id);
+      const { versions: redacted, drafts } = await redactVersion(tenant, version.id);
       changed();
       const left = drafts.length === 0 ? '' : ` ${count(drafts.length, 'open draft')} still with the file.`;
-      toast(`Redacted ${count(versions, 'version')}.${left}`);
+      toast(`Redacted ${count(redacted, 'version')}.${left}`);
       onClose();
     });
   return (
@@ -34,8 +63,9 @@ export function RedactDialog(props: { tenant: string; version: Version; onClose:
       {version.path !== null && <Name text={version.path} keepsEnd />}
       <p>
         The content and the path of this version, of <Time value={version.created_at} />, are removed
-        permanently from the history, including other versions with the same content. The record of the
-        version, with its time and actor, is kept.
+        permanently from the history
+        {versions > 1 && `, with ${count(versions - 1, 'other version')} of the same content`}. The record of
+        the version, with its time and actor, is kept.
       </p>
       <label class="check">
         <input
