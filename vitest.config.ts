@@ -2,7 +2,12 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/sequencer.ts';
 
 /** Tests that need no database. */
-const unit = ['src/**/*.test.ts', 'test/project/*.test.ts', 'clients/typescript/test/*.test.ts'];
+const unit = [
+  'src/**/*.test.ts',
+  'console/src/**/*.test.ts',
+  'test/project/*.test.ts',
+  'clients/typescript/test/*.test.ts',
+];
 
 /** Tests that install the SDKs from the registry. */
 const sdks = ['test/sdks/*.test.ts'];

@@ -41,6 +41,12 @@ history.replaceState({ position }, '');
 /** Whether the next `popstate` event only returns to the current page, so the guard must not ask again. */
 let isTakingBack = false;
 
+// The console scrolls itself, because a page has no height until it has loaded.
+history.scrollRestoration = 'manual';
+
+/** Identifies the current entry of the session history and its URL. */
+export const entryKey = () => `${position} ${hash.value}`;
+
 addEventListener('popstate', async () => {
   // An entry without a position is new: the user followed a link, or typed the URL.
   if (readPosition() === null) history.replaceState({ position: position + 1 }, '');

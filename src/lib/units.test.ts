@@ -51,13 +51,14 @@ it.each([
 });
 
 it('formats a size to be readable and exact', () => {
-  expect([0, 1, 999, 1024, 1434, 102_400, 1_048_576, 123_456_789].map(formatBytes)).toStrictEqual([
+  expect([0, 1, 999, 1024, 1434, 102_400, 1_048_500, 1_048_576, 123_456_789].map(formatBytes)).toStrictEqual([
     '0 B',
     '1 B',
     '999 B',
     '1 KB',
     '1.4 KB',
     '100 KB',
+    '1 MB',
     '1 MB',
     '118 MB',
   ]);
@@ -75,8 +76,8 @@ it('formats a size so that it can be parsed again', () => {
     '0',
     '12',
     '2000',
-    '1MB',
-    '100MB',
+    '1 MB',
+    '100 MB',
   ]);
   expect(typedQuantity(30, 'days')).toBe('30');
 });

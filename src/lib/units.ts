@@ -39,7 +39,7 @@ export function parseSize(text: string): number | undefined {
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
+  while (Math.round(value) >= 1024 && unit < UNITS.length - 1) {
     value /= 1024;
     unit++;
   }
@@ -95,9 +95,9 @@ export function formatQuantity(value: number, unit: Unit): string {
   return TIMES[unit] === undefined ? String(value) : `${value} ${value === 1 ? unit.slice(0, -1) : unit}`;
 }
 
-/** Formats a number so that `parseQuantity` accepts it: `100MB`, or digits if the short form is not exact. */
+/** Formats a number so that `parseQuantity` accepts it: `100 MB`, or digits if the short form is not exact. */
 export function typedQuantity(value: number, unit: Unit): string {
   if (unit !== 'bytes' || value < 1024) return String(value);
-  const text = formatBytes(value).replace(' ', '');
+  const text = formatBytes(value);
   return parseSize(text) === value ? text : String(value);
 }

@@ -96,7 +96,8 @@ describeConsole('export and import in the console', (fixture) => {
     await page.getByLabel('Directory to upload').setInputFiles(join(folder, 'notes'));
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
-    await page.getByText('Uploaded 1 file (6 B).').nth(1).waitFor();
+    await page.getByRole('treeitem', { name: 'plain.md' }).waitFor();
+    await page.getByText('Uploaded 1 file (6 B).').waitFor();
     const content = (path: string) =>
       fixture().service.query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
         tenant,
@@ -108,6 +109,8 @@ describeConsole('export and import in the console', (fixture) => {
     // An upload with an existing file replaces and adds no file.
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
+    // The success of the earlier upload does not appear beside the error.
+    expect(await page.getByText('Uploaded 1 file').count()).toBe(0);
 
     const [download] = await Promise.all([
       page.waitForEvent('download'),

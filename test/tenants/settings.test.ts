@@ -23,7 +23,9 @@ const samples = Object.fromEntries(
 /** Returns a default as the documentation shows it. */
 const typed = (setting: Setting) => {
   if ('choices' in setting || setting.default === 0) return setting.default;
-  return setting.unit === 'days' ? `${setting.default}d` : typedQuantity(setting.default, setting.unit);
+  return setting.unit === 'days'
+    ? `${setting.default}d`
+    : typedQuantity(setting.default, setting.unit).replace(' ', '');
 };
 const KINDS = {
   bytes: 'a size',

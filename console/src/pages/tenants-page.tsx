@@ -18,11 +18,11 @@ import { BulkActions } from './tenants/bulk-actions.tsx';
 import { type Selection, useSelection } from './tenants/use-selection.ts';
 
 const SORTS = {
-  id: 'Name',
+  id: 'ID',
   changed: 'Last change',
   used: 'Fullest',
   files: 'Most files',
-  bytes: 'Most bytes',
+  bytes: 'Largest',
 };
 
 const STATES = { '': 'All tenants', active: 'Active', suspended: 'Suspended', 'near-limit': 'Near a limit' };

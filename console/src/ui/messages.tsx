@@ -1,8 +1,8 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { ApiError, messageOf } from '../api/client.ts';
 import { waiting } from '../api/retry.ts';
 import { Icon } from './icon.tsx';
+import { dismiss, toasts } from './toasts.ts';
 import { useAction } from './use-load.ts';
 
 export function ErrorText({ message }: { message: string | null }) {
@@ -49,33 +49,6 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-const SHOWN_MS = 8000;
-/** Long enough to read the message and to reconsider the change. */
-const UNDO_SHOWN_MS = 60_000;
-
-interface Toast {
-  id: number;
-  text: string;
-  undo: (() => Promise<void>) | undefined;
-}
-const toasts = signal<Toast[]>([]);
-let lastToast = 0;
-
-/**
- * Shows a message for some seconds.
- *
- * @param undo action of the undo button; throws an error whose message is shown to the user
- */
-export function toast(text: string, undo?: () => Promise<void>): void {
-  const id = ++lastToast;
-  toasts.value = [...toasts.value, { id, text, undo }];
-  setTimeout(() => dismiss(id), undo ? UNDO_SHOWN_MS : SHOWN_MS);
-}
-
-function dismiss(id: number): void {
-  toasts.value = toasts.value.filter((each) => each.id !== id);
-}
-
 export function Toasts() {
   return (
     <div class="toasts" role="status">
@@ -92,7 +65,13 @@ export function Toasts() {
   );
 }
 
-function ToastRow({ text, undo, onDone }: Pick<Toast, 'text' | 'undo'> & { onDone: () => void }) {
+interface ToastProps {
+  text: string;
+  undo: (() => Promise<void>) | undefined;
+  onDone: () => void;
+}
+
+function ToastRow({ text, undo, onDone }: ToastProps) {
   const action = useAction();
   const run = () =>
     action.run(async () => {
@@ -103,7 +82,7 @@ function ToastRow({ text, undo, onDone }: Pick<Toast, 'text' | 'undo'> & { onDon
     <div class="toast">
       <Icon name={action.error === null ? 'check' : 'warning'} />
       <span class="toast-text" title={text}>
-        {action.error ?? text}
+        <bdi>{action.error ?? text}</bdi>
       </span>
       {undo && (
         <button type="button" disabled={action.isRunning} onClick={run}>

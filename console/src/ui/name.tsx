@@ -1,3 +1,4 @@
+import { pathText } from '../text/path-text.tsx';
 import { visible } from '../text/visible.tsx';
 import { CopyButton } from './copy.tsx';
 
@@ -13,10 +14,11 @@ interface Props {
 
 /** A name on one line. A long name is truncated, and the tooltip shows the full name. */
 export function Name({ text, shown = text, keepsEnd = false, copies }: Props) {
+  const isPath = text.startsWith('/');
   return (
     <span class="name">
-      <span class={keepsEnd ? 'name-text keeps-end' : 'name-text'} title={text}>
-        <bdi>{visible(shown)}</bdi>
+      <span class={keepsEnd ? 'name-text keeps-end' : 'name-text'} dir={isPath ? 'ltr' : 'auto'} title={text}>
+        {isPath ? <bdi dir="ltr">{pathText(shown)}</bdi> : visible(shown)}
       </span>
       {copies && <CopyButton text={text} what={copies} />}
     </span>

@@ -1,4 +1,5 @@
-import { visible, visibleText } from '../text/visible.tsx';
+import { pathText } from '../text/path-text.tsx';
+import { visibleText } from '../text/visible.tsx';
 
 /** Minimum number of visible characters of the directories. */
 const STAYS = 4;
@@ -9,9 +10,9 @@ export function PathName({ path, isShorter = false }: { path: string; isShorter?
   const name = shown.lastIndexOf('/') + 1;
   const directory = name > STAYS ? 'name-text stays' : 'name-text';
   return (
-    <bdi class={isShorter ? 'path-name is-shorter' : 'path-name'} title={visibleText(path)}>
-      {name > 0 && <span class={directory}>{visible(shown.slice(0, name))}</span>}
-      <span class="name-text">{visible(shown.slice(name))}</span>
+    <bdi class={isShorter ? 'path-name is-shorter' : 'path-name'} dir="ltr" title={visibleText(path)}>
+      {name > 0 && <span class={directory}>{pathText(shown.slice(0, name))}</span>}
+      <span class="name-text">{pathText(shown.slice(name))}</span>
     </bdi>
   );
 }

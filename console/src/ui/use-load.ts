@@ -1,5 +1,6 @@
 import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { isAborted, messageOf } from '../api/client.ts';
+import { dismissDone } from './toasts.ts';
 
 export interface Loaded<T> {
   /** Result of the last successful load, kept while the next load runs. */
@@ -57,6 +58,7 @@ export function useAction(): Action {
   const [controller] = useState(() => new AbortController());
   useLayoutEffect(() => () => controller.abort(), []);
   const run = useCallback(async (work: (signal: AbortSignal) => Promise<void>) => {
+    dismissDone();
     setState({ isRunning: true, error: null });
     try {
       await work(controller.signal);

@@ -1,5 +1,6 @@
-import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAborted } from '../api/client.ts';
+import { rememberedList, rememberList } from './remembered-lists.ts';
 
 export interface Page<T> {
   items: T[];
@@ -24,7 +25,10 @@ interface State<T> {
 
 const START = { items: undefined, next: null, error: undefined, isLoading: true };
 
-/** Loads a list page by page, and from the start when `dependencies` change. */
+/**
+ * Loads a list page by page, and from the start when `dependencies` change. After Back, the list has the same rows and
+ * scroll position as before.
+ */
 export function usePages<T>(
   load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
   dependencies: readonly unknown[],
@@ -34,15 +38,18 @@ export function usePages<T>(
   const controller = useRef<AbortController>(undefined);
   const latestLoad = useRef(load);
   latestLoad.current = load;
+  const returned = useRef(rememberedList());
 
   const loadPage = useCallback((after: string | null, previous: T[] | undefined) => {
     controller.current = new AbortController();
     const { signal } = controller.current;
     setState((old) => ({ ...old, isLoading: true }));
     latestLoad.current(after, signal).then(
-      ({ items, next }) => {
+      ({ items: loaded, next }) => {
         if (signal.aborted) return;
-        setState({ items: [...(previous ?? []), ...items], next, error: undefined, isLoading: false });
+        const items = [...(previous ?? []), ...loaded];
+        if (next !== null && items.length < (returned.current?.count ?? 0)) return loadPage(next, items);
+        setState({ items, next, error: undefined, isLoading: false });
       },
       (error: unknown) => {
         if (signal.aborted || isAborted(error)) return;
@@ -56,6 +63,18 @@ export function usePages<T>(
   }, [...dependencies, round]);
 
   const { items, next, error, isLoading } = state;
+  useLayoutEffect(() => {
+    if (items === undefined) return;
+    const { current: before } = returned;
+    returned.current = undefined;
+    if (before !== undefined) scrollTo(0, before.scroll);
+    rememberList(items.length);
+  }, [items]);
+  useEffect(() => {
+    const remember = () => items !== undefined && rememberList(items.length);
+    addEventListener('scroll', remember);
+    return () => removeEventListener('scroll', remember);
+  }, [items]);
   const more = useCallback(() => {
     if (next !== null && !isLoading) loadPage(next, items);
   }, [next, isLoading, items]);

@@ -1,7 +1,8 @@
 import { previewRestore, type RestoreTarget, restore } from '../../api/history.ts';
 import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { LoadError, Loading, toast } from '../../ui/messages.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { Overtaken } from './overtaken.tsx';
 import { undoOf } from './undo.ts';

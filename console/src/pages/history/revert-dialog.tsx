@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import { previewRevert, type RevertTarget, revert } from '../../api/history.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { LoadError, Loading, toast } from '../../ui/messages.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MomentField } from '../../ui/moment-field.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { Overtaken } from './overtaken.tsx';

@@ -4,7 +4,7 @@ import { session } from '../../api/session.ts';
 import type { Changes } from '../../api/types.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { count } from '../../text/format.ts';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 
 /**
  * Returns a function that undoes exactly the change that this page made. Returns undefined if the change cannot be

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
 import { adjacentChanges } from '../../api/history.ts';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 
 /** Selects a time, or null for now. Returns whether the time was selected. */
 export type MoveTo = (at: string | null) => Promise<boolean>;

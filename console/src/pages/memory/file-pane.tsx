@@ -62,7 +62,9 @@ export function FilePane({ tenant, path, at, line, entry }: Props) {
           <FileActions tenant={tenant} path={path} at={at} mode={mode} setMode={setMode} file={data} />
         )}
       </PaneHead>
-      {error !== undefined && <FileError error={error} at={at} onRetry={reload} />}
+      {error !== undefined && (
+        <FileError tenant={tenant} path={path} error={error} at={at} onRetry={reload} />
+      )}
       {data === undefined && error === undefined && <Loading what="the file" />}
       {data && isEditing && (
         <FileEditor tenant={tenant} path={path} file={data} onClose={() => setMode('text')} />
@@ -72,10 +74,29 @@ export function FilePane({ tenant, path, at, line, entry }: Props) {
   );
 }
 
-function FileError({ error, at, onRetry }: { error: unknown; at: string | null; onRetry: () => void }) {
+interface ErrorProps extends Pick<Props, 'tenant' | 'path' | 'at'> {
+  error: unknown;
+  onRetry: () => void;
+}
+
+function FileError({ tenant, path, at, error, onRetry }: ErrorProps) {
   if (!(error instanceof ApiError) || error.status !== 404)
     return <LoadError error={error} onRetry={onRetry} />;
-  return <Empty title={at === null ? 'This file does not exist' : 'This file did not exist at that time'} />;
+  return (
+    <Empty title={at === null ? 'This file does not exist' : 'This file did not exist at that time'}>
+      <p>The history lists its versions if it existed at another time.</p>
+      <div class="buttons">
+        <a class="button" href={hrefOf(['tenants', tenant, 'history'], { path })}>
+          <Icon name="clock" /> History of the file
+        </a>
+        {at !== null && (
+          <a class="button" href={hrefOf(['tenants', tenant], { path })}>
+            The file now
+          </a>
+        )}
+      </div>
+    </Empty>
+  );
 }
 
 interface ActionsProps {

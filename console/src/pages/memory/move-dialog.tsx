@@ -3,7 +3,7 @@ import { changed } from '../../api/changes.ts';
 import { move } from '../../api/memory.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { nameOf, ROOT } from './tree.ts';
 

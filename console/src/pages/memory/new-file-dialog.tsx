@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { writeFile } from '../../api/memory.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { ROOT } from './tree.ts';
 

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { search } from '../../api/memory.ts';
 import type { SearchMatch } from '../../api/types.ts';
 import { count } from '../../text/format.ts';
+import { pathText } from '../../text/path-text.tsx';
 import { visible } from '../../text/visible.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -48,8 +49,8 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   return (
     <div>
       <button type="button" class="result" onClick={() => onOpen(match.path, match.line)}>
-        <bdi class="result-path" title={match.path}>
-          {marked(shortPath(match.path), query)}
+        <bdi class="result-path" dir="ltr" title={match.path}>
+          {pathText(shortPath(match.path), (text) => marked(text, query))}
         </bdi>
         {match.text !== null && (
           <span class="result-excerpt">

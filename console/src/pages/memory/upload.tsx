@@ -3,7 +3,8 @@ import { changed } from '../../api/changes.ts';
 import { importArchive } from '../../api/transfer.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
-import { ErrorText, toast } from '../../ui/messages.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 

@@ -6,7 +6,7 @@ import { changeSettings, deleteTenant, setSuspended } from '../../api/tenants.ts
 import type { Settings, Tenant } from '../../api/types.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/messages.tsx';
+import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 
 type Kind = 'suspend' | 'resume' | 'limits' | 'delete';
