@@ -22,8 +22,8 @@ import { OperatorError } from './errors/errors.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
 import type { Tracing } from './http/tracing.ts';
-import { findJobs } from './incidents/find-job.ts';
 import { deleteExpiredJobs } from './incidents/jobs.ts';
+import { jobKinds } from './incidents/kinds.ts';
 import { JobRunner } from './incidents/runner.ts';
 import { closeLog, createLogger } from './lib/logger.ts';
 import { schedule } from './lib/schedule.ts';
@@ -282,7 +282,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       },
     });
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
-  const runner = new JobRunner(database, [findJobs(database)], ({ id, kind }, error) =>
+  const runner = new JobRunner(database, jobKinds(database), ({ id, kind }, error) =>
     log.error({ job: kind, id, fault: asDatabaseError(error).code }, 'a job failed in a tenant'),
   );
   stops.push(start('tenant jobs', () => runner.run(), STARTING));

@@ -37,6 +37,8 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   target_has_other_data: () =>
     'Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete',
   columns_differ: () => 'Run memory-service migrate on both, with this version.',
+  no_such_job: () => 'See: memory-service jobs list',
+  too_many_jobs: () => 'See: memory-service jobs list --active',
   no_such_draft: (tenant) => `See: memory-service drafts list ${tenant}`,
   too_many_drafts: (tenant, limit) =>
     `Or raise the limit with: memory-service tenants set ${tenant} --max-drafts ${limit + 1}`,

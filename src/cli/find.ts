@@ -1,0 +1,198 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { listHits, startFind } from '../admin/find.ts';
+import { listJobTenants } from '../admin/jobs.ts';
+import { MAX_QUERY_LENGTH } from '../files/search/query.ts';
+import { PLACES } from '../incidents/find.ts';
+import { amount } from '../lib/units.ts';
+import { positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Caller, type Cli, readItems, withCaller } from './caller.ts';
+import { type Io, print } from './io.ts';
+import { type JobRecord, waitForJob } from './job-progress.ts';
+import { sourceOption } from './log.ts';
+import { printJson, printLine, shown } from './output.ts';
+
+interface FindOptions {
+  all?: boolean;
+  tenant?: string[];
+  tenantSearch?: string;
+  status?: 'active' | 'suspended' | 'archived';
+  metadata?: [string, string][];
+  mode: 'literal' | 'words' | 'regex';
+  ignoreCase?: boolean;
+  in: 'both' | 'content' | 'path';
+  place?: (typeof PLACES)[number][];
+  by?: string;
+  source?: string;
+  since?: string;
+  until?: string;
+  limit: number;
+  wait: boolean;
+  json?: boolean;
+}
+
+/** Options that select tenants. A command over tenants requires one of them, so that a typo does not select all. */
+export function addSelectionOptions(command: Command): Command {
+  return command
+    .option('--all', 'all tenants')
+    .option('--tenant <tenant>', 'only this tenant; may be repeated', repeated(tenantId))
+    .option('--tenant-search <text>', 'only tenants whose ID or name contains this, ignoring case')
+    .addOption(
+      new Option('--status <status>', 'only tenants in this state').choices([
+        'active',
+        'suspended',
+        'archived',
+      ]),
+    )
+    .option('--metadata <key=value>', 'only tenants with this metadata; may be repeated', repeated(pair));
+}
+
+function repeated<T>(parse: (value: string) => T) {
+  return (value: string, before: T[] = []): T[] => [...before, parse(value)];
+}
+
+function pair(value: string): [string, string] {
+  const at = value.indexOf('=');
+  if (at > 0) return [value.slice(0, at), value.slice(at + 1)];
+  throw new InvalidArgumentError('Use a key, = and a value.');
+}
+
+/** Returns the selection of the options, or reports a usage error if no tenants are selected. */
+export function selectionOf(
+  { all, tenant, tenantSearch, status, metadata }: Omit<Partial<FindOptions>, 'mode'>,
+  command: Command,
+) {
+  if ([all, tenant, tenantSearch, status, metadata].every((each) => each === undefined))
+    command.error(
+      'error: choose tenants with --tenant, --tenant-search, --status or --metadata, or use --all',
+    );
+  return {
+    ...(tenant && { ids: tenant }),
+    ...(tenantSearch && { search: tenantSearch }),
+    ...(status && { status }),
+    ...(metadata && { metadata: Object.fromEntries(metadata) }),
+  };
+}
+
+export function registerFindCommand(program: Command, { connect, io }: Cli): void {
+  const find = program
+    .command('find')
+    .description(
+      'Find a text in the files, history, drafts, and paths of many tenants. A job does the work in the background; Ctrl-C leaves it running.',
+    )
+    .argument('<text>', 'text or pattern to find', textArgument)
+    .addOption(
+      new Option('--mode <mode>', 'literal, words, or regex (RE2 syntax)')
+        .choices(['literal', 'words', 'regex'])
+        .default('literal'),
+    )
+    .option('-i, --ignore-case', 'ignore case, with the mode literal');
+  addSelectionOptions(find)
+    .addOption(
+      new Option('--in <part>', 'part of the versions to read')
+        .choices(['content', 'path', 'both'])
+        .default('both'),
+    )
+    .addOption(new Option('--place <place...>', 'versions to read (default: all)').choices(PLACES))
+    .option('--by <actor>', 'only versions by this actor, as for log')
+    .addOption(sourceOption('only versions written with keys of this source'))
+    .option('--since <time>', 'only versions since this time', timeArgument)
+    .option('--until <time>', 'only versions up to this time', timeArgument)
+    .addOption(
+      new Option('--limit <n>', 'maximum number of hits to print').argParser(positiveInteger).default(100),
+    )
+    .option('--no-wait', 'print the job, and do not wait for its end')
+    .option('--json', 'print JSON: the job, or one hit per line')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}
+
+Examples:
+  memory-service find --all 'ignore all previous instructions' -i
+  memory-service find --tenant acme --mode regex '4[0-9]{15}' --place superseded
+  memory-service find --metadata plan=pro --source web --since 2d 'evil.example'`,
+    )
+    .action((text: string, options: FindOptions, command: Command) => {
+      const body = {
+        text,
+        mode: options.mode,
+        ignore_case: options.ignoreCase ?? false,
+        in: options.in,
+        tenants: selectionOf(options, command),
+        ...(options.place && { places: options.place }),
+        ...(options.by !== undefined && { by: options.by }),
+        ...(options.source !== undefined && { source: options.source }),
+        ...(options.since !== undefined && { since: options.since }),
+        ...(options.until !== undefined && { until: options.until }),
+      };
+      return withCaller(connect, async (caller) => {
+        const job = await caller.call(startFind, { body });
+        if (!options.wait) return options.json ? printJson(io.stdout, job) : printLine(io.stdout, job.id);
+        printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
+        const ended = await waitForJob(caller, io, job.id);
+        await printHits(caller, io, ended, options);
+      });
+    });
+}
+
+function textArgument(value: string): string {
+  if (value !== '' && value.length <= MAX_QUERY_LENGTH) return value;
+  throw new InvalidArgumentError(`Use 1 to ${MAX_QUERY_LENGTH} characters.`);
+}
+
+/** Prints the hits of all tenants, sorted by tenant, and a summary. */
+export async function printHits(
+  caller: Caller,
+  io: Io,
+  job: JobRecord,
+  { limit, json = false }: { limit: number; json?: boolean | undefined },
+): Promise<void> {
+  let printed = 0;
+  async function* lines() {
+    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
+      if (printed === limit) return;
+      printed++;
+      yield json ? `${JSON.stringify({ tenant, ...hit })}\n` : `${shown(io.stdout, hitText(tenant, hit))}\n`;
+    }
+  }
+  await print(io.stdout, lines());
+  printLine(io.stderr, summaryOf(job, printed));
+}
+
+type HitRecord = Awaited<ReturnType<typeof listHits.run>>['hits'][number];
+
+async function* hitsOf(caller: Caller, job: string): AsyncGenerator<{ tenant: string; hit: HitRecord }> {
+  const query = { limit: 100 };
+  const outcomes = readItems(caller, listJobTenants, { params: { job }, query }, ({ tenants }) => tenants);
+  for await (const { tenant, error } of outcomes) {
+    if (error !== null) continue;
+    const hits = readItems(caller, listHits, { params: { job, tenant }, query }, (page) => page.hits);
+    for await (const hit of hits) yield { tenant, hit };
+  }
+}
+
+/** Formats a hit as `grep` does, with the version unless it is current. */
+function hitText(tenant: string, hit: HitRecord): string {
+  const path = hit.path ?? (hit.redacted ? '(redacted)' : '(no longer kept)');
+  const place = `${hit.draft ?? tenant} ${path}${hit.line === null ? '' : `:${hit.line}`}`;
+  const version = hit.place === 'current' ? '' : ` (version ${hit.version_id})`;
+  return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : `: ${hit.excerpt ?? ''}`}`;
+}
+
+function summaryOf(
+  { state, counts, is_exact: isExact, tenants_done: done, tenants_failed: failed }: JobRecord,
+  printed: number,
+) {
+  const { hits = 0, files = 0, current = 0, superseded = 0, drafts = 0, paths = 0, directories = 0 } = counts;
+  const parts = [
+    `${current} current`,
+    `${superseded} superseded`,
+    `${drafts} in drafts`,
+    `${paths} by path`,
+    amount(directories, 'directory', 'directories'),
+  ];
+  const lower = isExact ? '' : 'at least ';
+  const more = printed < hits ? ` ${printed} of them are printed.` : '';
+  const failures = failed === 0 ? '' : ` ${amount(failed, 'tenant')} failed.`;
+  const end = state === 'cancelled' ? ' The job was cancelled.' : '';
+  return `Found ${lower}${amount(hits, 'hit')} in ${amount(files, 'file')}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${failures}${end}${more}`;
+}

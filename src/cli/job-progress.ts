@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { getJob } from '../admin/jobs.ts';
+import { jobKinds } from '../incidents/kinds.ts';
+import { JobRunner } from '../incidents/runner.ts';
+import { amount } from '../lib/units.ts';
+import type { Caller } from './caller.ts';
+import type { Io } from './io.ts';
+
+export type JobRecord = Awaited<ReturnType<typeof getJob.run>>;
+
+export function progressText({ tenants, tenants_done: done }: JobRecord): string {
+  return `${done} of ${tenants}`;
+}
+
+const POLL_MS = 500;
+
+/**
+ * Waits for the end of a job, and shows its progress on a terminal. A command on the database runs jobs itself, because
+ * a service may not be running. Otherwise, a replica of the service runs the job.
+ */
+export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Promise<JobRecord> {
+  const { database } = caller;
+  const runner = database && new JobRunner(database, jobKinds(database));
+  try {
+    for (;;) {
+      const job = await caller.call(getJob, { params: { job: id } });
+      if (stderr.isTTY) stderr.write(`\r\u001b[K${job.ended_at === null ? progressLine(job) : ''}`);
+      if (job.ended_at !== null) return job;
+      if (!(await runner?.runSlice())) await delay(POLL_MS);
+    }
+  } finally {
+    await runner?.stop();
+  }
+}
+
+function progressLine({ counts: { hits = 0 }, ...job }: JobRecord): string {
+  return `${progressText({ counts: {}, ...job })} tenants, ${amount(hits, 'hit')}`;
+}

@@ -1,0 +1,82 @@
+/**
+ * `find` and `jobs` on the command line, on the database and through the admin API.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { runOn } from '../support/program.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeServiceOnOwnDatabase('find on the command line', (service) => {
+  const run = (...args: string[]) => runOn(service(), args);
+  const write = async (tenant: string, input: object) =>
+    expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
+
+  it('prints the places in all tenants, with the versions that are superseded', async () => {
+    const [one, two] = [freshTenant('find-a'), freshTenant('find-b')];
+    await write(one, cmd.create('/memories/a.md', 'clean\nhostile order\n'));
+    await write(one, cmd.replace('/memories/a.md', 'hostile ', ''));
+    await write(two, cmd.create('/memories/b.md', 'HOSTILE Order\n'));
+    const { stdout, stderr, code } = await run('find', '--all', '-i', 'hostile order');
+    const [version] = await service().query('SELECT id::text FROM versions WHERE tenant_id = $1', [one]);
+    expect({ stdout, code }).toStrictEqual({
+      stdout: `${one} /memories/a.md:2 (version ${version?.id}): hostile order\n${two} /memories/b.md:1: HOSTILE Order\n`,
+      code: 0,
+    });
+    const [first = '', summary] = stderr.split('\n');
+    const [, id = ''] = /^Job ([0-9a-f-]{36}): finding in 2 tenants\.$/.exec(first) ?? [];
+    expect(summary).toBe(
+      'Found 2 hits in 2 files: 1 current, 1 superseded, 0 in drafts, 0 by path, 0 directories. Read 2 tenants.',
+    );
+
+    const hits = await run('jobs', 'hits', id, '--limit', '1', '--json');
+    expect(JSON.parse(hits.stdout)).toMatchObject({
+      tenant: one,
+      version_id: version?.id,
+      place: 'superseded',
+    });
+    expect(hits.stderr).toContain(' 1 of them are printed.\n');
+    const shown = await run('jobs', 'show', id);
+    const firstColumn = shown.stdout.split('\n').map((line) => line.split(' ')[0]);
+    expect(firstColumn).toStrictEqual(['TENANT', one, two, 'TOTAL', '']);
+    expect(shown.stderr).toBe('find: done, 2 of 2 tenants. The counts are exact.\n');
+    const listed = await run('jobs', 'list', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'done', counts: { hits: 2 } }]);
+    expect((await run('jobs', 'cancel', id)).stdout).toBe(
+      `The job had ended (done): find ${id} after 2 of 2 tenants.\n`,
+    );
+  });
+
+  it('leaves a job to the service with --no-wait, which can be cancelled', async () => {
+    const tenant = freshTenant('find-later');
+    await write(tenant, cmd.create('/memories/a.md', 'x'));
+    const { stdout } = await run('find', '--tenant', tenant, '--no-wait', 'x');
+    const id = stdout.trim();
+    expect((await run('jobs', 'list', '--active')).stdout).toContain(`${id}  find  queued  0 of 1`);
+    expect((await run('jobs', 'cancel', id)).stdout).toBe(`Cancelled find ${id} after 0 of 1 tenants.\n`);
+    const hits = await run('jobs', 'hits', id);
+    expect([hits.stdout, hits.stderr]).toStrictEqual([
+      '',
+      'Found at least 0 hits in 0 files: 0 current, 0 superseded, 0 in drafts, 0 by path, 0 directories. Read 0 tenants. The job was cancelled.\n',
+    ]);
+  });
+
+  it('rejects a missing selection, an unknown job, and an invalid expression', async () => {
+    expect(await run('find', 'x')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'error: choose tenants with --tenant, --tenant-search, --status or --metadata, or use --all\n',
+      ),
+    });
+    const id = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
+    expect(await run('jobs', 'show', id)).toMatchObject({
+      code: 1,
+      stderr: `memory-service: Job ${id} does not exist. Jobs are deleted 30 days after their end. See: memory-service jobs list\n`,
+    });
+    expect(await run('find', '--all', '--mode', 'regex', 'a[')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('it is not a regular expression in RE2 syntax'),
+    });
+  });
+});

@@ -1,0 +1,344 @@
+/**
+ * Jobs over tenants: progress, outcomes, resumption, cancellation, and expiration.
+ *
+ * @module-tag long-on-pglite
+ */
+import { afterAll, expect, it } from 'vitest';
+import { deleteExpiredJobs } from '../../src/incidents/jobs.ts';
+import { jobKinds } from '../../src/incidents/kinds.ts';
+import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
+import type { AdminResponse } from '../support/admin.ts';
+import { makeKey, useAdmin } from '../support/admin.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const SECRET = 'the planted text';
+
+describeServiceOnOwnDatabase('jobs over tenants', (service) => {
+  const admin = useAdmin(service);
+  const runners: JobRunner[] = [];
+  afterAll(() => Promise.all(runners.map((runner) => runner.stop())));
+
+  const runnerWith = (kinds: JobKind[]) => {
+    const runner = new JobRunner(service().database, kinds, (_, error) => {
+      throw error;
+    });
+    runners.push(runner);
+    return runner;
+  };
+  let kinds: JobKind[] | undefined;
+  /** Returns kinds of jobs that share a thread, because starting a thread takes a second. */
+  const sharedKinds = () => {
+    kinds ??= jobKinds(service().database);
+    return kinds;
+  };
+  const run = () => runnerWith(sharedKinds()).run();
+
+  /** Creates tenants, each with a file that contains the text in its current and its superseded version. */
+  async function planted(label: string, count: number): Promise<string[]> {
+    const tenants = Array.from({ length: count }, () => freshTenant(label)).sort();
+    for (const tenant of tenants) {
+      await write(tenant, cmd.create('/memories/a.md', `first\n${SECRET}\n`));
+      await write(tenant, cmd.replace('/memories/a.md', 'first', 'second'));
+    }
+    return tenants;
+  }
+
+  async function write(tenant: string, input: object): Promise<void> {
+    expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
+  }
+
+  async function start(tenants: object, more: object = {}, key?: string) {
+    const body = { text: SECRET, tenants, ...more };
+    const response = await admin().call('POST', '/find', { body, ...(key !== undefined && { key }) });
+    expect([response.status, response.text]).toStrictEqual([201, expect.any(String)]);
+    return response.body as { id: string; tenants: number };
+  }
+
+  const get = async (path: string) => (await admin().call('GET', path)).body;
+  const stored = (id: string) =>
+    service().query('SELECT state, texts, position, holder FROM jobs WHERE id::text = $1', [id]);
+
+  it('report exact counts, outcomes by tenant, and hits with excerpts', async () => {
+    const tenants = await planted('counts', 3);
+    const { id, tenants: selected } = await start({ ids: [...tenants, freshTenant('missing')] });
+    expect(selected).toBe(3);
+    await run();
+    const counts = {
+      files: 1,
+      current: 1,
+      superseded: 1,
+      drafts: 0,
+      paths: 0,
+      directories: 0,
+      lines: 2,
+      hits: 2,
+    };
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      tenants_done: 3,
+      tenants_failed: 0,
+      is_exact: true,
+      counts: { files: 3, current: 3, superseded: 3, lines: 6, hits: 6 },
+    });
+    const outcomes: unknown[] = [];
+    for (let after = ''; outcomes.length < 3; ) {
+      const page = await get(`/jobs/${id}/tenants?limit=1${after}`);
+      outcomes.push(...(page.tenants as unknown[]));
+      after = `&after=${page.next}`;
+    }
+    expect(outcomes).toMatchObject(
+      tenants.map((tenant) => ({ tenant, error: null, counts, is_exact: true })),
+    );
+    const { hits, stored: all } = await get(`/jobs/${id}/tenants/${tenants[0]}/hits`);
+    expect(all).toBe(2);
+    const hit = { draft: null, in: 'content', path: '/memories/a.md', line: 2, lines: 1, excerpt: SECRET };
+    const found = { ...hit, actor: { type: 'anonymous' }, redacted: false };
+    expect(hits).toMatchObject([
+      { ...found, place: 'current', operation: 'modified' },
+      { ...found, place: 'superseded', operation: 'created' },
+    ]);
+  });
+
+  it('keep the text only until the end, and in no other column', async () => {
+    const tenants = await planted('texts', 1);
+    const { id } = await start({ ids: tenants });
+    expect(await stored(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
+    await run();
+    expect(await stored(id)).toMatchObject([
+      { state: 'done', texts: null, position: tenants[0], holder: null },
+    ]);
+    const columns = await service().query(
+      `SELECT (SELECT string_agg(j::text, '') FROM jobs AS j) || (SELECT string_agg(o::text, '') FROM job_outcomes AS o)
+         || (SELECT string_agg(a::text, '') FROM audit_events AS a) AS everything`,
+    );
+    expect(String(columns[0]?.everything)).toContain(id);
+    expect(String(columns[0]?.everything)).not.toContain(SECRET);
+    const cancelled = await start({ ids: tenants });
+    await admin().call('POST', `/jobs/${cancelled.id}/cancel`);
+    expect(await stored(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
+  });
+
+  it('continue after the last completed tenant when a replica ends, and count each tenant once', async () => {
+    const tenants = await planted('resumed', 4);
+    const { id } = await start({ ids: tenants });
+    const seen: string[] = [];
+    const [find] = sharedKinds() as [JobKind];
+    // The first replica ends within the third tenant, as with kill -9: it does not release its lease.
+    const killed = runnerWith([
+      {
+        kind: 'find',
+        work: (job, tenant, signal) => {
+          seen.push(tenant);
+          return seen.length === 3 ? new Promise(() => {}) : find.work(job, tenant, signal);
+        },
+      },
+    ]);
+    void killed.runSlice();
+    await expect.poll(() => seen.length).toBe(3);
+    expect(await runnerWith([find]).runSlice()).toBe(false);
+    await service().query("UPDATE jobs SET lease_until = '2026-01-01Z' WHERE id::text = $1", [id]);
+    await runnerWith([
+      {
+        kind: 'find',
+        work: (job, tenant, signal) => {
+          seen.push(tenant);
+          return find.work(job, tenant, signal);
+        },
+      },
+    ]).run();
+    expect(seen).toStrictEqual([...tenants.slice(0, 3), ...tenants.slice(2)]);
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      tenants_done: 4,
+      is_exact: true,
+      counts: { files: 4, hits: 8 },
+    });
+  });
+
+  it('stop within the tenant when they are cancelled, and keep completed outcomes', async () => {
+    const tenants = await planted('cancelled', 3);
+    const { id } = await start({ ids: tenants });
+    const [find] = sharedKinds() as [JobKind];
+    const runner = runnerWith([
+      {
+        kind: 'find',
+        work: async (job, tenant, signal) => {
+          if (tenant === tenants[0]) return find.work(job, tenant, signal);
+          const cancelled = await admin().call('POST', `/jobs/${id}/cancel`);
+          expect(cancelled.body).toMatchObject({ state: 'cancelled', is_exact: false });
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        },
+      },
+    ]);
+    await runner.run();
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'cancelled',
+      tenants_done: 1,
+      counts: { hits: 2 },
+    });
+    expect((await get(`/jobs/${id}/tenants`)).tenants).toMatchObject([{ tenant: tenants[0] }]);
+    expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('record the error of a tenant, and continue', async () => {
+    const tenants = await planted('failing', 2);
+    const { id } = await start({ ids: tenants });
+    const { ServiceError } = await import('../../src/errors/errors.ts');
+    await runnerWith([
+      {
+        kind: 'find',
+        work: async (_, tenant) => {
+          if (tenant === tenants[0]) throw new ServiceError('tenant_archived', tenant);
+          return { counts: { hits: 1 }, isComplete: true, details: {} };
+        },
+      },
+    ]).run();
+    expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', tenants_failed: 1, is_exact: false });
+    expect((await get(`/jobs/${id}/tenants`)).tenants).toMatchObject([
+      { tenant: tenants[0], error: new ServiceError('tenant_archived', 'x').code, is_exact: false },
+      { tenant: tenants[1], error: null, counts: { hits: 1 } },
+    ]);
+  });
+
+  it('select tenants by metadata, state, and name', async () => {
+    const [first = '', second = ''] = await planted('selected', 2);
+    await service().query(`UPDATE tenants SET metadata = '{"plan": "pro", "x": "y"}' WHERE id = $1`, [first]);
+    await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [second]);
+    const search = 'selected';
+    expect(await start({ search, metadata: { plan: 'pro' } })).toMatchObject({ tenants: 1 });
+    expect(await start({ search, status: 'active' })).toMatchObject({ tenants: 1 });
+    expect(await start({ search, status: 'suspended' })).toMatchObject({ tenants: 1 });
+    expect(await start({ search: 'SELECTED-' })).toMatchObject({ tenants: 2 });
+    await run();
+    expect((await get('/jobs?active=true')).jobs).toStrictEqual([]);
+  });
+
+  it('find only versions of an actor, a source, and a time', async () => {
+    const [tenant = ''] = await planted('filtered', 1);
+    const change = (origin: string, at: string, operation: string) =>
+      service().query(
+        `UPDATE ${operation === 'created' ? 'versions' : 'entries'} SET origin = $2::jsonb, ${operation === 'created' ? 'created_at' : 'changed_at'} = $3::timestamptz
+         WHERE tenant_id = $1 AND operation = $4`,
+        [tenant, origin, at, operation],
+      );
+    await change(
+      '{"actor": {"type": "api_key", "id": "k1", "label": "crawler", "source": "web"}}',
+      '2026-01-01Z',
+      'created',
+    );
+    await change('{"actor": {"type": "operator", "name": "ada"}}', '2026-02-01Z', 'modified');
+    const count = async (more: object) => {
+      const { id } = await start({ ids: [tenant] }, more);
+      await run();
+      const { current = 0, superseded = 0 } = (await get(`/jobs/${id}`)).counts as Record<string, number>;
+      return [current, superseded];
+    };
+    expect(await count({})).toStrictEqual([1, 1]);
+    expect(await count({ by: 'crawler' })).toStrictEqual([0, 1]);
+    expect(await count({ source: 'web' })).toStrictEqual([0, 1]);
+    expect(await count({ by: 'operator' })).toStrictEqual([1, 0]);
+    expect(await count({ until: '2026-01-01T00:00:00Z' })).toStrictEqual([0, 1]);
+    expect(await count({ since: '2026-01-01T00:00:00.000001Z' })).toStrictEqual([1, 0]);
+  });
+
+  it('show no text of a version that was redacted after the find', async () => {
+    const [tenant = ''] = await planted('redacted', 1);
+    await write(tenant, cmd.replace('/memories/a.md', SECRET, 'removed'));
+    const { id } = await start({ ids: [tenant] });
+    await run();
+    const [version] = await service().query(
+      "SELECT id::text FROM versions WHERE tenant_id = $1 AND operation = 'created'",
+      [tenant],
+    );
+    const redact = await admin().call('POST', `/tenants/${tenant}/versions/${version?.id}/redact`);
+    expect(redact.status).toBe(200);
+    const { hits } = await get(`/jobs/${id}/tenants/${tenant}/hits`);
+    expect((hits as { version_id: string }[]).find((hit) => hit.version_id === version?.id)).toMatchObject({
+      path: null,
+      excerpt: null,
+      redacted: true,
+    });
+  });
+
+  it('are deleted with their outcomes 30 days after their end, and outcomes with their tenant', async () => {
+    const [tenant = '', other = ''] = await planted('expired', 2);
+    const { id } = await start({ ids: [tenant, other] });
+    await run();
+    const outcomes = () =>
+      service().query('SELECT tenant_id FROM job_outcomes WHERE job_id::text = $1 ORDER BY 1', [id]);
+    expect((await admin().call('DELETE', `/tenants/${other}`)).status).toBe(200);
+    expect(await outcomes()).toStrictEqual([{ tenant_id: tenant }]);
+    const to = freshTenant('renamed');
+    expect((await admin().call('POST', `/tenants/${tenant}/rename`, { body: { to } })).status).toBe(200);
+    expect(await outcomes()).toStrictEqual([{ tenant_id: to }]);
+    const [job] = await service().query('SELECT ended_at::text AS at FROM jobs WHERE id::text = $1', [id]);
+    const after = (days: number) => new Date(Date.parse(String(job?.at)) + days * 86_400_000);
+    await deleteExpiredJobs(service().database, after(29));
+    expect(await outcomes()).toHaveLength(1);
+    await deleteExpiredJobs(service().database, after(31));
+    expect(await outcomes()).toStrictEqual([]);
+    expect((await admin().call('GET', `/jobs/${id}`)).status).toBe(404);
+  });
+
+  it('show a key with a scope only jobs of its tenants, and start jobs only in these', async () => {
+    const [own = '', other = ''] = await planted('scoped', 2);
+    const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [own] })).key;
+    const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;
+    const code = ({ status, body }: AdminResponse) => [status, body.code];
+    const post = (body: object, key: string) => admin().call('POST', '/find', { body, key });
+    expect(code(await post({ text: 'x' }, reader))).toStrictEqual([403, 'read_only_key']);
+    expect(code(await post({ text: 'x', tenants: { ids: [other] } }, scoped))).toStrictEqual([
+      403,
+      'outside_scope',
+    ]);
+    const all = await start({ search: 'scoped' });
+    const mine = await start({}, {}, scoped);
+    expect(mine).toMatchObject({ tenants: 1, only_tenants: [own] });
+    await run();
+    const seen = async (path: string) => admin().call('GET', path, { key: scoped });
+    const listed = (await seen('/jobs')).body.jobs as { id: string }[];
+    expect(listed.map(({ id }) => id)).toStrictEqual([mine.id]);
+    expect(code(await seen(`/jobs/${all.id}`))).toStrictEqual([404, 'not_found']);
+    expect(code(await seen(`/jobs/${all.id}/tenants`))).toStrictEqual([404, 'not_found']);
+    expect(code(await seen(`/jobs/${all.id}/tenants/${own}/hits`))).toStrictEqual([404, 'not_found']);
+    expect(code(await seen(`/jobs/${mine.id}/tenants/${other}/hits`))).toStrictEqual([403, 'outside_scope']);
+    expect(code(await admin().call('POST', `/jobs/${all.id}/cancel`, { key: scoped }))).toStrictEqual([
+      404,
+      'not_found',
+    ]);
+    expect((await seen(`/jobs/${mine.id}/tenants/${own}/hits`)).body).toMatchObject({ stored: 2 });
+    expect((await get(`/jobs/${all.id}`)).counts).toMatchObject({ hits: 4 });
+  });
+
+  it('reject invalid texts like a search, and too many active jobs', async () => {
+    const reject = async (body: object) => {
+      const { status, body: problem } = await admin().call('POST', '/find', { body });
+      return [status, problem.code, problem.detail];
+    };
+    expect(await reject({ text: 'a[', mode: 'regex' })).toStrictEqual([
+      400,
+      'invalid_parameter',
+      'Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ]: `[`',
+    ]);
+    expect(await reject({ text: ' ' })).toStrictEqual([
+      400,
+      'invalid_parameter',
+      'Invalid `query` parameter: it must not be empty',
+    ]);
+    expect(await reject({ text: 'x', by: 'a', source: 'b' })).toStrictEqual([
+      400,
+      'invalid_parameter',
+      'The body requires `by` or `source`, not both.',
+    ]);
+    const tenants = await planted('many', 1);
+    const started: string[] = [];
+    for (let i = 0; i < 20; i++) started.push((await start({ ids: tenants })).id);
+    expect(await reject({ text: 'x' })).toStrictEqual([
+      409,
+      'refused',
+      '20 jobs have not ended, the maximum. Wait, or cancel a job.',
+    ]);
+    for (const id of started) await admin().call('POST', `/jobs/${id}/cancel`);
+  });
+});
