@@ -19,7 +19,7 @@ async function holdChanges(page: Page, url: string): Promise<{ release: () => vo
 describeConsole('a long operation in the console', (fixture) => {
   it.each([
     ['Restore…', 'Restore', 'Restoring 1 file', '**/restore', /^Restored /],
-    ['Revert actor…', 'Revert', 'Reverting 4 files', '**/revert', /^Reverted /],
+    ['Revert actor…', 'Revert', 'Reverting 4 files', '**/revert', /Reverted the changes of /],
   ])('displays its size and duration during %s', async (open, verb, doing, url, done) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);

@@ -1,7 +1,7 @@
 import { sendJson } from './client.ts';
 import type { AdjacentChanges, VersionWithContent } from './schema.ts';
 import { tenantPath } from './tenants.ts';
-import type { Activity, Changes, FileDiff, Version } from './types.ts';
+import type { Activity, Changes, FileDiff, RevertResolution, Version } from './types.ts';
 
 export interface VersionQuery {
   path?: string | undefined;
@@ -92,8 +92,18 @@ export interface RevertTarget {
 export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
   post(tenantPath(tenant, '/restore'), { ...target, dry_run: true }, signal);
 
-export const previewRevert = (tenant: string, target: RevertTarget, signal: AbortSignal) =>
-  post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
+export const previewRevert = (
+  tenant: string,
+  target: RevertTarget & { resolutions: RevertResolution[] },
+  signal: AbortSignal,
+) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
+
+/** Change of a revert in one file, from its current text to the text without the actor. */
+export const diffOfRevert = (tenant: string, target: RevertTarget, memory_id: string, signal: AbortSignal) =>
+  sendJson<{ difference: FileDiff; texts: { current: string | null; reverted: string | null } }>(
+    tenantPath(tenant, '/revert/diff'),
+    { query: { ...target, memory_id }, signal },
+  );
 
 /** @throws ApiError with status 412 when the restore would differ from the preview */
 export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
@@ -103,7 +113,11 @@ export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
  * @param plan fingerprint of the preview, if there was one
  * @throws ApiError with status 412 when the revert would differ from the preview
  */
-export const revert = (tenant: string, target: RevertTarget, plan?: string) =>
+export const revert = (
+  tenant: string,
+  target: RevertTarget & { resolutions?: RevertResolution[] },
+  plan?: string,
+) =>
   post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });
 
 const post = (path: string, json: object, signal?: AbortSignal) =>

@@ -11,12 +11,14 @@ import type {
   OwnSettings,
   Restored,
   Reverted,
+  RevertResolutionInput,
   Session,
 } from './schema.ts';
 
 export type {
   Activity,
   AuditEvent,
+  Conflict,
   DirectoryPage,
   Entry,
   FileChange,
@@ -47,3 +49,4 @@ export type SizesPart = DirectorySizes;
 export type ImportResult = Imported;
 /** Changes of a restore or a revert. Only a revert can have conflicts. */
 export type Changes = Restored & Partial<Pick<Reverted, 'conflicts'>>;
+export type RevertResolution = RevertResolutionInput;

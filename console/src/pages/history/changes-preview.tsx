@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { diffOfVersion, getVersion } from '../../api/history.ts';
-import type { Changes, FileChange } from '../../api/types.ts';
+import type { Changes, Conflict, FileChange } from '../../api/types.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -9,34 +9,52 @@ import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
+import { MergedDifference, RevertConflict } from './revert-conflict.tsx';
+import type { RevertReview } from './revert-review.ts';
 
 const ROW_HEIGHT = 33;
 
 type Row =
   | { kind: string; file: FileChange }
-  | { kind: 'conflict'; message: string }
+  | { kind: 'conflict' | 'resolved'; conflict: Conflict }
   | { kind: 'made' | 'removed'; directory: string };
 
+interface Props {
+  tenant: string;
+  changes: Changes;
+  /** Only for a revert. */
+  review?: RevertReview;
+}
+
 /** Previews the files that a restore or revert would change, and the differences of the selected file. */
-export function ChangesPreview({ tenant, changes }: { tenant: string; changes: Changes }) {
+export function ChangesPreview({ tenant, changes, review }: Props) {
   const { files, directories_made, directories_removed, conflicts = [] } = changes;
-  const [selected, setSelected] = useState<FileChange | null>(files.length === 1 ? (files[0] ?? null) : null);
+  const [only] = files;
+  const [selected, setSelected] = useState<string | null>(
+    files.length === 1 && only !== undefined ? keyOf({ file: only }) : null,
+  );
+  const left = conflicts.filter(({ resolution }) => resolution === null);
   const rows: Row[] = [
-    ...conflicts.map(({ message }) => ({ kind: 'conflict' as const, message: withLocalTimes(message) })),
+    ...conflicts.map((conflict) => ({
+      kind: conflict.resolution === null ? ('conflict' as const) : ('resolved' as const),
+      conflict,
+    })),
     ...files.map((file) => ({ kind: kindOf(file), file })),
     ...directories_made.map((directory) => ({ kind: 'made' as const, directory })),
     ...directories_removed.map((directory) => ({ kind: 'removed' as const, directory })),
   ];
+  const row = rows.find((each) => keyOf(each) === selected);
   return (
     <>
+      {left.length > 0 && (
+        <p class="notice warning">
+          <strong>Not reverted: {count(left.length, 'conflict')}.</strong> Others have changed the same lines,
+          or the path of the file. Select a conflict to see the difference, and to resolve it.
+        </p>
+      )}
       <p>
         <strong>{rows.length === 0 ? 'Nothing would change.' : `${changes.summary}.`}</strong>
       </p>
-      {conflicts.length > 0 && (
-        <p class="notice warning">
-          Files marked “conflict” have been changed by someone else since. They are left unchanged.
-        </p>
-      )}
       {rows.length > 0 && (
         <VirtualList
           class="preview"
@@ -52,38 +70,63 @@ export function ChangesPreview({ tenant, changes }: { tenant: string; changes: C
           }}
         </VirtualList>
       )}
-      {selected && <FileDifference key={selected.path} tenant={tenant} file={selected} />}
+      {row && <Selected key={selected} tenant={tenant} row={row} review={review} />}
     </>
   );
 }
 
+/** Identifies a row that can be selected; null for a directory. */
+function keyOf(row: Row | { file: FileChange }): string | null {
+  if ('file' in row) return `file ${row.file.memory_id}`;
+  return 'conflict' in row && row.conflict.memory_id !== null ? `conflict ${row.conflict.memory_id}` : null;
+}
+
+function Selected({ tenant, row, review }: { tenant: string; row: Row; review: RevertReview | undefined }) {
+  if ('file' in row) {
+    const { merged, memory_id } = row.file;
+    if (merged && review) return <MergedDifference tenant={tenant} memoryId={memory_id} review={review} />;
+    return <FileDifference tenant={tenant} file={row.file} />;
+  }
+  if (!('conflict' in row) || row.conflict.memory_id === null || review === undefined) return null;
+  const { memory_id, choices } = row.conflict;
+  return <RevertConflict tenant={tenant} memoryId={memory_id} choices={choices} review={review} />;
+}
+
 interface RowProps {
   row: Row;
-  selected: FileChange | null;
-  setSelected: (file: FileChange | null) => void;
+  selected: string | null;
+  setSelected: (key: string | null) => void;
 }
 
 function PreviewRow({ row, selected, setSelected }: RowProps) {
   const badge = <span class={`change ${row.kind}`}>{row.kind}</span>;
-  if (!('file' in row)) {
+  const text =
+    'file' in row ? (
+      <MovedPath {...row.file} />
+    ) : 'conflict' in row ? (
+      <Name text={withLocalTimes(row.conflict.message)} />
+    ) : (
+      <PathName path={`${row.directory}/`} />
+    );
+  const key = keyOf(row);
+  if (key === null) {
     return (
       <div class="preview-row">
         {badge}
-        {'message' in row ? <Name text={row.message} /> : <PathName path={`${row.directory}/`} />}
+        {text}
       </div>
     );
   }
-  const { file } = row;
-  const isSelected = file === selected;
+  const isSelected = key === selected;
   return (
     <button
       type="button"
       class="preview-row"
       aria-pressed={isSelected}
-      onClick={() => setSelected(isSelected ? null : file)}
+      onClick={() => setSelected(isSelected ? null : key)}
     >
       {badge}
-      <MovedPath {...file} />
+      {text}
     </button>
   );
 }

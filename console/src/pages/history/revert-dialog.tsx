@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { previewRevert, type RevertTarget, revert } from '../../api/history.ts';
+import type { RevertResolution } from '../../api/types.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MomentField } from '../../ui/moment-field.tsx';
@@ -7,7 +8,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { Overtaken } from './overtaken.tsx';
-import { undoOf } from './undo.ts';
+import { notReverted, undoOf } from './undo.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {
@@ -23,18 +24,28 @@ interface Props {
 export function RevertDialog({ tenant, by, name, since: initial, onClose }: Props) {
   const [since, setSince] = useState(initial);
   const [until, setUntil] = useState<string | null>(null);
+  const [resolutions, setResolutions] = useState<Record<string, RevertResolution>>({});
   const target: RevertTarget = { by, since, ...(until === null ? {} : { until }) };
-  const chosen = JSON.stringify(target);
+  const request = { ...target, resolutions: Object.values(resolutions) };
+  const chosen = JSON.stringify(request);
   const settled = useDebounced(chosen, 300);
+  // The preview stays visible while only a resolution changes.
+  const shown = useRef('');
+  const targetText = JSON.stringify(target);
   const { changes, error, isLoading, overtaken, action, apply } = usePreview({
-    load: (signal) => previewRevert(tenant, JSON.parse(settled), signal),
+    load: async (signal) => {
+      const preview = await previewRevert(tenant, JSON.parse(settled), signal);
+      shown.current = targetText;
+      return preview;
+    },
     dependencies: [settled],
-    apply: (plan) => revert(tenant, target, plan),
+    apply: (plan) => revert(tenant, request, plan),
     onDone: (done) => {
-      toast(`Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
+      toast(`${notReverted(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
       onClose();
     },
   });
+  const isShown = !isLoading || shown.current === targetText;
   const isReady = changes !== undefined && !isLoading && chosen === settled && hasChanges(changes);
   return (
     <FormDialog
@@ -52,7 +63,7 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        only. You can undo the revert.
+        only, and keeps the changes of others. You can undo the revert.
       </p>
       <div class="revert-times">
         <MomentField
@@ -60,15 +71,36 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
           value={since}
           isRequired
           onChange={(time) => {
-            if (time !== null) setSince(time);
+            if (time === null) return;
+            setSince(time);
+            setResolutions({});
           }}
         />
-        <MomentField label="Until" fallback="now" value={until} onChange={setUntil} />
+        <MomentField
+          label="Until"
+          fallback="now"
+          value={until}
+          onChange={(time) => {
+            setUntil(time);
+            setResolutions({});
+          }}
+        />
       </div>
       {error !== undefined && <LoadError error={error} />}
-      {isLoading && <Loading what="the preview" />}
+      {isLoading && !isShown && <Loading what="the preview" />}
       {overtaken && changes && !isLoading && <Overtaken tenant={tenant} before={overtaken} after={changes} />}
-      {changes && !isLoading && <ChangesPreview key={changes.plan} tenant={tenant} changes={changes} />}
+      {changes && isShown && (
+        <ChangesPreview
+          key={targetText}
+          tenant={tenant}
+          changes={changes}
+          review={{
+            target,
+            resolutions,
+            resolve: (id, resolution) => setResolutions((before) => ({ ...before, [id]: resolution })),
+          }}
+        />
+      )}
     </FormDialog>
   );
 }

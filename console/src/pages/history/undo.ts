@@ -19,8 +19,12 @@ export function undoOf(
   return async () => {
     const undone = await revert(tenant, { by, since: changed_at, until: changed_at });
     changed();
-    const left = undone.conflicts?.length ?? 0;
-    const note = left === 0 ? '' : ` ${count(left, 'file')} left alone: others have changed it since.`;
-    toast(`Undone: ${undone.summary}.${note}`, undoOf(tenant, undone));
+    toast(`${notReverted(undone)}Undone: ${undone.summary}.`, undoOf(tenant, undone));
   };
+}
+
+/** Describes the conflicts without a resolution, for the beginning of a message. */
+export function notReverted({ conflicts = [] }: Pick<Changes, 'conflicts'>): string {
+  const left = conflicts.filter(({ resolution }) => resolution === null).length;
+  return left === 0 ? '' : `Not reverted: ${count(left, 'conflict')} with changes of others. `;
 }

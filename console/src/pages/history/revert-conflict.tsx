@@ -1,0 +1,100 @@
+import { diffOfRevert } from '../../api/history.ts';
+import type { Conflict, RevertResolution } from '../../api/types.ts';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
+import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { DiffView } from './diff-view.tsx';
+import type { RevertReview } from './revert-review.ts';
+
+type Choice = Conflict['choices'][number];
+
+const CHOICES = { reverted: 'Reverted', current: 'Current', text: 'Own text' } as const;
+
+const HINTS = {
+  reverted: 'Removes the changes of the actor, and keeps the changes of others in other lines.',
+  current: 'Leaves the file unchanged.',
+  text: 'The file gets the text below.',
+};
+
+interface Props {
+  tenant: string;
+  memoryId: string;
+  choices: readonly Choice[];
+  review: RevertReview;
+}
+
+/** Shows the difference of a revert in one file with a conflict, and its resolution. */
+export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
+  const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
+  const resolution = review.resolutions[memoryId];
+  const chosen = choiceOf(resolution);
+  const options = choices
+    .filter((choice) => choice !== 'text' || data !== undefined)
+    .map((choice) => [choice, CHOICES[choice]] as const);
+  const start = data?.texts.reverted ?? data?.texts.current ?? '';
+  const choose = (choice: Choice) =>
+    review.resolve(
+      memoryId,
+      choice === 'text' ? { memory_id: memoryId, text: start } : { memory_id: memoryId, take: choice },
+    );
+  return (
+    <section class={`preview-difference${chosen === 'text' ? ' with-text' : ''}`} aria-label="Conflict">
+      <div class="settle-bar">
+        <Segmented label="Resolution of this file" options={options} value={chosen} onChange={choose} />
+        <span class="muted small">
+          {chosen === null ? 'The file is left unchanged without a choice.' : HINTS[chosen]}
+        </span>
+      </div>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the difference" />}
+      {data && <DiffView files={[{ ...shownDiff(data.difference), title: null }]} />}
+      {resolution !== undefined && 'text' in resolution && (
+        <div class="own-text">
+          <label>
+            <span>Own text</span>
+            <textarea
+              class="code"
+              spellcheck={false}
+              value={withLineEnding(resolution.text, '\n')}
+              onInput={({ currentTarget: { value } }) => {
+                const text = withLineEnding(value, lineEndingOf(start) ?? '\n');
+                review.resolve(memoryId, { memory_id: memoryId, text });
+              }}
+            />
+          </label>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Shows the difference between the current text of a file and its new text, which no version has. */
+export function MergedDifference({ tenant, memoryId, review }: Omit<Props, 'choices'>) {
+  const { data, error, reload } = useRevertDiff(tenant, memoryId, review);
+  const resolution = review.resolutions[memoryId];
+  const shown: ShownDiff | undefined =
+    data &&
+    (resolution !== undefined && 'text' in resolution
+      ? { title: null, hunks: hunksBetween(data.texts.current ?? '', resolution.text), note: null }
+      : { ...shownDiff(data.difference), title: null });
+  return (
+    <section class="preview-difference" aria-label="Difference">
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {shown === undefined && error === undefined && <Loading what="the difference" />}
+      {shown && <DiffView files={[shown]} />}
+    </section>
+  );
+}
+
+const useRevertDiff = (tenant: string, memoryId: string, { target }: RevertReview) =>
+  useLoad(
+    (signal) => diffOfRevert(tenant, target, memoryId, signal),
+    [tenant, memoryId, JSON.stringify(target)],
+  );
+
+function choiceOf(resolution: RevertResolution | undefined): Choice | null {
+  if (resolution === undefined) return null;
+  return 'text' in resolution ? 'text' : resolution.take;
+}
