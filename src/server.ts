@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { HeavyWork } from './admin/heavy-work.ts';
 import { listenOnSocket } from './admin/local-socket.ts';
+import { FirstKey } from './admin/sign-in/first-key.ts';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, collectorFor, configWarnings, loadConfig } from './config.ts';
 import type { Database } from './database/database.ts';
@@ -135,7 +136,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const agents = await buildApp({ config, database, log, tracing });
   const { metrics, services } = agents;
   const shared = { config, database, log, tracing, metrics, services, heavyWork: new HeavyWork() };
-  const listeners = await buildListeners(agents, shared);
+  const isLocked = config.AUTH !== 'none' && config.ADMIN_PORT !== undefined;
+  const firstKey = isLocked ? await FirstKey.offer(database) : undefined;
+  const listeners = await buildListeners(agents, { ...shared, firstKey });
   const commands = database.kind === 'pglite' ? await buildAdminApp({ ...shared, isLocal: true }) : undefined;
   const apps = [...listeners.map(({ app }) => app), ...(commands ? [commands] : [])];
   started.push(async () => {
@@ -146,12 +149,18 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   if (commands) await takeCommands(commands, config, log);
   for (const { app, purpose, ...address } of listeners) {
     try {
-      await app.listen({ ...address, listenTextResolver: (url) => `Server listening at ${url} ${purpose}` });
+      const url = await app.listen({
+        ...address,
+        listenTextResolver: (each) => `Server listening at ${each} ${purpose}`,
+      });
+      if (address.variables === 'ADMIN_' && firstKey !== undefined) logFirstKey(firstKey, config, url, log);
     } catch (error) {
       await stop();
       throw new OperatorError(describeListenFault(address, error));
     }
   }
+  if (config.ADMIN_PORT === undefined)
+    log.info('the console is off: set ADMIN_PORT=8081 to open it at http://localhost:8081');
   if (database.kind === 'pglite') {
     log.warn(
       { dataDir: config.DATA_DIR },
@@ -188,6 +197,12 @@ async function warnWithoutKeys(database: Database, log: Logger): Promise<void> {
   log.warn(
     'AUTH=keys, and there is no active key: every request gets 401. Create a tenant and a key: memory-service tenants create acme, then memory-service keys create --tenant acme',
   );
+}
+
+/** The link is a secret, but there is no key to protect yet, and the first use ends the link. */
+function logFirstKey(firstKey: FirstKey, { CONSOLE_URL }: Config, url: string, log: Logger): void {
+  const link = firstKey.linkAt(CONSOLE_URL ?? url);
+  log.warn(`there is no admin key: create one in the console, with a link that works once: ${link}`);
 }
 
 interface Listener {

@@ -15,6 +15,7 @@ import { getSession } from './api/tenants.ts';
 import { AuditPage } from './pages/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
 import { WaitingDrafts } from './pages/drafts/waiting.tsx';
+import { FirstKeyPage } from './pages/first-key-page.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
@@ -63,6 +64,14 @@ export function App() {
       </main>
     );
   }
+  const [section, token] = route.value.segments;
+  if (session.value === null && section === 'first-key' && token !== undefined)
+    return (
+      <>
+        <FirstKeyPage token={token} />
+        <Questions />
+      </>
+    );
   if (session.value === null) return <SignInPage />;
   return (
     <>

@@ -48,6 +48,7 @@ import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
+import type { FirstKey } from './sign-in/first-key.ts';
 import {
   copyTenant,
   createTenant,
@@ -183,6 +184,8 @@ export async function buildAdminApp(options: {
   heavyWork?: HeavyWork | undefined;
   /** Whether the app listens on a Unix domain socket, whose callers are operators. */
   isLocal?: boolean;
+  /** Creates the first admin key. Undefined if there is one. */
+  firstKey?: FirstKey | undefined;
 }): Promise<FastifyInstance> {
   const { database, metrics, tracing, heavyWork = new HeavyWork(), isLocal = false } = options;
   // TRUST_PROXY does not apply, because a Unix domain socket has no proxy in front of it.
@@ -241,6 +244,7 @@ export async function buildAdminApp(options: {
   await app.register(healthRoutes, { database });
   await app.register(docsRoutes, { title: 'Memory service administration' });
   if (signIn !== undefined) await app.register(signIn.routes);
+  if (options.firstKey !== undefined) await app.register(options.firstKey.routes);
   await app.register(consoleRoutes, { hasOpenId: signIn !== undefined });
   return app;
 }

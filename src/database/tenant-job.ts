@@ -15,6 +15,7 @@ export const JOB_LOCKS = {
   usage: 7_236_105_555,
   dataMigration: 7_236_105_556,
   drafts: 7_236_105_557,
+  firstKey: 7_236_105_559,
 } as const;
 
 /** A background job that processes tenants one after the other. */

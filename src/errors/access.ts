@@ -67,6 +67,14 @@ export const ACCESS_ERRORS = {
       message: 'The admin API requires an admin key.',
     }),
   },
+  has_admin_key: {
+    description: 'The link for the first admin key is over, because there is an admin key.',
+    problem: () => ({
+      status: 409,
+      message:
+        'There is an admin key already. Sign in with it, or create another one: memory-service keys create --admin',
+    }),
+  },
   read_only_key: {
     description: 'The admin key may only read.',
     problem: () => ({

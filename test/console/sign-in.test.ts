@@ -1,10 +1,13 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { FirstKey } from '../../src/admin/sign-in/first-key.ts';
+import { ALL_KEYS, Keys } from '../../src/tenants/keys.ts';
 import { startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { freePort } from '../support/faults/postgres.ts';
 import { openIdVariables, startOpenId } from '../support/openid.ts';
+import { startService } from '../support/service.ts';
 
 describeConsole('signing in to the console', (fixture) => {
   it('requires an admin key and keeps it only in this tab', async () => {
@@ -127,5 +130,31 @@ describeConsole('signing in to the console', (fixture) => {
     expect(stranger.url()).toBe(`${consoleUrl}/`);
     await server.close();
     await openId.close();
+  });
+
+  it('creates the first admin key with the link of the start log', async () => {
+    const service = await startService('pglite', { AUTH: 'keys' });
+    const firstKey = await FirstKey.offer(service.database);
+    const server = await startConsole(service.database, {}, firstKey);
+    const page = await (await fixture().newContext()).newPage();
+    await page.goto(firstKey?.linkAt(server.url) ?? '');
+    await page.getByRole('button', { name: 'Create admin key' }).click();
+    const key = await page.getByLabel('The key', { exact: true }).inputValue();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('key first key').waitFor();
+    expect((await new Keys(service.database).page(ALL_KEYS, null, 10)).keys).toMatchObject([
+      { label: 'first key', isAdmin: true, access: 'read_write' },
+    ]);
+    const session = await fetch(`${server.url}/v1/session`, { headers: { authorization: `Bearer ${key}` } });
+    expect(session.status).toBe(200);
+
+    const late = await (await fixture().newContext()).newPage();
+    await late.goto(firstKey?.linkAt(server.url) ?? '');
+    await late.getByRole('button', { name: 'Create admin key' }).click();
+    expect(await late.getByRole('alert').textContent()).toBe(
+      'There is an admin key already. Sign in with it, or create another one: memory-service keys create --admin',
+    );
+    await server.close();
+    await service.close();
   });
 });

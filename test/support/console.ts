@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from '../../src/admin/app.ts';
+import type { FirstKey } from '../../src/admin/sign-in/first-key.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
@@ -18,7 +19,11 @@ export async function buildConsole(): Promise<void> {
 }
 
 /** Starts the admin listener with the last build of the console. */
-export async function startConsole(database: Database, env: Record<string, string> = {}): Promise<Console> {
+export async function startConsole(
+  database: Database,
+  env: Record<string, string> = {},
+  firstKey?: FirstKey,
+): Promise<Console> {
   const config = loadConfig({
     AUTH: 'keys',
     AUTH_CACHE_SECONDS: '1',
@@ -26,7 +31,7 @@ export async function startConsole(database: Database, env: Record<string, strin
     LOG_LEVEL: 'silent',
     ...env,
   });
-  const app = await buildAdminApp({ config, database });
+  const app = await buildAdminApp({ config, database, firstKey });
   await app.listen({ host: '127.0.0.1', port: config.ADMIN_PORT ?? 0 });
   const { port } = app.server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() };

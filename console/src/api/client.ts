@@ -95,7 +95,7 @@ export function failed(error: ApiError): ApiError {
   return error;
 }
 
-async function problemOf(response: Response): Promise<Problem> {
+export async function problemOf(response: Response): Promise<Problem> {
   try {
     return await response.json();
   } catch {

@@ -1,0 +1,95 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Database } from '../../database/database.ts';
+import { JOB_LOCKS } from '../../database/tenant-job.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { logUnrecorded } from '../../http/audit.ts';
+import { isObject } from '../../lib/json.ts';
+import { audited } from '../../tenants/audit.ts';
+import { ALL_KEYS, Keys } from '../../tenants/keys.ts';
+
+/**
+ * The creation of the first admin key in the console, by a link in the start log. The link works once, in this process,
+ * and while there is no admin key.
+ */
+export class FirstKey {
+  readonly #database: Database;
+  readonly #token = randomBytes(24).toString('base64url');
+
+  private constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns undefined if there is an active admin key. */
+  static async offer(database: Database): Promise<FirstKey | undefined> {
+    return (await hasAdminKey(database)) ? undefined : new FirstKey(database);
+  }
+
+  /**
+   * Returns the link. The token is in the fragment, which browsers do not send to servers.
+   *
+   * @param consoleUrl the URL of the console
+   */
+  linkAt(consoleUrl: string): string {
+    return `${consoleUrl}/#/first-key/${this.#token}`;
+  }
+
+  /** Registers the route that the page of the link calls. */
+  readonly routes = async (app: FastifyInstance): Promise<void> => {
+    app.post('/sign-in/first-key', { schema: { hide: true } }, (request, reply) =>
+      this.#create(request, reply),
+    );
+  };
+
+  async #create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const given = isObject(request.body) ? request.body.token : undefined;
+    if (typeof given !== 'string' || !isSame(given, this.#token)) throw new ServiceError('unauthorized');
+    const intent = {
+      actor: { type: 'anonymous' },
+      action: 'createKey',
+      channel: 'console',
+      address: request.ip,
+      requestId: request.id,
+      dryRun: false,
+    } as const;
+    const created = await audited(
+      this.#database,
+      intent,
+      {},
+      async (note) => {
+        const key = await createFirst(this.#database);
+        note({ key: key.id });
+        return key;
+      },
+      { onUnrecorded: logUnrecorded(request) },
+    );
+    request.logEntry.key = created.id;
+    return reply.status(201).send(created);
+  }
+}
+
+/**
+ * Creates an admin key with full access if there is none.
+ *
+ * @throws ServiceError 409 `has_admin_key`
+ */
+async function createFirst(database: Database): Promise<{ key: string; id: string }> {
+  let created: { key: string; id: string } | undefined;
+  // The lock prevents that the links of two replicas both create a key.
+  await database.withJobLock(JOB_LOCKS.firstKey, async () => {
+    if (await hasAdminKey(database)) return;
+    const purpose = { tenant: null, isAdmin: true, access: 'read_write', label: 'first key' } as const;
+    created = await new Keys(database).issue({ ...purpose, expiresAt: null });
+  });
+  if (created === undefined) throw new ServiceError('has_admin_key');
+  return created;
+}
+
+async function hasAdminKey(database: Database): Promise<boolean> {
+  const { keys } = await new Keys(database).page({ ...ALL_KEYS, kind: 'admin', status: 'active' }, null, 1);
+  return keys.length > 0;
+}
+
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+}

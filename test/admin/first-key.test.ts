@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { buildAdminApp } from '../../src/admin/app.ts';
+import { FirstKey } from '../../src/admin/sign-in/first-key.ts';
+import { loadConfig } from '../../src/config.ts';
+import { Keys } from '../../src/tenants/keys.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
+
+describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
+  /** Offers a link, as the start of a replica does. */
+  async function offer() {
+    const firstKey = await FirstKey.offer(service().database);
+    if (firstKey === undefined) return undefined;
+    const config = loadConfig({ AUTH: 'keys', LOG_LEVEL: 'silent' });
+    const app = await buildAdminApp({ config, database: service().database, firstKey });
+    const link = firstKey.linkAt('https://memory.example.com');
+    const token = /^https:\/\/memory\.example\.com\/#\/first-key\/([\w-]{32})$/.exec(link)?.[1];
+    const use = (payload: object) => app.inject({ method: 'POST', url: '/sign-in/first-key', payload });
+    return { app, token, use };
+  }
+
+  it('creates one key with full access, however many replicas offer one', async () => {
+    const replicas = [await offer(), await offer(), await offer()];
+    const wrong = await replicas[0]?.use({ token: replicas[1]?.token });
+    expect([wrong?.statusCode, wrong?.json().code]).toStrictEqual([401, 'unauthorized']);
+    expect((await replicas[0]?.use({ token: 1 }))?.statusCode).toBe(401);
+
+    const responses = await Promise.all(
+      [...replicas, ...replicas].map((replica) => replica?.use({ token: replica.token })),
+    );
+    const created = responses.filter((response) => response?.statusCode === 201);
+    expect(created.length).toBe(1);
+    const late = await replicas[2]?.use({ token: replicas[2]?.token });
+    expect([late?.statusCode, late?.json().code]).toStrictEqual([409, 'has_admin_key']);
+
+    const { key, id } = created[0]?.json() ?? {};
+    const headers = { authorization: `Bearer ${key}` };
+    const session = await replicas[1]?.app.inject({ url: '/v1/session', headers });
+    expect(session?.json()).toMatchObject({ actor: { id, label: 'first key' }, access: 'read_write' });
+    const audit = await replicas[1]?.app.inject({ url: `/v1/audit?key=${id}`, headers });
+    expect(audit?.json().events).toMatchObject([
+      { actor: { type: 'anonymous' }, action: 'createKey', channel: 'console', outcome: 'ok' },
+    ]);
+
+    expect(await offer()).toBeUndefined();
+    await new Keys(service().database).revoke(id);
+    const again = await offer();
+    expect(again?.token).toMatch(/^[\w-]{32}$/);
+    for (const replica of [...replicas, again]) await replica?.app.close();
+  });
+});
