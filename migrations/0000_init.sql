@@ -67,6 +67,26 @@ CREATE TABLE "audit_events" (
 	"outcome" text COLLATE "C"
 );
 --> statement-breakpoint
+CREATE TABLE "installation" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"secret" "bytea",
+	"secret_id" text COLLATE "C" NOT NULL,
+	"kept_out_changes" bigint DEFAULT 0 NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "kept_out" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"hash" "bytea" NOT NULL,
+	"prefix" integer NOT NULL,
+	"tokens" integer NOT NULL,
+	"label" text COLLATE "C" DEFAULT '' NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"created_by" jsonb NOT NULL,
+	CONSTRAINT "kept_out_text" UNIQUE("tenant_id","hash")
+);
+--> statement-breakpoint
 CREATE TABLE "fleet_usage" (
 	"day" date PRIMARY KEY NOT NULL,
 	"tenants" bigint NOT NULL,

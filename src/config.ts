@@ -211,6 +211,7 @@ const environment = z.object({
   AUTO_CREATE_TENANTS: flag.optional(),
   BOOTSTRAP: z.string().optional(),
   BOOTSTRAP_FILE: z.string().optional(),
+  INSTALLATION_SECRET: z.string().min(32, { error: 'must have at least 32 characters' }).optional(),
   TRUST_PROXY: trustedProxies.default(false),
   ...settingVariables,
   /** The limit of the service is always set. Its default depends on `MAX_FILE_BYTES`. */

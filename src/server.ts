@@ -19,7 +19,7 @@ import {
   openMigrated,
 } from './database/open.ts';
 import { expireDrafts } from './drafts/close.ts';
-import { OperatorError } from './errors/errors.ts';
+import { hasReason, OperatorError } from './errors/errors.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
 import type { Tracing } from './http/tracing.ts';
@@ -135,6 +135,11 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   started.push(startJobs(config, database, log));
   const agents = await buildApp({ config, database, log, tracing });
   const { metrics, services } = agents;
+  await services.keptOut.check().catch(async (error) => {
+    await agents.close();
+    await stop();
+    throw hasReason(error, 'installation_secret_differs') ? new OperatorError(error.message) : error;
+  });
   const shared = { config, database, log, tracing, metrics, services, heavyWork: new HeavyWork() };
   const isLocked = config.AUTH !== 'none' && config.ADMIN_PORT !== undefined;
   const firstKey = isLocked ? await FirstKey.offer(database) : undefined;

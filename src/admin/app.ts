@@ -36,6 +36,14 @@ import { listDirectory, sumSizes } from './files.ts';
 import { listHits, startFind } from './find.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
+import {
+  allowText,
+  allowTextInAll,
+  keepOut,
+  keepOutOfAll,
+  listKeptOutOfAll,
+  listKeptOutTexts,
+} from './kept-out.ts';
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { operatorAuthentication } from './local-socket.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
@@ -87,7 +95,7 @@ export const ADMIN_API: ApiDescription = {
     },
     {
       name: 'incidents',
-      description: 'Finding a text in many memories, and jobs over tenants.',
+      description: 'Finding a text in many memories, keeping texts out, and jobs over tenants.',
     },
     { name: 'audit', description: 'Administrative changes.' },
     { name: 'operations', description: 'Health checks.' },
@@ -112,6 +120,9 @@ const OPERATIONS = [
   rotateKey,
   revokeKey,
   listAuditEvents,
+  keepOutOfAll,
+  listKeptOutOfAll,
+  allowTextInAll,
   getFleetUsage,
   listAllDrafts,
   expireFiles,
@@ -141,6 +152,9 @@ const OPERATIONS = [
   redactVersion,
   checkDirectoryRedaction,
   redactDirectories,
+  keepOut,
+  listKeptOutTexts,
+  allowText,
   pruneTenantHistory,
   restore,
   revert,

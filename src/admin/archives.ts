@@ -178,12 +178,15 @@ export const importMemory = defineOperation({
     overQuota('import'),
     archived,
   ],
-  async run({ config, database, tenant, query, body, origin, signal, inSlot, note, onProgress }) {
+  async run(call) {
+    const { config, database, services, tenant, query, body, origin, signal, inSlot, note, onProgress } =
+      call;
     const { into, strip, dry_run: dryRun, store } = query;
     if (store !== undefined) note({ details: { store } });
     const masked: { name: string; kinds: string[] }[] = [];
+    const keptOut = await (await services()).keptOut.textsFor(tenant);
     const imported = await importEntries(
-      { config, database, tenant, inTurn: inSlot },
+      { config, database, tenant, keptOut, inTurn: inSlot },
       'entries' in body ? body.entries : readTar(body.archive),
       {
         origin,

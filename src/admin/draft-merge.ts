@@ -33,13 +33,15 @@ const refusals = [
 
 type MergeCall = AdminCall<z.output<typeof draftParams>, unknown, { review: string }>;
 
-function optionsFor({ config, merges, administrator, origin, body }: MergeCall): MergeOptions {
+async function optionsFor(call: MergeCall): Promise<MergeOptions> {
+  const { config, services, merges, tenant, administrator, origin, body } = call;
   return {
     config,
     threads: merges,
     approver: administrator.actor,
     requestId: origin.requestId,
     review: body.review,
+    keptOut: await (await services()).keptOut.textsFor(tenant),
   };
 }
 
@@ -88,7 +90,7 @@ export const mergeTenantDraft = defineOperation({
     const resolutions = new Map<string, Resolution>(
       call.body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
     );
-    const merged = await mergeDraft(call.database, { tenant, draft }, resolutions, optionsFor(call));
+    const merged = await mergeDraft(call.database, { tenant, draft }, resolutions, await optionsFor(call));
     return mergedRecord(call, merged);
   },
 });
@@ -109,6 +111,6 @@ export const replaceByTenantDraft = defineOperation({
   async run(call) {
     const { tenant, draft } = call.params;
     call.note({ details: { draft } });
-    return mergedRecord(call, await replaceByDraft(call.database, { tenant, draft }, optionsFor(call)));
+    return mergedRecord(call, await replaceByDraft(call.database, { tenant, draft }, await optionsFor(call)));
   },
 });

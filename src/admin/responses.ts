@@ -21,6 +21,7 @@ const COMMON = [
   new ServiceError('internal_error'),
   new ServiceError('database_unavailable'),
   new ServiceError('database_busy'),
+  new ServiceError('installation_secret_differs'),
   new ServiceError('overloaded'),
 ];
 

@@ -133,7 +133,10 @@ export const revert = defineOperation({
       resolutions: new Map<string, RevertResolution>(
         body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
       ),
-      settings: effectiveSettings(row, call.config),
+      settings: {
+        maxFileBytes: effectiveSettings(row, call.config).maxFileBytes,
+        redaction: await (await call.services()).redactionOf(row),
+      },
     };
     const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
     const left = reverted.conflicts.filter((conflict) => conflict.resolution === null);

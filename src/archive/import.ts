@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import { type KeptOutTexts, redactionFor } from '../memory/secrets/kept-out.ts';
 import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { mask } from '../memory/secrets/secrets.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
@@ -24,6 +25,8 @@ interface ImportSession {
   config: Config;
   tenant: TenantRow;
   database: Database;
+  /** Texts that are kept out of the memory; undefined for none. */
+  keptOut?: KeptOutTexts | undefined;
   /** Waits for permission to write the checked archive. */
   inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
 }
@@ -49,7 +52,7 @@ export interface ImportedArchive {
  * @throws ServiceError naming the first entry that cannot be imported, with the reason
  */
 export async function importEntries(
-  { config, database, tenant, inTurn = (write) => write() }: ImportSession,
+  { config, database, tenant, keptOut, inTurn = (write) => write() }: ImportSession,
   source: AsyncIterable<SourceEntry>,
   { origin, dryRun, onWritten, ...rules }: ImportOptions,
 ): Promise<ImportedArchive> {
@@ -66,7 +69,7 @@ export async function importEntries(
     maxFileBytes,
     maxFiles,
     maxBytes,
-    inspect: await inspectorFor(secretsMode),
+    inspect: await inspectorFor(secretsMode, keptOut),
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
@@ -95,13 +98,17 @@ export async function importEntries(
 }
 
 /** Creates a function that applies the tenant's policy on secrets to a text. Undefined if the policy stores secrets. */
-export async function inspectorFor(mode: EffectiveSettings['secrets']) {
-  if (mode === 'store') return undefined;
-  const scanner = await loadSecretScanner();
+export async function inspectorFor(secretsMode: EffectiveSettings['secrets'], keptOut?: KeptOutTexts) {
+  const redaction = redactionFor(secretsMode, await loadSecretScanner(), keptOut);
+  if (redaction === undefined) return undefined;
   return async (text: string): Promise<Inspected> => {
-    const secrets = await scanner.scan(text);
+    const secrets = await redaction.scanner.scan(text);
     const kinds = [...new Set(secrets.map(({ kind }) => kind))];
-    return { isRefused: mode === 'reject' && secrets.length > 0, kinds, masked: mask(text, secrets) };
+    return {
+      isRefused: redaction.mode === 'reject' && secrets.length > 0,
+      kinds,
+      masked: mask(text, secrets),
+    };
   };
 }
 

@@ -14,6 +14,7 @@ import { HostedSource } from '../archive/hosted/snapshot.ts';
 import { HostedStore } from '../archive/hosted/store.ts';
 import { inspectorFor } from '../archive/import.ts';
 import { hasReason, OperatorError, ServiceError } from '../errors/errors.ts';
+import { describeSecrets } from '../lib/secret-kinds.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
@@ -235,7 +236,7 @@ async function importFrom(
   const imported = await (hosted?.explained(importing) ?? importing);
   if (imported === undefined) return;
   for (const { name, kinds } of imported.masked) {
-    io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
+    io.stderr.write(`${printable(name)}: masked ${describeSecrets(kinds)}.\n`);
   }
   const { files, bytes, file_paths: filePaths, directories, versions, history_left_out: leftOut } = imported;
   if (filePaths !== null) await print(io.stdout, made(filePaths, directories));

@@ -120,7 +120,7 @@ function report(message: string, done: { path: MemoryPath; action: string }, jso
 }
 
 /** @throws OperatorError if the source cannot be read or is not UTF-8 */
-async function readText(source: string, { stdin }: Io): Promise<string> {
+export async function readText(source: string, { stdin }: Io): Promise<string> {
   if (source === '-' && stdin.isTTY) {
     throw new OperatorError(
       'Standard input is a terminal. Name a file, or pipe the content into the command.',

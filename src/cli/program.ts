@@ -12,6 +12,7 @@ import { registerPushCommand } from './hosted.ts';
 import { request } from './http-client.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerJobCommands } from './jobs.ts';
+import { registerKeepOutCommands } from './keep-out.ts';
 import { registerKeyCommands } from './keys.ts';
 import { registerLogCommand } from './log.ts';
 import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand } from './maintenance.ts';
@@ -166,6 +167,7 @@ export function createProgram(context: CliContext): Command {
   registerMigrateDataCommand(program, openPlace, io);
   registerTenantCommands(program, cli);
   registerKeyCommands(program, cli);
+  registerKeepOutCommands(program, cli);
   registerUsageCommand(program, cli);
   registerExpireCommand(program, connect, io);
   registerMemoryCommands(program, cli);

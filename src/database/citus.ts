@@ -23,9 +23,15 @@ export const TENANT_TABLES = [
 
 /**
  * Tables replicated to all nodes. An API key is looked up before its tenant is known, so any node can look it up, even
- * while another node is down. A revocation takes effect on all nodes at once.
+ * while another node is down. A revocation takes effect on all nodes at once. The same is true for a text that is kept
+ * out.
  */
-export const REFERENCE_TABLES = ['public.api_keys', 'drizzle.__drizzle_migrations'];
+export const REFERENCE_TABLES = [
+  'public.api_keys',
+  'public.installation',
+  'public.kept_out',
+  'drizzle.__drizzle_migrations',
+];
 
 /**
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must

@@ -446,3 +446,38 @@ export const jobOutcomes = pgTable(
   },
   (t) => [primaryKey({ columns: [t.tenantId, t.jobId] }), index('job_outcomes_job').on(t.jobId, t.tenantId)],
 );
+
+/**
+ * The installation: a single row, created when it is first needed. Keys are derived from its secret
+ * (src/tenants/installation.ts).
+ */
+export const installation = pgTable('installation', {
+  id: key('id').primaryKey(),
+  /** Null if the secret is in `INSTALLATION_SECRET`. */
+  secret: bytea('secret'),
+  /** Identifies the secret without revealing it. */
+  secretId: key('secret_id').notNull(),
+  /** Number of changes to `kept_out`, by which replicas notice a change. */
+  keptOutChanges: bigint('kept_out_changes', { mode: 'number' }).notNull().default(0),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+});
+
+/** Texts that must not be stored, by keyed hashes (src/memory/secrets/kept-out.ts). On Citus, every node has them. */
+export const keptOut = pgTable(
+  'kept_out',
+  {
+    id: uuid('id').primaryKey(),
+    /** Empty for all tenants. */
+    tenantId: key('tenant_id').notNull(),
+    /** HMAC of the normal form of the text. */
+    hash: bytea('hash').notNull(),
+    /** Keyed tag of the first tokens. */
+    prefix: integer('prefix').notNull(),
+    /** Number of tokens. */
+    tokens: integer('tokens').notNull(),
+    label: key('label').notNull().default(''),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    createdBy: jsonb('created_by').notNull(),
+  },
+  (t) => [unique('kept_out_text').on(t.tenantId, t.hash)],
+);

@@ -8,6 +8,9 @@ import type { Resolution } from '../history/merge-file.ts';
 import type { ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
+import { type KeptOutTexts, redactionFor } from '../memory/secrets/kept-out.ts';
+import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
+import type { Redaction } from '../memory/secrets/secrets.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { rejectArchived } from '../tenants/stores.ts';
@@ -101,6 +104,8 @@ export interface MergeOptions {
   requestId?: string | undefined;
   /** Fingerprint of the reviewed comparison. */
   review: string;
+  /** Texts that are kept out of the memory; undefined for none. */
+  keptOut?: KeptOutTexts | undefined;
 }
 
 export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> {
@@ -123,13 +128,14 @@ export async function mergeDraft(
   resolutions: ReadonlyMap<string, Resolution>,
   options: MergeOptions,
 ): Promise<Merged> {
-  const { config, threads, review } = options;
+  const { threads, review } = options;
   const compared = await compareDraft(database, threads, ids);
   await checkReview(database.query, ids, compared, review);
   const row = await requireTenant(database, ids.tenant);
-  const resolved = await checkResolutions(config, row, compared.files, resolutions);
+  const redaction = await redactionOf(row, options);
+  const resolved = await checkResolutions(redaction, compared.files, resolutions);
   const secrets = new MergeSecrets(ids);
-  if (effectiveSettings(row, config).secrets !== 'store') await secrets.scan(database.query, compared.plan);
+  if (redaction !== undefined) await secrets.scan(database.query, redaction, compared.plan);
   return finish(database, { ...ids, secrets }, 'merged', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
     const touched = files.filter(isTouched);
@@ -154,6 +160,14 @@ export async function mergeDraft(
   });
 }
 
+/** Returns the handling of secrets and of texts that are kept out of the original. */
+async function redactionOf(
+  row: TenantRow,
+  { config, keptOut }: Pick<MergeOptions, 'config' | 'keptOut'>,
+): Promise<Redaction | undefined> {
+  return redactionFor(effectiveSettings(row, config).secrets, await loadSecretScanner(), keptOut);
+}
+
 /**
  * Makes a memory identical to its draft as reviewed, and closes the draft.
  *
@@ -167,9 +181,10 @@ export async function replaceByDraft(
   const reviewed = readReview(options.review);
   const secrets = new MergeSecrets(ids);
   const row = await requireTenant(database, ids.tenant);
-  if (effectiveSettings(row, options.config).secrets !== 'store') {
+  const redaction = await redactionOf(row, options);
+  if (redaction !== undefined) {
     const plan = await database.transaction((query) => planReplacementIn(query, ids), { snapshot: true });
-    await secrets.scan(database.query, plan);
+    await secrets.scan(database.query, redaction, plan);
   }
   return finish(database, { ...ids, secrets }, 'replaced', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
@@ -194,7 +209,7 @@ async function finish(
   database: Database,
   { secrets, ...ids }: DraftIds & { secrets: MergeSecrets },
   state: 'merged' | 'replaced',
-  { config, approver, requestId }: MergeOptions,
+  { config, keptOut, approver, requestId }: MergeOptions,
   planIn: (query: QueryExecutor) => Promise<MergePlan>,
 ): Promise<Merged> {
   const { tenant, draft: id } = ids;
@@ -206,8 +221,8 @@ async function finish(
     await rejectArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
     const row = await requireTenant({ query }, tenant);
-    const { historyDays, maxHistoryBytes, secrets: secretsMode } = effectiveSettings(row, config);
-    const plan = await secrets.apply(query, secretsMode, await planIn(query));
+    const { historyDays, maxHistoryBytes } = effectiveSettings(row, config);
+    const plan = await secrets.apply(query, await redactionOf(row, { config, keptOut }), await planIn(query));
     const proposers = await readProposers(query, id, plan.changes);
     const proposerOf = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;

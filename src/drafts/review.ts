@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
@@ -6,8 +5,7 @@ import type { Resolution } from '../history/merge-file.ts';
 import { checkOwnText } from '../history/own-text.ts';
 import type { ThreeWay } from '../history/three-way.ts';
 import { timeSliced } from '../lib/time-slice.ts';
-import { effectiveSettings } from '../tenants/effective-settings.ts';
-import type { TenantRow } from '../tenants/queries.ts';
+import type { Redaction } from '../memory/secrets/secrets.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
 import { isTouched } from './pair-files.ts';
@@ -66,18 +64,16 @@ export async function changedSince(
 }
 
 /**
- * Checks resolutions against the tenant's limits and its policy on secrets.
+ * Checks resolutions against the tenant's policy on secrets.
  *
  * @returns the resolutions, with secrets masked if the tenant masks secrets
  * @throws ServiceError if the draft did not change a file, or a text is not allowed
  */
 export async function checkResolutions(
-  config: Config,
-  row: TenantRow,
+  redaction: Redaction | undefined,
   files: readonly ThreeWay[],
   resolutions: ReadonlyMap<string, Resolution>,
 ): Promise<Map<string, Resolution>> {
-  const settings = effectiveSettings(row, config);
   const touched = new Map(files.filter(isTouched).map((file) => [file.id, file]));
   const checked = new Map<string, Resolution>();
   for (const [id, resolution] of resolutions) {
@@ -90,7 +86,7 @@ export async function checkResolutions(
     const path = pathOf(file);
     if (file.draft === null && file.original === null)
       throw new ServiceError('draft_text_for_deletion', path);
-    checked.set(id, { text: await checkOwnText(settings, path, resolution.text) });
+    checked.set(id, { text: await checkOwnText(redaction, path, resolution.text) });
   }
   return checked;
 }

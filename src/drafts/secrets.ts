@@ -2,9 +2,7 @@ import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { endOfSlice, timeSliced } from '../lib/time-slice.ts';
 import { kindsOf } from '../memory/commands/command.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
-import { mask, type Secret } from '../memory/secrets/secrets.ts';
-import type { EffectiveSettings } from '../tenants/settings.ts';
+import { mask, type Redaction, type Secret } from '../memory/secrets/secrets.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
@@ -13,15 +11,23 @@ export class MergeSecrets {
   readonly #ids: DraftIds;
   /** Detected secrets, by version ID or by the text itself. */
   readonly #found = new Map<string, Secret[]>();
+  #mode: Redaction['mode'] | undefined;
 
   constructor(ids: DraftIds) {
     this.#ids = ids;
   }
 
   /** Scans the texts that a plan writes ahead of time, so that `apply` finishes quickly while writers wait. */
-  async scan(query: QueryExecutor, { changes }: Pick<MergePlan, 'changes'>): Promise<void> {
+  async scan(
+    query: QueryExecutor,
+    redaction: Redaction,
+    { changes }: Pick<MergePlan, 'changes'>,
+  ): Promise<void> {
+    // The findings depend on whether secrets are scanned.
+    if (this.#mode !== undefined && this.#mode !== redaction.mode) this.#found.clear();
+    this.#mode = redaction.mode;
     for (const { outcome } of changes) {
-      if (isText(outcome)) await this.#scanText(outcome.content.text, outcome.content.text);
+      if (isText(outcome)) await this.#scanText(redaction, outcome.content.text, outcome.content.text);
     }
     const unknown = changes.filter((change) => {
       const version = draftVersionOf(change);
@@ -29,7 +35,7 @@ export class MergeSecrets {
     });
     const weightOf = ({ file }: PlannedChange) => file.draft?.sizeBytes ?? 0;
     for await (const batch of draftContents(query, this.#ids.draft, unknown, weightOf)) {
-      for (const [version, content] of batch.contents) await this.#scanText(version, content);
+      for (const [version, content] of batch.contents) await this.#scanText(redaction, version, content);
     }
   }
 
@@ -38,14 +44,10 @@ export class MergeSecrets {
    *
    * @throws ServiceError if the tenant rejects secrets and the plan adds some, or a new path contains a secret
    */
-  async apply(
-    query: QueryExecutor,
-    secretsMode: EffectiveSettings['secrets'],
-    plan: MergePlan,
-  ): Promise<MergePlan> {
-    if (secretsMode === 'store') return plan;
-    await this.#rejectPaths(plan);
-    await this.scan(query, plan);
+  async apply(query: QueryExecutor, redaction: Redaction | undefined, plan: MergePlan): Promise<MergePlan> {
+    if (redaction === undefined) return plan;
+    await this.scan(query, redaction, plan);
+    await this.#rejectPaths(redaction, plan);
     const suspects = plan.changes.filter((change) => this.#secretsOf(change).length > 0);
     if (suspects.length === 0) return plan;
     const masked = new Map<PlannedChange, PlannedChange>();
@@ -64,18 +66,18 @@ export class MergeSecrets {
       for (const kind of kindsOf(added)) kinds.add(kind);
       masked.set(change, { file, outcome: { ...outcome, content: { text: mask(text, added) } } });
     }
-    if (secretsMode === 'reject' && paths.length > 0)
+    if (redaction.mode === 'reject' && paths.length > 0)
       throw new ServiceError('draft_has_secrets', paths.sort(), [...kinds].sort());
     return { ...plan, changes: plan.changes.map((change) => masked.get(change) ?? change) };
   }
 
   /** Rejects secrets in paths under both policies, because masking would change the path. */
-  async #rejectPaths({ changes, made }: MergePlan): Promise<void> {
+  async #rejectPaths(redaction: Redaction, { changes, made }: MergePlan): Promise<void> {
     const moved = changes.flatMap(({ file, outcome }) =>
       outcome === null || outcome.path === file.original?.path ? [] : [outcome.path],
     );
     for (const path of [...moved, ...made]) {
-      const secrets = await this.#scanText(path, path);
+      const secrets = await this.#scanText(redaction, path, path);
       if (secrets.length > 0) throw new ServiceError('secret_in_path', kindsOf(secrets));
     }
   }
@@ -86,10 +88,10 @@ export class MergeSecrets {
     return (key === undefined ? undefined : this.#found.get(key)) ?? [];
   }
 
-  async #scanText(key: string, text: string): Promise<Secret[]> {
+  async #scanText({ scanner }: Redaction, key: string, text: string): Promise<Secret[]> {
     const known = this.#found.get(key);
     if (known !== undefined) return known;
-    const secrets = await (await loadSecretScanner()).scan(text);
+    const secrets = await scanner.scan(text);
     this.#found.set(key, secrets);
     await endOfSlice();
     return secrets;

@@ -1,3 +1,4 @@
+import { describeSecrets } from '../lib/secret-kinds.ts';
 import { reasonFor } from './definition.ts';
 
 const refused = reasonFor('refused');
@@ -60,16 +61,14 @@ export const ARCHIVE_ERRORS = {
   ),
   entry_not_utf8: entry(() => 'its content is not UTF-8 text. Leave it out.'),
   entry_has_secret: entry(
-    (kinds: readonly string[]) =>
-      `it contains what looks like a secret (${kinds.join(', ')}). Remove the secret.`,
+    (kinds: readonly string[]) => `it contains ${describeSecrets(kinds)}. Remove the secret.`,
   ),
   entry_path_has_secret: entry(
-    (kinds: readonly string[]) =>
-      `its path contains what looks like a secret (${kinds.join(', ')}). Rename it, or leave it out.`,
+    (kinds: readonly string[]) => `its path contains ${describeSecrets(kinds)}. Rename it, or leave it out.`,
   ),
   entry_lists_secret_path: entry(
     (path: string, kinds: readonly string[]) =>
-      `a path in it, ${path}, contains what looks like a secret (${kinds.join(', ')}). Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
+      `a path in it, ${path}, contains ${describeSecrets(kinds)}. Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
   ),
   entry_history_not_placeable: entry(
     () =>

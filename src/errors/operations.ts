@@ -1,3 +1,4 @@
+import { describeSecrets } from '../lib/secret-kinds.ts';
 import { reasonFor } from './definition.ts';
 
 const invalid = reasonFor('invalid_parameter');
@@ -66,6 +67,21 @@ export const OPERATION_ERRORS = {
     ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
   ),
 
+  // Texts that are kept out
+
+  kept_out_too_short: invalid(
+    (minBytes: number) =>
+      `The text has less than ${minBytes} bytes of letters and digits. It would occur in too many other texts.`,
+  ),
+  kept_out_too_long: invalid(
+    (maxTokens: number) =>
+      `The text has more than ${maxTokens} words and punctuation marks. Choose its most distinctive part.`,
+  ),
+  too_many_kept_out: refused(
+    (max: number) => `There are already ${max} texts that are kept out, the maximum. Remove one first.`,
+  ),
+  no_such_kept_out: notFound((id: string) => `The entry ${id} does not exist in this list.`),
+
   // Jobs
 
   no_such_job: notFound(
@@ -132,12 +148,10 @@ export const OPERATION_ERRORS = {
     (path: string) => `The content of ${path} contains a NUL character, which cannot be stored.`,
   ),
   secrets_in_content: refused(
-    (kinds: readonly string[]) =>
-      `The content contains what looks like a secret (${kinds.join(', ')}). Remove it and try again.`,
+    (kinds: readonly string[]) => `The content contains ${describeSecrets(kinds)}. Remove it and try again.`,
   ),
   secret_in_path: refused(
-    (kinds: readonly string[]) =>
-      `The path contains what looks like a secret (${kinds.join(', ')}). Choose another path.`,
+    (kinds: readonly string[]) => `The path contains ${describeSecrets(kinds)}. Choose another path.`,
   ),
 
   // History

@@ -55,6 +55,14 @@ export const SERVICE_ERRORS = {
       retryAfter: 2,
     }),
   },
+  installation_secret_differs: {
+    description: 'The database belongs to another installation secret.',
+    problem: () => ({
+      status: 503,
+      message:
+        'INSTALLATION_SECRET is not the secret with which texts are kept out in this database. Set the earlier value again.',
+    }),
+  },
   shutting_down: {
     description: 'The process is shutting down.',
     problem: () => ({ status: 503, message: 'The service is shutting down.', retryAfter: 2 }),

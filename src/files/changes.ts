@@ -191,13 +191,14 @@ async function changing<T>(
   { services, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,
 ): Promise<T> {
-  const { maxFileBytes, maxViewChars, secrets: mode } = effectiveSettings(tenant, services.config);
+  const { maxFileBytes, maxViewChars } = effectiveSettings(tenant, services.config);
+  const redaction = await services.redactionOf(tenant);
   try {
     return await change({
       store: new Memory(services, tenant.id, { autoCreate: false, origin }),
       limits: { maxFileBytes, maxViewChars },
       access: 'read_write',
-      redaction: mode === 'store' ? undefined : { mode, scanner: services.scanner },
+      redaction,
       // An operator's replacement has a precondition, so `create` must not overwrite a file.
       createExisting: 'error',
       language: 'en',

@@ -1,9 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import type { SecretScanner } from '../memory/secrets/secrets.ts';
+import { redactionFor } from '../memory/secrets/kept-out.ts';
+import type { Redaction, SecretScanner } from '../memory/secrets/secrets.ts';
 import type { TenantDefaults } from '../memory/store.ts';
-import { tenantDefaults } from '../tenants/effective-settings.ts';
+import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
+import { KeptOutLists } from '../tenants/kept-out-lists.ts';
 import { TenantPolicyCache } from '../tenants/policy-cache.ts';
+import type { TenantRow } from '../tenants/queries.ts';
 import { StoredResultLimit } from '../tenants/stored-results.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { AccessTimes } from './access-times.ts';
@@ -20,6 +23,7 @@ export class Services {
   readonly scanner: SecretScanner;
   /** Defaults for tenants without their own settings. */
   readonly defaults: TenantDefaults;
+  readonly keptOut: KeptOutLists;
   readonly policies: TenantPolicyCache;
   readonly writes: WriteQueue;
   readonly pending = new PendingFiles();
@@ -37,12 +41,19 @@ export class Services {
     this.scanner = scanner;
     this.records = records;
     this.defaults = tenantDefaults(config);
-    this.policies = new TenantPolicyCache(new Tenants(database), config);
+    this.keptOut = new KeptOutLists(database, config);
+    this.policies = new TenantPolicyCache(new Tenants(database), config, this.keptOut);
     const executors = { batched: database.queryBatch, single: database.query };
     this.writes = new WriteQueue(executors, database.batchSize, database.tracer);
     this.accessTimes = new AccessTimes(database, this.writes);
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
     this.watches = new Watches(database);
+  }
+
+  /** Returns the handling of secrets and kept-out texts in the memory of a tenant; undefined stores every text. */
+  async redactionOf(row: TenantRow): Promise<Redaction | undefined> {
+    const { secrets } = effectiveSettings(row, this.config);
+    return redactionFor(secrets, this.scanner, await this.keptOut.textsFor(row));
   }
 
   /** Completes background writes and stops the threads. Must be called after the last request. */

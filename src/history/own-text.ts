@@ -1,7 +1,6 @@
 import { ServiceError } from '../errors/errors.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
-import { mask } from '../memory/secrets/secrets.ts';
-import type { EffectiveSettings } from '../tenants/settings.ts';
+import { kindsOf } from '../memory/commands/command.ts';
+import { mask, type Redaction } from '../memory/secrets/secrets.ts';
 
 /**
  * Checks the text of a resolution against the tenant's policy on secrets.
@@ -10,14 +9,14 @@ import type { EffectiveSettings } from '../tenants/settings.ts';
  * @throws ServiceError if the text is not allowed
  */
 export async function checkOwnText(
-  { secrets: mode }: Pick<EffectiveSettings, 'secrets'>,
+  redaction: Redaction | undefined,
   path: string,
   text: string,
 ): Promise<string> {
   if (text.includes('\0')) throw new ServiceError('content_has_nul', path);
-  if (mode === 'store') return text;
-  const secrets = await (await loadSecretScanner()).scan(text);
-  if (mode === 'reject' && secrets.length > 0)
-    throw new ServiceError('secrets_in_content', [...new Set(secrets.map(({ kind }) => kind))]);
+  if (redaction === undefined) return text;
+  const secrets = await redaction.scanner.scan(text);
+  if (redaction.mode === 'reject' && secrets.length > 0)
+    throw new ServiceError('secrets_in_content', kindsOf(secrets));
   return mask(text, secrets);
 }

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
-import type { EffectiveSettings } from '../tenants/settings.ts';
+import type { Redaction } from '../memory/secrets/secrets.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
 import type { Choice, Conflict, RevertResolution } from './conflicts.ts';
 import { type Fold, type FoldedFile, fileOf, fileWithText } from './fold.ts';
@@ -33,8 +33,10 @@ export interface RevertOptions extends ChangeOptions {
   /** Resolutions by file ID. */
   resolutions?: ReadonlyMap<string, RevertResolution>;
   /** Settings that texts of resolutions must fulfill. */
-  settings?: Pick<EffectiveSettings, 'secrets' | 'maxFileBytes'>;
+  settings?: { redaction: Redaction | undefined; maxFileBytes: number };
 }
+
+const NO_LIMITS = { redaction: undefined, maxFileBytes: 0 };
 
 export interface Reverted extends Changes {
   conflicts: Conflict[];
@@ -119,7 +121,7 @@ async function checkResolutions(
   query: QueryExecutor,
   tenant: string,
   { files }: Touched,
-  { resolutions = new Map(), settings = { secrets: 'store', maxFileBytes: 0 } }: RevertOptions,
+  { resolutions = new Map(), settings = NO_LIMITS }: RevertOptions,
 ): Promise<ReadonlyMap<string, RevertResolution>> {
   const resolved: Touched['files'] = new Map();
   for (const id of resolutions.keys()) {
@@ -131,7 +133,7 @@ async function checkResolutions(
   for await (const { memoryId, path } of readTouched(query, tenant, { files: resolved })) {
     const resolution = resolutions.get(memoryId);
     if (typeof resolution !== 'object') continue;
-    const text = await checkOwnText(settings, path ?? memoryId, resolution.text);
+    const text = await checkOwnText(settings.redaction, path ?? memoryId, resolution.text);
     if (settings.maxFileBytes > 0 && Buffer.byteLength(text) > settings.maxFileBytes)
       throw new ServiceError('file_too_large', path ?? memoryId, settings.maxFileBytes);
     checked.set(memoryId, { text });

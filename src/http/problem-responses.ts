@@ -42,6 +42,7 @@ export const agentErrors = [
   new ServiceError('internal_error'),
   new ServiceError('database_unavailable'),
   new ServiceError('database_busy'),
+  new ServiceError('installation_secret_differs'),
   new ServiceError('overloaded'),
   new ServiceError('timeout'),
   new ServiceError('tenant_replaced', 'acme'),

@@ -1,3 +1,4 @@
+import { describeSecrets } from '../lib/secret-kinds.ts';
 import type { PathProblem } from './path.ts';
 import type { Refusal } from './store.ts';
 
@@ -161,9 +162,9 @@ export const mountedWriteUnknown =
 export const secretsMasked = (count: number, kinds: readonly string[]) =>
   `[${count === 1 ? '1 secret was' : `${count} secrets were`} masked before storing: ${kinds.join(', ')}]`;
 const secretInPath = (kinds: readonly string[]) =>
-  `Error: Nothing was written: the path contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
+  `Error: Nothing was written: the path contains ${describeSecrets(kinds)}. Leave it out and try again.`;
 const secretsRejected = (kinds: readonly string[]) =>
-  `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
+  `Error: Nothing was written: the text contains ${describeSecrets(kinds)}. Leave it out and try again.`;
 
 /** Returns the error message of a rejected write. */
 export function refused(refusal: Refusal): string {

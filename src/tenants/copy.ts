@@ -3,6 +3,7 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { copyKeptOut, moveKeptOut } from './kept-out.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
 import {
@@ -188,6 +189,7 @@ export function copyTenantData(
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
       await copyEntries(query, from, to, { keepsHistory: false, at, origin: storedOrigin(origin) });
       await query(bindRootQuery, { tenant: to });
+      await copyKeptOut(query, from, to);
     }),
   );
 }
@@ -215,6 +217,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(copyUsageQuery, { tenant: from, to });
     await query(copyDraftsQuery, { tenant: from, to });
     await query(copyJobOutcomesQuery, { tenant: from, to });
+    await moveKeptOut(query, from, to);
     await query(moveDraftsQuery, { tenant: from, to });
     await deleteData(query, from);
     // Keys are not sharded by tenant, so they can be updated.

@@ -4,7 +4,9 @@ import { ServiceError } from '../errors/errors.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import type { Mount } from '../memory/mount.ts';
+import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
 import { effectiveSettings } from './effective-settings.ts';
+import type { KeptOutLists } from './kept-out-lists.ts';
 import { NO_TENANT, type TenantRow } from './queries.ts';
 import { createLookupLimiter } from './request-limiter.ts';
 import type { EffectiveSettings, TenantSettings } from './settings.ts';
@@ -20,6 +22,8 @@ export interface TenantPolicy
    */
   maxBodyBytes: number;
   mounts: readonly Mount[];
+  /** Texts that an operator keeps out of the memory; undefined for none. */
+  keptOut: KeptOutTexts | undefined;
   /** Tenant of which this tenant is a draft; null for other tenants. */
   draftOf: string | null;
   /**
@@ -50,9 +54,9 @@ export class TenantPolicyCache {
   /** Lookups are shared fairly by the address of the caller. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
-  constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
+  constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'textsFor'>) {
     this.#config = config;
-    this.#defaults = this.#policyOf({});
+    this.#defaults = this.#policyOf({}, undefined);
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
       max: CACHED_TENANTS,
@@ -61,7 +65,8 @@ export class TenantPolicyCache {
       ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
         const row = await lookups.run(ip, () => tenants.find(tenant));
-        return { row, policy: row ? this.#policyOf(row) : this.#defaults };
+        const texts = await keptOut?.textsFor(row ?? { id: tenant, draftOf: null });
+        return { row, policy: this.#policyOf(row ?? {}, texts) };
       },
     });
   }
@@ -99,12 +104,15 @@ export class TenantPolicyCache {
     this.#cache.delete(tenant);
   }
 
-  #policyOf({
-    mounts = [],
-    draftOf = null,
-    createdAt,
-    ...own
-  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>): TenantPolicy {
+  #policyOf(
+    {
+      mounts = [],
+      draftOf = null,
+      createdAt,
+      ...own
+    }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>,
+    keptOut: KeptOutTexts | undefined,
+  ): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
     const {
       maxFileBytes,
@@ -121,6 +129,7 @@ export class TenantPolicyCache {
       secrets: secretsMode,
       createExisting,
       mounts,
+      keptOut,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,
     };

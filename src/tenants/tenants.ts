@@ -3,6 +3,7 @@ import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { OverQuota } from '../memory/store.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './ids.ts';
+import { removeAllKeptOut } from './kept-out.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import {
   changeScopesQuery,
@@ -237,6 +238,7 @@ export function quotaExceeded(
  */
 async function deleteLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
   await deleteData(query, tenant, erased);
+  await removeAllKeptOut(query, tenant);
   await query(lockTenantKeysQuery, { tenant });
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(lockScopedKeysQuery, { tenant });

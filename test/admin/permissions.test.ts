@@ -10,10 +10,12 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 /** Routes that require `read_write`. */
 const MANAGING = [
+  'DELETE /v1/kept-out/{entry}',
   'DELETE /v1/keys/{id}',
   'DELETE /v1/tenants/{tenant}',
   'DELETE /v1/tenants/{tenant}/mounts/{name}',
   'PATCH /v1/keys/{id}',
+  'POST /v1/kept-out',
   'POST /v1/keys',
   'POST /v1/keys/{id}/rotate',
   'POST /v1/tenants',
@@ -24,6 +26,9 @@ const MANAGING = [
 
 /** Routes that reject scoped keys. */
 const OF_THE_FLEET = [
+  'DELETE /v1/kept-out/{entry}',
+  'GET /v1/kept-out',
+  'POST /v1/kept-out',
   'GET /v1/usage',
   'POST /v1/files/expire',
   'POST /v1/history/prune',

@@ -72,6 +72,8 @@ describe('distributing the tables', () => {
       'public.draft_base': 'tenant_id',
       'public.job_outcomes': 'tenant_id',
       'public.api_keys': 'reference',
+      'public.installation': 'reference',
+      'public.kept_out': 'reference',
       'drizzle.__drizzle_migrations': 'reference',
       'public.audit_events': 'coordinator',
       'public.fleet_usage': 'coordinator',

@@ -3,6 +3,7 @@
  *
  * @module-tag long-on-pglite
  */
+
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Conflict, RevertResolution } from '../../src/history/conflicts.ts';
 import { conflictText } from '../../src/history/conflicts.ts';
@@ -10,6 +11,7 @@ import { MergeThreads, type ThreeTexts } from '../../src/history/line-merge.ts';
 import { restoreVersion } from '../../src/history/restore.ts';
 import { type RevertOptions, type RevertSelection, revertActor } from '../../src/history/revert.ts';
 import { readRevertedFile } from '../../src/history/revert-difference.ts';
+import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -287,7 +289,9 @@ describeService(
         cmd.create('/memories/gone', 'x'),
         cmd.delete('/memories/gone'),
       );
-      const settings = { secrets: 'reject', maxFileBytes: 40 } as const;
+      const scanner = createSecretScanner();
+      const settings = { redaction: { mode: 'reject', scanner }, maxFileBytes: 40 } as const;
+      const masking = { redaction: { mode: 'mask', scanner }, maxFileBytes: 40 } as const;
       const secret = 'AKIAQ3EGRRZ5NT4WXV2B';
       await expect(revert({ [b]: 'current' })).rejects.toThrow('The revert does not affect the file');
       await expect(revert({ [a]: { text: 'x\0' } })).rejects.toThrow('contains a NUL character');
@@ -296,7 +300,7 @@ describeService(
       );
       await expect(revert({ [a]: { text: secret } }, { settings })).rejects.toThrow('AWS access key');
       expect((await filesNow())[a]).toBe('evil\n2\n3\n4\n5\n');
-      await revert({ [a]: { text: `key ${secret}\n` } }, { settings: { ...settings, secrets: 'mask' } });
+      await revert({ [a]: { text: `key ${secret}\n` } }, { settings: masking });
       expect((await filesNow())[a]).toMatch(/^key \[[^\]]*\]\n$/);
     });
 

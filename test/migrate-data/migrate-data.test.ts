@@ -125,6 +125,13 @@ async function fill(folder: string): Promise<void> {
   await runOn(service, ['keys', 'create', '--admin', '--only-tenants', 'acme,zeta']);
   await runOn(service, ['redact', 'acme', '/memories/mark', '--yes']);
   await service.query(`INSERT INTO tenant_usage VALUES ('acme', '2026-11-01', 1, 2, 3, 4, 5, 6)`);
+  await service.query(
+    `INSERT INTO installation (id, secret, secret_id) VALUES ('installation', '\\x0102', 'ab')`,
+  );
+  await service.query(
+    `INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, created_by)
+     VALUES ('0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52', 'acme', '\\xff00', -7, 3, '{"type":"anonymous"}')`,
+  );
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
   await service.close();
 }

@@ -495,6 +495,15 @@ export interface components {
             /** @description False: the counts are a lower bound. */
             is_exact: boolean;
         };
+        /** @description A text that is kept out. The text itself is not stored. */
+        KeptOut: {
+            id: string;
+            /** @description The number of words and punctuation marks of the text. */
+            tokens: number;
+            label: string;
+            created_at: components["schemas"]["Time"];
+            created_by: components["schemas"]["Actor"];
+        };
         /** @description A key, without its secret. */
         Key: {
             /** @example key_0123456789ab */
@@ -958,6 +967,7 @@ export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
 export type Job = components['schemas']['Job'];
 export type JobOutcome = components['schemas']['JobOutcome'];
+export type KeptOut = components['schemas']['KeptOut'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
 export type MergedDraft = components['schemas']['MergedDraft'];

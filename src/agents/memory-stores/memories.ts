@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { describeSecrets } from '../../lib/secret-kinds.ts';
 import { refuseSecretPath } from '../../memory/commands/command.ts';
 import { applyWritePolicy } from '../../memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import { redactionFor } from '../../memory/secrets/kept-out.ts';
 import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import type { OverQuota, PolicyRefusal } from '../../memory/store.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
@@ -29,11 +31,12 @@ import {
  */
 export async function applySecretPolicy(
   { path, content }: { path: MemoryPath | null; content: string | null },
-  { secrets: secretsMode }: TenantPolicy,
+  { secrets, keptOut }: TenantPolicy,
   scanner: SecretScanner,
 ): Promise<string | null> {
-  if (secretsMode === 'store') return content;
-  const context = { redaction: { mode: secretsMode, scanner }, limits: { maxFileBytes: 0, maxViewChars: 0 } };
+  const redaction = redactionFor(secrets, scanner, keptOut);
+  if (redaction === undefined) return content;
+  const context = { redaction, limits: { maxFileBytes: 0, maxViewChars: 0 } };
   const refusal = path === null ? undefined : await refuseSecretPath(path, context);
   if (refusal !== undefined) throw refusedBy(refusal);
   if (content === null) return null;
@@ -46,7 +49,7 @@ export async function applySecretPolicy(
 function refusedBy(refusal: PolicyRefusal): StoreError {
   if (refusal.kind === 'file_too_large') return tooLarge(refusal.maxBytes);
   const field = refusal.kind === 'secret_in_path' ? 'path' : 'content';
-  return invalid(`${field}: it contains what looks like a secret (${refusal.kinds.join(', ')}).`);
+  return invalid(`${field}: it contains ${describeSecrets(refusal.kinds)}.`);
 }
 
 export const tooLarge = (maxFileBytes: number): StoreError =>

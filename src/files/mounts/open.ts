@@ -15,6 +15,7 @@ import {
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, refusal } from '../../memory/result.ts';
+import { redactionFor } from '../../memory/secrets/kept-out.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
@@ -243,7 +244,7 @@ function directoryOf(mount: Mount, call: Call, services: Services): MountedDirec
  */
 function contextOf(
   store: Memory,
-  { limits, secrets: mode, createExisting }: TenantPolicy,
+  { limits, secrets, keptOut, createExisting }: TenantPolicy,
   { principal, policy, language }: Call,
   { scanner, records }: Services,
 ): MemoryContext {
@@ -253,6 +254,6 @@ function contextOf(
     language,
     access: principal.access,
     limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
-    redaction: mode === 'store' ? undefined : { mode, scanner },
+    redaction: redactionFor(secrets, scanner, keptOut),
   };
 }

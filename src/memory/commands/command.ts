@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { containsLoneSurrogate, containsNul, isMissing, type Language } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import type { MemoryResult } from '../result.ts';
-import { mask, type Secret, type SecretScanner } from '../secrets/secrets.ts';
+import { mask, type Redaction, type Secret } from '../secrets/secrets.ts';
 import type { MemoryStore, PolicyRefusal } from '../store.ts';
 
 /** Limits that a command enforces; 0 means no limit. */
@@ -18,7 +18,7 @@ export interface MemoryContext {
   limits: MemoryLimits;
   access: 'read_write' | 'read_only';
   /** Handling of secrets in written text; undefined disables the scan. */
-  redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
+  redaction: Redaction | undefined;
   /** Behavior of `create` for a file that exists. */
   createExisting: 'error' | 'overwrite';
   /** Language of the headers of `view`. */

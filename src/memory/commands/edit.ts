@@ -60,7 +60,7 @@ export async function applyWritePolicy(
   { limits: { maxFileBytes }, redaction }: Pick<MemoryContext, 'limits' | 'redaction'>,
 ): Promise<Edit<PolicyRefusal>> {
   const secrets =
-    redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content));
+    redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content, change));
   if (secrets.length > 0 && redaction?.mode === 'reject')
     return { refusal: { kind: 'secrets_in_content', kinds: kindsOf(secrets) } };
 

@@ -1,4 +1,4 @@
-import type { Secret } from './secrets.ts';
+import { placeholder, type Secret } from './secrets.ts';
 
 /** A `Secret` of a known kind, reported by a detector. Findings may overlap and have any order. */
 export interface Finding extends Secret {
@@ -97,6 +97,7 @@ export const SECRET_KINDS = [
   'heroku_token',
   'huggingface_token',
   'jwt',
+  'kept_out',
   'langsmith_api_key',
   'linear_api_key',
   'mailchimp_api_key',
@@ -143,3 +144,9 @@ export const GENERIC_KINDS: ReadonlySet<SecretKind> = new Set([
   'bearer_token',
   'generic_secret',
 ]);
+
+/** Matches the placeholder of every kind. */
+export const PLACEHOLDER = new RegExp(
+  SECRET_KINDS.map((kind) => placeholder(kind).replace(/[[\]]/g, '\\$&')).join('|'),
+  'g',
+);

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { findAssignments } from './assignments.ts';
-import { type Detector, type Finding, GENERIC_KINDS, merge, SECRET_KINDS } from './finding.ts';
+import { type Detector, type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
 import { findPaymentCards } from './payment-cards.ts';
 import { findPrivateKeys } from './private-keys.ts';
-import { placeholder, type Secret, type SecretScanner } from './secrets.ts';
+import type { Secret, SecretScanner } from './secrets.ts';
 import { findTokens } from './token-formats.ts';
 import { findUrlCredentials } from './url-credentials.ts';
 
@@ -20,11 +20,6 @@ const LONG_TEXT = 128 * 1024;
 
 /** Maximum number of passes. One secret can hide another, such as two tokens without a space in between. */
 const MAX_PASSES = 8;
-
-const PLACEHOLDER = new RegExp(
-  SECRET_KINDS.map((kind) => placeholder(kind).replace(/[[\]]/g, '\\$&')).join('|'),
-  'g',
-);
 
 /**
  * Creates the scanner of `SECRETS`. It uses no network and keeps no state. src/memory/secrets/scanner.test.ts lists the

@@ -6,13 +6,24 @@ export interface Secret {
   end: number;
 }
 
+/** A part of a text: UTF-16 offsets, `end` exclusive. */
+export type Range = Pick<Secret, 'start' | 'end'>;
+
 /** Finds secrets. Independent of the library that implements it. */
 export interface SecretScanner {
   /**
    * Returns the secrets in `text`, sorted by `start` and without overlaps. A placeholder of `mask` is not a secret, so
    * `scan(mask(text, await scan(text)))` is empty.
+   *
+   * @param near only secrets that touch this range are needed; the default is the whole text
    */
-  scan(text: string): Promise<Secret[]>;
+  scan(text: string, near?: Range): Promise<Secret[]>;
+}
+
+/** Handling of secrets in written text. */
+export interface Redaction {
+  mode: 'mask' | 'reject';
+  scanner: SecretScanner;
 }
 
 /** Returns the placeholder that replaces a secret. */

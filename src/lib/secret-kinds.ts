@@ -1,0 +1,12 @@
+/** Kind of a text that an operator keeps out of a memory. All other kinds are kinds of secrets. */
+export const KEPT_OUT = 'kept_out';
+
+/** Describes detected secrets by their kinds, as the object of a sentence. */
+export function describeSecrets(kinds: readonly string[]): string {
+  const secrets = kinds.filter((kind) => kind !== KEPT_OUT);
+  const parts = [
+    ...(secrets.length > 0 ? [`what looks like a secret (${secrets.join(', ')})`] : []),
+    ...(secrets.length < kinds.length ? ['a text that an operator keeps out of this memory'] : []),
+  ];
+  return parts.join(' and ');
+}

@@ -1,0 +1,247 @@
+import { endOfSlice } from '../../lib/time-slice.ts';
+import { type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
+import { halfSipHash, type ShortKey } from './half-sip-hash.ts';
+import type { Range, Redaction, SecretScanner } from './secrets.ts';
+import { normalForm, type Tokens, tokensOf } from './tokens.ts';
+
+/** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
+export interface KeyedHashes {
+  /** Returns the HMAC-SHA-256 of a text in hexadecimal. */
+  sign(text: string): string;
+  shortKey: ShortKey;
+}
+
+/** A text that must not be stored, by its hashes. */
+export interface KeptOutEntry {
+  /** HMAC of the normal form. */
+  hash: string;
+  /** Number of tokens. */
+  tokens: number;
+  /** Tag of the first tokens, by which most positions of a text are skipped without an HMAC. */
+  prefix: number;
+}
+
+/** Maximum number of tokens of an entry. */
+export const MAX_TOKENS = 256;
+/** Minimum number of bytes of the letters and digits of an entry. A shorter text would occur in too many others. */
+export const MIN_BYTES = 4;
+/** Number of tokens in the tag of an entry. */
+const PREFIX_TOKENS = 4;
+/** Number of bits of the filter for each entry. */
+const BITS_PER_ENTRY = 64;
+
+/**
+ * Computes the hashes of a text to keep out.
+ *
+ * @returns the reason if the text is too short or too long
+ */
+export async function keptOutEntry(
+  text: string,
+  hashes: KeyedHashes,
+): Promise<KeptOutEntry | 'too_short' | 'too_long'> {
+  const tokens = await tokensOf(text);
+  const count = tokens.starts.length;
+  const letters = normalForm(tokens).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
+  if (Buffer.byteLength(letters) < MIN_BYTES) return 'too_short';
+  if (count > MAX_TOKENS) return 'too_long';
+  const tags = tagsOf(tokens, 0, Math.min(count, PREFIX_TOKENS), hashes.shortKey);
+  return { hash: hashes.sign(normalForm(tokens)), tokens: count, prefix: combined(tags) };
+}
+
+function tagsOf({ normal, starts, ends }: Tokens, first: number, last: number, key: ShortKey): number[] {
+  const tags: number[] = [];
+  for (let i = first; i < last; i++)
+    tags.push(halfSipHash(key, normal, starts[i] as number, ends[i] as number));
+  return tags;
+}
+
+function combined(tags: readonly number[]): number {
+  return tags.reduce(extended, 0);
+}
+
+/** Adds the tag of the next token to the tag of a prefix. */
+function extended(prefix: number, tag: number): number {
+  const mixed = Math.imul(prefix ^ tag, 0x9e3779b1);
+  return (mixed << 15) | (mixed >>> 17);
+}
+
+/** The entries of one tenant, or the entries for all tenants. */
+export class KeptOutList {
+  readonly longest: number;
+  readonly #signatures: ReadonlySet<string>;
+  /** Numbers of tokens of the entries with a tag. */
+  readonly #lengths: ReadonlyMap<number, readonly number[]>;
+  /** A bit for each tag. Only positions whose bit is set are looked up in `#lengths`. */
+  readonly #filter: Uint32Array;
+
+  constructor(entries: readonly KeptOutEntry[]) {
+    this.#signatures = new Set(entries.map(({ hash }) => hash));
+    const bits = 2 ** Math.ceil(Math.log2(Math.max(32, entries.length * BITS_PER_ENTRY)));
+    this.#filter = new Uint32Array(bits / 32);
+    const lengths = new Map<number, Set<number>>();
+    let longest = 0;
+    for (const { prefix, tokens } of entries) {
+      const word = (prefix >>> 5) & (this.#filter.length - 1);
+      this.#filter[word] = (this.#filter[word] as number) | (1 << (prefix & 31));
+      lengths.set(prefix, (lengths.get(prefix) ?? new Set()).add(tokens));
+      longest = Math.max(longest, tokens);
+    }
+    this.#lengths = new Map([...lengths].map(([prefix, set]) => [prefix, [...set]]));
+    this.longest = longest;
+  }
+
+  /** Returns the numbers of tokens of the entries with a tag. */
+  lengthsOf(prefix: number): readonly number[] {
+    const word = this.#filter[(prefix >>> 5) & (this.#filter.length - 1)] as number;
+    return ((word >>> (prefix & 31)) & 1) === 0 ? NONE : (this.#lengths.get(prefix) ?? NONE);
+  }
+
+  has(signature: string): boolean {
+    return this.#signatures.has(signature);
+  }
+}
+
+const NONE: readonly number[] = [];
+
+/** Number of tokens between two looks at the clock. */
+const STEP = 1024;
+
+/** A position at which an entry with one of the lengths may start. */
+interface Candidate {
+  list: KeptOutList;
+  lengths: readonly number[];
+  at: number;
+}
+
+/** Finds the texts that lists keep out: all windows of tokens whose hash is an entry. */
+export class KeptOutTexts {
+  readonly #lists: readonly KeptOutList[];
+  readonly #hashes: KeyedHashes;
+
+  constructor(lists: readonly KeptOutList[], hashes: KeyedHashes) {
+    this.#lists = lists;
+    this.#hashes = hashes;
+  }
+
+  /**
+   * Returns the texts that are kept out, sorted and without overlaps.
+   *
+   * @param near only texts that touch this range are needed
+   */
+  async scan(text: string, near?: Range): Promise<Finding[]> {
+    const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#around(text, near);
+    // A placeholder of the scanner is replaced by a character that no entry contains.
+    const part = text.slice(start, end).replace(PLACEHOLDER, (known) => '\0'.repeat(known.length));
+    const tokens = await tokensOf(part);
+    const tags = await this.#tagsOf(tokens);
+    const findings: Finding[] = [];
+    for (let i = 0; i < tags.length; i += STEP) {
+      for (const { list, lengths, at } of this.#candidates(tags, i, Math.min(i + STEP, tags.length))) {
+        const longest = await this.#longestAt(tokens, at, list, lengths);
+        if (longest > 0) findings.push({ kind: 'kept_out', ...place(tokens, at, longest, start) });
+      }
+      await endOfSlice();
+    }
+    return merge(findings, GENERIC_KINDS);
+  }
+
+  /** Returns the positions in a range of tokens at which the tag of an entry matches. */
+  #candidates(tags: Int32Array, from: number, to: number): Candidate[] {
+    const found: Candidate[] = [];
+    for (const list of this.#lists) {
+      for (let at = from; at < to; at++) {
+        let prefix = 0;
+        for (let i = at; i < tags.length && i < at + PREFIX_TOKENS; i++) {
+          prefix = extended(prefix, tags[i] as number);
+          const lengths = list.lengthsOf(prefix);
+          if (lengths.length > 0) found.push({ list, lengths, at });
+        }
+      }
+    }
+    return found;
+  }
+
+  async #tagsOf({ normal, starts, ends }: Tokens): Promise<Int32Array> {
+    const tags = new Int32Array(starts.length);
+    for (let i = 0; i < tags.length; i++) {
+      tags[i] = halfSipHash(this.#hashes.shortKey, normal, starts[i] as number, ends[i] as number);
+      if (i % 4096 === 0) await endOfSlice();
+    }
+    return tags;
+  }
+
+  /** Returns the number of tokens of the longest entry at a position, or 0. */
+  async #longestAt(
+    tokens: Tokens,
+    at: number,
+    list: KeptOutList,
+    lengths: readonly number[],
+  ): Promise<number> {
+    let longest = 0;
+    for (const length of lengths) {
+      if (length <= longest || at + length > tokens.starts.length) continue;
+      if (list.has(this.#hashes.sign(normalForm(tokens, at, at + length)))) longest = length;
+      await endOfSlice();
+    }
+    return longest;
+  }
+
+  /**
+   * Extends a range by as many words as the longest entry has tokens. A word between white space has one token or more,
+   * so the result contains each entry that touches the range.
+   */
+  #around(text: string, { start, end }: Range): Range {
+    const longest = Math.max(...this.#lists.map((list) => list.longest));
+    return { start: wordsBefore(text, start, longest), end: wordsAfter(text, end, longest) };
+  }
+}
+
+function place(tokens: Tokens, at: number, length: number, offset: number): Range {
+  return { start: offset + tokens.startInText(at), end: offset + tokens.endInText(at + length - 1) };
+}
+
+function isSpace(text: string, at: number): boolean {
+  return /\s/.test(text[at] as string);
+}
+
+function wordsBefore(text: string, at: number, words: number): number {
+  let from = at;
+  for (let left = words + 1; left > 0 && from > 0; left--) {
+    while (from > 0 && isSpace(text, from - 1)) from--;
+    while (from > 0 && !isSpace(text, from - 1)) from--;
+  }
+  return from;
+}
+
+function wordsAfter(text: string, at: number, words: number): number {
+  let to = at;
+  for (let left = words + 1; left > 0 && to < text.length; left--) {
+    while (to < text.length && isSpace(text, to)) to++;
+    while (to < text.length && !isSpace(text, to)) to++;
+  }
+  return to;
+}
+
+/**
+ * Returns the handling of secrets and of texts that are kept out; undefined if every text may be stored. A text that is
+ * kept out is rejected even if secrets are stored.
+ *
+ * @param keptOut undefined if no text is kept out
+ */
+export function redactionFor(
+  mode: 'store' | 'mask' | 'reject',
+  scanner: SecretScanner,
+  keptOut: KeptOutTexts | undefined,
+): Redaction | undefined {
+  if (keptOut === undefined) return mode === 'store' ? undefined : { mode, scanner };
+  if (mode === 'store') return { mode: 'reject', scanner: keptOut };
+  return {
+    mode,
+    scanner: {
+      async scan(text, near) {
+        const secrets = (await scanner.scan(text)) as Finding[];
+        return merge([...secrets, ...(await keptOut.scan(text, near))], GENERIC_KINDS);
+      },
+    },
+  };
+}

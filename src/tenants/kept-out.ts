@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { type Actor, storedActor } from '../memory/origin.ts';
+import { keptOutEntry, MAX_TOKENS, MIN_BYTES } from '../memory/secrets/kept-out.ts';
+import { keyedHashes, requireInstallation } from './installation.ts';
+import { lockTenantQuery } from './queries.ts';
+
+/** Owner of the entries for all tenants. */
+export const FOR_ALL = '';
+export const FIRST_ENTRY = '00000000-0000-0000-0000-000000000000';
+
+/** Maximum number of entries of a tenant, and of entries for all tenants. */
+export const MAX_ENTRIES = 10_000;
+/** Maximum number of entries of an installation, because every process keeps them in memory. */
+export const MAX_ALL_ENTRIES = 100_000;
+
+/** An entry of a list, which never includes the text. */
+export interface KeptOutRow {
+  id: string;
+  /** Number of tokens of the text. */
+  tokens: number;
+  label: string;
+  createdAt: string;
+  createdBy: Actor;
+}
+
+const COLUMNS = `id::text, tokens, label, ${time('created_at')} AS "createdAt", created_by AS "createdBy"`;
+
+const addEntryQuery = defineQuery<{
+  id: string;
+  owner: string;
+  hash: string;
+  prefix: number;
+  tokens: number;
+  label: string;
+  by: string;
+}>(
+  'add_kept_out',
+  `
+INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_by)
+VALUES ($id::text::uuid, $owner, decode($hash, 'hex'), $prefix::integer, $tokens::integer, $label, $by::text::jsonb)
+ON CONFLICT (tenant_id, hash) DO NOTHING
+`,
+);
+
+const findEntryQuery = defineQuery<{ owner: string; hash: string }, KeptOutRow>(
+  'find_kept_out',
+  `SELECT ${COLUMNS} FROM kept_out WHERE tenant_id = $owner AND hash = decode($hash, 'hex')`,
+);
+
+const listEntriesQuery = defineQuery<{ owner: string; after: string; limit: number }, KeptOutRow>(
+  'list_kept_out',
+  `
+SELECT ${COLUMNS} FROM kept_out WHERE tenant_id = $owner AND id > $after::text::uuid ORDER BY id LIMIT $limit::bigint
+`,
+);
+
+const countEntriesQuery = defineQuery<{ owner: string }, { owned: number; total: number }>(
+  'count_kept_out',
+  'SELECT count(*) FILTER (WHERE tenant_id = $owner)::float8 AS owned, count(*)::float8 AS total FROM kept_out',
+);
+
+const removeEntryQuery = defineQuery<{ owner: string; id: string }>(
+  'remove_kept_out',
+  'DELETE FROM kept_out WHERE tenant_id = $owner AND id = $id::text::uuid',
+);
+
+const removeEntriesQuery = defineQuery<{ owner: string }>(
+  'remove_all_kept_out',
+  'DELETE FROM kept_out WHERE tenant_id = $owner',
+);
+
+const moveEntriesQuery = defineQuery<{ owner: string; to: string }>(
+  'move_kept_out',
+  'UPDATE kept_out SET tenant_id = $to WHERE tenant_id = $owner',
+);
+
+const copyEntriesQuery = defineQuery<{ owner: string; to: string }>(
+  'copy_kept_out',
+  `
+INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_at, created_by)
+SELECT gen_random_uuid(), $to, hash, prefix, tokens, label, created_at, created_by FROM kept_out WHERE tenant_id = $owner
+`,
+);
+
+/** Counts a change, so that every replica reads the entries again. Locks the row of the installation. */
+const countChangeQuery = defineQuery<Record<string, never>>(
+  'count_kept_out_change',
+  "UPDATE installation SET kept_out_changes = kept_out_changes + 1 WHERE id = 'installation'",
+);
+
+/**
+ * Adds a text to the list of a tenant, or of all tenants (`FOR_ALL`). A text that is in the list already keeps its
+ * entry.
+ *
+ * @throws ServiceError if the text is too short or too long, or the list is full
+ */
+export async function addKeptOut(
+  database: Database,
+  config: Config,
+  owner: string,
+  { text, label, by }: { text: string; label: string; by: Actor },
+): Promise<KeptOutRow> {
+  await requireInstallation(database.query, config);
+  return database.transaction(async (query) => {
+    if (owner !== FOR_ALL) {
+      const [tenant] = (await query(lockTenantQuery, { tenant: owner })).rows;
+      if (tenant === undefined) throw new ServiceError('no_such_tenant', owner);
+    }
+    // Locks the installation, so that its secret and the number of entries remain the same.
+    await query(countChangeQuery, {});
+    const entry = await keptOutEntry(text, keyedHashes(await requireInstallation(query, config)));
+    if (entry === 'too_short') throw new ServiceError('kept_out_too_short', MIN_BYTES);
+    if (entry === 'too_long') throw new ServiceError('kept_out_too_long', MAX_TOKENS);
+    const [count] = (await query(countEntriesQuery, { owner })).rows;
+    const { owned = 0, total = 0 } = count ?? {};
+    const [known] = (await query(findEntryQuery, { owner, hash: entry.hash })).rows;
+    if (known !== undefined) return known;
+    if (owned >= MAX_ENTRIES) throw new ServiceError('too_many_kept_out', MAX_ENTRIES);
+    if (total >= MAX_ALL_ENTRIES) throw new ServiceError('too_many_kept_out', MAX_ALL_ENTRIES);
+    await query(addEntryQuery, {
+      id: randomUUID(),
+      owner,
+      label,
+      by: JSON.stringify(storedActor(by)),
+      ...entry,
+    });
+    const [added] = (await query(findEntryQuery, { owner, hash: entry.hash })).rows;
+    if (added === undefined) throw new Error('An entry was removed in the transaction that added it.');
+    return added;
+  });
+}
+
+export async function listKeptOut(
+  { query }: Pick<Database, 'query'>,
+  owner: string,
+  page: { after: string | null; limit: number },
+): Promise<KeptOutRow[]> {
+  const after = page.after ?? FIRST_ENTRY;
+  return (await query(listEntriesQuery, { owner, after, limit: page.limit })).rows;
+}
+
+/** @throws ServiceError if the list does not have the entry */
+export async function removeKeptOut(database: Database, owner: string, id: string): Promise<void> {
+  await database.transaction(async (query) => {
+    await query(countChangeQuery, {});
+    if ((await query(removeEntryQuery, { owner, id })).count === 0)
+      throw new ServiceError('no_such_kept_out', id);
+  });
+}
+
+// The transaction has locked the tenant. The row of the installation is locked before entries, like in `addKeptOut`.
+
+/** Removes the entries of a tenant that is deleted. */
+export async function removeAllKeptOut(query: QueryExecutor, tenant: string): Promise<void> {
+  if (!(await hasEntries(query, tenant))) return;
+  await query(countChangeQuery, {});
+  await query(removeEntriesQuery, { owner: tenant });
+}
+
+export async function moveKeptOut(query: QueryExecutor, tenant: string, to: string): Promise<void> {
+  if (!(await hasEntries(query, tenant))) return;
+  await query(countChangeQuery, {});
+  await query(moveEntriesQuery, { owner: tenant, to });
+}
+
+export async function copyKeptOut(query: QueryExecutor, tenant: string, to: string): Promise<void> {
+  if (!(await hasEntries(query, tenant))) return;
+  await query(countChangeQuery, {});
+  await query(copyEntriesQuery, { owner: tenant, to });
+}
+
+async function hasEntries(query: QueryExecutor, owner: string): Promise<boolean> {
+  return (await query(listEntriesQuery, { owner, after: FIRST_ENTRY, limit: 1 })).rows.length > 0;
+}

@@ -1,0 +1,230 @@
+/** Texts that an operator keeps out of memories, on every way by which text enters a memory. */
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { KeptOutLists } from '../../src/tenants/kept-out-lists.ts';
+import { useAdmin } from '../support/admin.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { sdk, storeKey } from '../support/memory-stores.ts';
+import { runOn } from '../support/program.ts';
+import {
+  describeService,
+  describeServiceOnOwnDatabase,
+  freshTenant,
+  type Service,
+} from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const TEXT = 'Ana lives at 12 Elm Street';
+const OTHER_WAY = 'ana  LIVES\nat １２ elm street';
+const REFUSED =
+  'Error: Nothing was written: the text contains a text that an operator keeps out of this memory. Leave it out and try again.';
+
+/** Returns the rows of all tables that contain a text. */
+async function rowsWith(service: Service, text: string): Promise<unknown[]> {
+  const tables = await service.query(
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1",
+  );
+  const found: unknown[] = [];
+  for (const { name } of tables) {
+    found.push(
+      ...(await service.query(
+        `SELECT '${name}' AS name, t::text AS row FROM ${name} AS t WHERE strpos(lower(t::text), lower($1)) > 0`,
+        [text],
+      )),
+    );
+  }
+  return found;
+}
+
+describeService('texts that are kept out of one tenant', (service) => {
+  const admin = useAdmin(service);
+  const tenantWithout = async (text: string, properties: object = {}) => {
+    const tenant = freshTenant();
+    const { status } = await admin().call('POST', '/tenants', { body: { id: tenant, ...properties } });
+    expect(status).toBe(201);
+    const added = await admin().call('POST', `/tenants/${tenant}/kept-out`, {
+      body: { text, label: 'incident 42' },
+    });
+    expect(added).toMatchObject({ status: 201, body: { tokens: 6, label: 'incident 42' } });
+    return { tenant, id: String(added.body.id) };
+  };
+  const send = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
+
+  it('rejects a write of the text if secrets are stored, and an edit that completes it', async () => {
+    const { tenant } = await tenantWithout(TEXT);
+    expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(REFUSED);
+    expect(await send(tenant, cmd.create('/memories/f', 'Ana lives at -\n12 Elm Road'))).toContain('created');
+    expect(await send(tenant, cmd.replace('/memories/f', '-', OTHER_WAY))).toBe(REFUSED);
+    expect(await send(tenant, cmd.insert('/memories/f', 1, TEXT))).toBe(REFUSED);
+    expect(await send(tenant, cmd.replace('/memories/f', 'Road', 'Street'))).toContain('edited');
+    expect(await send(tenant, cmd.replace('/memories/f', ' -\n', ' '))).toBe(REFUSED);
+    expect(await send(tenant, cmd.create(`/memories/${TEXT}`, 'x'))).toBe(
+      'Error: Nothing was written: the path contains a text that an operator keeps out of this memory. Leave it out and try again.',
+    );
+    expect(await send(tenant, cmd.rename('/memories/f', `/memories/${TEXT}/f`))).toContain(
+      'the path contains',
+    );
+    expect(await send(tenant, cmd.view('/memories/f'))).toContain('Ana lives at -\n     2\t12 Elm Street');
+    expect(await send(freshTenant(), cmd.create('/memories/f', TEXT))).toContain('created');
+    await assertInvariants(service());
+  });
+
+  it('masks the text if secrets are masked', async () => {
+    const { tenant } = await tenantWithout(TEXT, { settings: { secrets: 'mask' } });
+    expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(
+      'File created successfully at: /memories/f\n[1 secret was masked before storing: kept_out]',
+    );
+    expect(await send(tenant, cmd.view('/memories/f'))).toContain('so [REDACTED:kept_out].');
+    expect(await send(tenant, cmd.replace('/memories/f', TEXT, 'x'))).toBe(
+      'No replacement was performed, old_str `[REDACTED:kept_out]` did not appear verbatim in /memories/f.',
+    );
+  });
+
+  it('rejects the text in a file of the admin API, an import, and the Memory Stores API', async () => {
+    const { tenant } = await tenantWithout(TEXT);
+    const put = await admin().call('PUT', `/tenants/${tenant}/file?path=/memories/f`, {
+      body: TEXT,
+      type: 'text/plain',
+      headers: { 'if-none-match': '*' },
+    });
+    expect([put.status, put.body.detail]).toStrictEqual([
+      409,
+      'The content contains a text that an operator keeps out of this memory. Remove it and try again.',
+    ]);
+    const other = freshTenant();
+    await send(other, cmd.create('/memories/f', TEXT));
+    const exported = await runOn(service(), ['export', other]);
+    const imported = await runOn(service(), ['import', tenant, '-'], {
+      stdin: Buffer.from(exported.stdout, 'latin1'),
+    });
+    expect([imported.code, imported.stderr]).toStrictEqual([
+      1,
+      expect.stringContaining(
+        'it contains a text that an operator keeps out of this memory. Remove the secret.',
+      ),
+    ]);
+    const client = sdk(service(), await storeKey(service()));
+    const created = client.beta.memoryStores.memories.create(tenant, { path: '/f', content: TEXT });
+    await expect(created).rejects.toThrow(
+      'content: it contains a text that an operator keeps out of this memory.',
+    );
+    expect(await send(tenant, cmd.view('/memories'))).not.toContain('/memories/f');
+  });
+
+  it('rejects the merge of a draft that adds the text', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    const id = String(draft.body.id);
+    await send(id, cmd.create('/memories/g', TEXT));
+    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
+    const review = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
+    const merged = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/merge`, {
+      body: { review: review.body.review },
+    });
+    expect([merged.status, merged.body.detail]).toStrictEqual([
+      409,
+      expect.stringContaining(
+        'The draft would add a text that an operator keeps out of this memory to /memories/g. Nothing was changed.',
+      ),
+    ]);
+  });
+
+  it('applies to the drafts of the tenant', async () => {
+    const { tenant } = await tenantWithout(TEXT);
+    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    expect(await send(String(draft.body.id), cmd.create('/memories/g', TEXT))).toBe(REFUSED);
+  });
+
+  it('is listed without the text, allowed again, and follows the tenant', async () => {
+    const text = 'Bo moved to 7 Oak Lane';
+    const { tenant, id } = await tenantWithout(text);
+    const again = await admin().call('POST', `/tenants/${tenant}/kept-out`, {
+      body: { text: text.toUpperCase() },
+    });
+    expect(again.body.id).toBe(id);
+    const renamed = freshTenant();
+    await admin().call('POST', `/tenants/${tenant}/rename`, { body: { to: renamed } });
+    const listed = await admin().call('GET', `/tenants/${renamed}/kept-out`);
+    expect(listed.body).toMatchObject({ entries: [{ id, tokens: 6, label: 'incident 42' }], next: null });
+    expect(await rowsWith(service(), 'moved to 7')).toStrictEqual([]);
+    const removed = await runOn(service(), ['keep-out', 'remove', id, renamed]);
+    expect(removed).toMatchObject({ code: 0, stderr: `The text of ${id} is allowed again.\n` });
+    expect(await send(renamed, cmd.create('/memories/f', text))).toContain('created');
+    const unknown = await admin().call('DELETE', `/tenants/${renamed}/kept-out/${id}`);
+    expect([unknown.status, unknown.body.detail]).toStrictEqual([
+      404,
+      `The entry ${id} does not exist in this list.`,
+    ]);
+    await admin().call('DELETE', `/tenants/${renamed}`);
+  });
+
+  it('is removed with its tenant', async () => {
+    const { tenant, id } = await tenantWithout(TEXT);
+    expect((await admin().call('DELETE', `/tenants/${tenant}`)).status).toBeLessThan(300);
+    expect(await service().query('SELECT id FROM kept_out WHERE id = $1::text::uuid', [id])).toStrictEqual(
+      [],
+    );
+  });
+
+  it('must be neither too short nor too long, for a tenant that exists', async () => {
+    const tenant = freshTenant();
+    await admin().call('POST', '/tenants', { body: { id: tenant } });
+    const add = async (text: string, to = tenant) => {
+      const { status, body } = await admin().call('POST', `/tenants/${to}/kept-out`, { body: { text } });
+      return [status, body.detail];
+    };
+    expect(await add('a, b')).toStrictEqual([
+      400,
+      'The text has less than 4 bytes of letters and digits. It would occur in too many other texts.',
+    ]);
+    expect(await add('word '.repeat(300))).toStrictEqual([
+      400,
+      'The text has more than 256 words and punctuation marks. Choose its most distinctive part.',
+    ]);
+    expect(await add(TEXT, 'unknown-tenant')).toStrictEqual([404, 'Tenant unknown-tenant does not exist.']);
+  });
+});
+
+describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service) => {
+  const admin = useAdmin(service);
+
+  it('are rejected in every memory, on every replica, until they are allowed again', async () => {
+    const replica = new KeptOutLists(service().database, loadConfig({}));
+    const tenant = freshTenant();
+    expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
+    const added = await runOn(service(), ['keep-out', 'add', '--from', '-'], { stdin: TEXT });
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('Kept out of all tenants') });
+    const id = added.stdout.trim();
+    expect(
+      await (await replica.textsFor({ id: tenant, draftOf: null }))?.scan(`so ${OTHER_WAY}`),
+    ).toStrictEqual([{ kind: 'kept_out', start: 3, end: 30 }]);
+    const made = await service().execute(cmd.create('/memories/f', TEXT), { tenant });
+    expect(made.content).toBe(REFUSED);
+    const listed = await admin().call('GET', '/kept-out');
+    expect(listed.body).toMatchObject({ entries: [{ id, tokens: 6, label: '' }], next: null });
+    expect((await admin().call('DELETE', `/kept-out/${id}`)).status).toBe(204);
+    expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
+  });
+
+  it('need the same secret in every process, until the list is empty', async () => {
+    const env = { INSTALLATION_SECRET: 'one secret of more than 32 characters' };
+    const other = { INSTALLATION_SECRET: 'another secret, of 32 characters too' };
+    const add = (given: Record<string, string>) =>
+      runOn(service(), ['keep-out', 'add', '--from', '-'], { stdin: TEXT, env: given });
+    const added = await add(env);
+    expect(added.code).toBe(0);
+    const message =
+      'INSTALLATION_SECRET is not the secret with which texts are kept out in this database. Set the earlier value again.';
+    for (const given of [other, {}] as Record<string, string>[]) {
+      expect(await add(given)).toMatchObject({ code: 1, stderr: `memory-service: ${message}\n` });
+      const lists = new KeptOutLists(service().database, loadConfig(given));
+      await expect(lists.check()).rejects.toThrow(message);
+    }
+    const made = await service().execute(cmd.create('/memories/f', 'x'), { tenant: freshTenant() });
+    expect([made.status, made.body.code]).toStrictEqual([503, 'installation_secret_differs']);
+    const removed = await runOn(service(), ['keep-out', 'remove', added.stdout.trim()], { env });
+    expect(removed.code).toBe(0);
+    expect((await add(other)).code).toBe(0);
+  });
+});
