@@ -1,9 +1,28 @@
-import { defineConfig } from 'vite';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+/** Writes a compressed copy beside each script and style sheet, which the service sends to browsers that accept it. */
+const compressed: Plugin = {
+  name: 'compressed',
+  apply: 'build',
+  writeBundle({ dir = '' }) {
+    const assets = join(dir, 'assets');
+    for (const name of readdirSync(assets)) {
+      if (!/\.(js|css)$/.test(name)) continue;
+      const content = readFileSync(join(assets, name));
+      writeFileSync(join(assets, `${name}.br`), brotliCompressSync(content));
+      writeFileSync(join(assets, `${name}.gz`), gzipSync(content, { level: 9 }));
+    }
+  },
+};
 
 export default defineConfig({
   root: import.meta.dirname,
   // Relative URLs, because a proxy may serve the console below a prefix.
   base: './',
+  plugins: [compressed],
   // For `npm run dev` beside a service with ADMIN_PORT=8081. The proxy sets `origin`, because the service only accepts
   // requests from its own pages.
   server: {

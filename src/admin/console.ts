@@ -72,6 +72,7 @@ export async function consoleRoutes(
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers({
       'Content-Security-Policy': PAGE_POLICY,
+      Vary: 'Accept-Encoding',
       'Cache-Control': ASSETS.test(request.url) ? 'public, max-age=31536000, immutable' : 'no-cache',
     });
     done();
@@ -80,6 +81,8 @@ export async function consoleRoutes(
     root: folder,
     // The plugin declares a route for each existing file, so that other paths are unknown routes.
     wildcard: false,
+    // The build writes a compressed copy beside each script and style sheet.
+    preCompressed: true,
     cacheControl: false,
   });
 }

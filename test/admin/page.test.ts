@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { consoleRoutes, securityHeaders } from '../../src/admin/console.ts';
@@ -15,7 +16,10 @@ it('serves the console with its policy and its assets with a permanent cache', a
   const folder = mkdtempSync(join(tmpdir(), 'console-'));
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
-  writeFileSync(join(folder, 'assets', 'a-1.js'), 'x');
+  const script = 'x'.repeat(1000);
+  writeFileSync(join(folder, 'assets', 'a-1.js'), script);
+  writeFileSync(join(folder, 'assets', 'a-1.js.br'), brotliCompressSync(script));
+  writeFileSync(join(folder, 'assets', 'a-1.js.gz'), gzipSync(script));
   const app = fastify();
   await app.register(securityHeaders);
   await app.register(consoleRoutes, { folder });
@@ -31,6 +35,22 @@ it('serves the console with its policy and its assets with a permanent cache', a
     'public, max-age=31536000, immutable',
     PAGE,
   ]);
+  expect([asset.headers['content-encoding'], asset.body]).toStrictEqual([undefined, script]);
+  for (const [accepted, decompress] of [
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const) {
+    const headers = { 'accept-encoding': accepted };
+    const sent = await app.inject({ url: '/assets/a-1.js', headers });
+    expect(sent.headers).toMatchObject({
+      'content-encoding': accepted,
+      'content-type': 'application/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-security-policy': PAGE,
+      vary: 'Accept-Encoding',
+    });
+    expect(decompress(sent.rawPayload).toString()).toBe(script);
+  }
   expect((await app.inject('/assets/../../../etc/passwd')).statusCode).toBe(404);
   expect((await app.inject('/other')).statusCode).toBe(404);
   await app.close();
