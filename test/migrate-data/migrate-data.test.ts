@@ -120,6 +120,7 @@ async function fill(folder: string): Promise<void> {
     'Ünï',
   ]);
   await runOn(service, ['drafts', 'create', 'acme', '--title', 'Tidied up']);
+  await runOn(service, ['find', '--tenant', 'acme', '/memories']);
   await runOn(service, ['tenants', 'suspend', 'zeta']);
   await runOn(service, ['keys', 'create', '--tenant', 'acme', '--label', 'worker', '--expires', '90d']);
   await runOn(service, ['keys', 'create', '--admin', '--only-tenants', 'acme,zeta']);
