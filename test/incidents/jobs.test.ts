@@ -137,7 +137,11 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     void killed.runSlice();
     await expect.poll(() => seen.length).toBe(3);
     expect(await runnerWith([find]).runSlice()).toBe(false);
-    await service().query("UPDATE jobs SET lease_until = '2026-01-01Z' WHERE id::text = $1", [id]);
+    // The first replica would extend its lease, because its process has not really ended.
+    await service().query(
+      "UPDATE jobs SET lease_until = '2026-01-01Z', holder = 'killed' WHERE id::text = $1",
+      [id],
+    );
     await runnerWith([
       {
         kind: 'find',
@@ -167,7 +171,11 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
           if (tenant === tenants[0]) return find.work(job, tenant, signal);
           const cancelled = await admin().call('POST', `/jobs/${id}/cancel`);
           expect(cancelled.body).toMatchObject({ state: 'cancelled', is_exact: false });
-          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+          await new Promise<void>((resolve) => {
+            if (signal.aborted) resolve();
+            else signal.addEventListener('abort', () => resolve());
+          });
+          throw signal.reason;
         },
       },
     ]);
