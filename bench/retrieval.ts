@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- retrieval FOLDER`: compares the ranking of the search by words with other search engines, over
- * conversations and questions that others collected. Prints Markdown.
+ * conversations and questions that others collected. Then it compares the characters that a model reads until the
+ * evidence with `grep -n` and with full files. Prints Markdown.
  *
  * The directory has files `*.json.gz`, which are not a part of this project: an array of conversations {docs, sess, qs}. `docs`
  * and `sess` (a document per session) are arrays of {id, text}. `qs` are questions {q, ev, evs} with the IDs of the
@@ -16,6 +17,7 @@ import { pathToFileURL } from 'node:url';
 import { progress, withCleanup } from './support/cleanup.ts';
 import type { BenchDatabase } from './support/postgres.ts';
 import { root } from './support/process.ts';
+import { grep, Reading } from './support/reading.ts';
 import { type Conversation, type Document, Quality, readDataSets } from './support/retrieval.ts';
 import { type BenchService, startService } from './support/service.ts';
 import { Times } from './support/statistics.ts';
@@ -38,20 +40,26 @@ const MOST_RESULTS = 100;
 
 let tenants = 0;
 
+/** Creates a tenant with a file for each document. */
+async function createFiles(service: BenchService, documents: readonly Document[]): Promise<string> {
+  const tenant = `conversation-${tenants++}`;
+  const calls = documents.map(({ id, text }) => ({
+    type: 'tool_use',
+    id,
+    name: 'memory',
+    input: { command: 'create', path: pathOf(id), file_text: text },
+  }));
+  for (let i = 0; i < calls.length; i += BLOCK) {
+    const results = JSON.parse(await service.post('/execute', tenant, calls.slice(i, i + BLOCK)));
+    if ((results as { is_error?: boolean }[]).some(({ is_error }) => is_error))
+      throw new Error('A file could not be created.');
+  }
+  return tenant;
+}
+
 function memoryService(service: BenchService): Engine {
   return async (documents) => {
-    const tenant = `conversation-${tenants++}`;
-    const calls = documents.map(({ id, text }) => ({
-      type: 'tool_use',
-      id,
-      name: 'memory',
-      input: { command: 'create', path: pathOf(id), file_text: text },
-    }));
-    for (let i = 0; i < calls.length; i += BLOCK) {
-      const results = JSON.parse(await service.post('/execute', tenant, calls.slice(i, i + BLOCK)));
-      if ((results as { is_error?: boolean }[]).some(({ is_error }) => is_error))
-        throw new Error('A file could not be created.');
-    }
+    const tenant = await createFiles(service, documents);
     const ids = new Map(documents.map(({ id }) => [pathOf(id), id]));
     return async (query, limit) => {
       const response = await service.post('/search', tenant, { query, max_results: MOST_RESULTS });
@@ -137,6 +145,33 @@ async function measure(open: Engine, conversations: readonly Conversation[]): Pr
   return [...recalls, quality.meanReciprocalRank().toFixed(3), p50.toFixed(2)].join(' | ');
 }
 
+/** Reads the documents of questions until the evidence, with each way to find documents. */
+async function measureReading(
+  service: BenchService,
+  conversations: readonly Conversation[],
+): Promise<Map<string, Reading>> {
+  const readings = new Map(['memory_search', 'grep -n', 'all files'].map((way) => [way, new Reading()]));
+  for (const { documents, questions } of conversations) {
+    const tenant = await createFiles(service, documents);
+    const ids = new Map(documents.map(({ id }) => [pathOf(id), id]));
+    for (const { query, passages } of questions) {
+      if (passages.length === 0) continue;
+      const response = JSON.parse(await service.post('/search', tenant, { query }));
+      const lines = (response.content as string).split('\n');
+      const matches = response.matches as { path: string; line: number | null }[];
+      const shown = matches.map(({ path, line }, i) => ({
+        id: ids.get(path) ?? path,
+        line,
+        characters: (lines[i + 1]?.length ?? 0) + 1,
+      }));
+      readings.get('memory_search')?.add(shown, documents, passages);
+      readings.get('grep -n')?.add(grep(query, documents), documents, passages);
+      readings.get('all files')?.add([], documents, passages);
+    }
+  }
+  return readings;
+}
+
 const [, , folder] = process.argv;
 if (folder === undefined) throw new Error('Name the folder of the data: npm run bench -- retrieval FOLDER');
 const sets = readDataSets(folder, process.env.HALF);
@@ -168,6 +203,18 @@ await withCleanup(async (scratch, later) => {
         throw new Error(`PEERS names ${engine}, which is not one of ${Object.keys(engines).join(', ')}.`);
       progress(`${name}: ${engine}`);
       console.log(`| ${engine} | ${await measure(await open(), conversations)} |`);
+    }
+    if (!chosen.includes('memory_search')) continue;
+    progress(`${name}: reading`);
+    console.log(
+      '\n| Characters read | until the evidence | in the whole result | evidence in the result, % |',
+    );
+    console.log('|---|--:|--:|--:|');
+    for (const [way, reading] of await measureReading(service, conversations)) {
+      const { untilEvidence, result, inResult } = reading.means();
+      console.log(
+        `| ${way} | ${Math.round(untilEvidence)} | ${Math.round(result)} | ${(100 * inResult).toFixed(1)} |`,
+      );
     }
   }
 });

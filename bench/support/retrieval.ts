@@ -11,6 +11,8 @@ interface Question {
   query: string;
   /** IDs of the documents with the evidence. */
   evidence: string[];
+  /** Texts of the evidence, each with the ID of its document. */
+  passages: Document[];
 }
 
 /** Documents of one conversation, with questions about the conversation. */
@@ -43,10 +45,10 @@ export function readDataSets(directory: string, half: string | undefined): DataS
     const all = JSON.parse(gunzipSync(readFileSync(join(directory, name))).toString()) as Prepared[];
     const chosen = all.filter((_, i) => half === undefined || (i % 2 === 0) === (half === 'even'));
     const set = name.slice(0, -'.json.gz'.length);
-    const byDocument = chosen.map(({ docs, qs }) => conversation(docs, qs, 'ev'));
+    const byDocument = chosen.map(({ docs, qs }) => conversation(docs, docs, qs, 'ev'));
     const hasSessions = chosen.some(({ docs, sess }) => sess.length < docs.length);
     if (!hasSessions) return [{ name: set, conversations: byDocument }];
-    const bySession = chosen.map(({ sess, qs }) => conversation(sess, qs, 'evs'));
+    const bySession = chosen.map(({ docs, sess, qs }) => conversation(docs, sess, qs, 'evs'));
     return [
       { name: `${set}, a file per turn`, conversations: byDocument },
       { name: `${set}, a file per session`, conversations: bySession },
@@ -54,17 +56,30 @@ export function readDataSets(directory: string, half: string | undefined): DataS
   });
 }
 
+/** @param docs documents whose texts are the evidence, and are parts of `documents` */
 function conversation(
+  docs: readonly Document[],
   documents: readonly Document[],
   questions: Prepared['qs'],
-  evidence: 'ev' | 'evs',
+  key: 'ev' | 'evs',
 ): Conversation {
+  const texts = new Map(docs.map(({ id, text }) => [id, text]));
+  const passagesOf = (question: Prepared['qs'][number]) =>
+    question.ev.flatMap((id) => {
+      const text = texts.get(id);
+      const document = documents.find((each) => text !== undefined && holds(each, text, question[key]));
+      return text === undefined || document === undefined ? [] : [{ id: document.id, text }];
+    });
   return {
     documents: documents.map(({ id, text }) => ({ id, text })),
     questions: questions
-      .map(({ q, [evidence]: ids }) => ({ query: q, evidence: ids }))
-      .filter(({ evidence: ids }) => ids.length > 0),
+      .map((question) => ({ query: question.q, evidence: question[key], passages: passagesOf(question) }))
+      .filter(({ evidence }) => evidence.length > 0),
   };
+}
+
+function holds(document: Document, text: string, ids: readonly string[]): boolean {
+  return ids.includes(document.id) && document.text.includes(text);
 }
 
 /** Quality of rankings: means over all questions. */
