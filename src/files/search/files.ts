@@ -7,7 +7,11 @@ import { compareCodePoints } from '../../lib/text.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import { findPathsQuery } from '../read-queries.ts';
 import type { SearchedFile } from './query.ts';
+import { shareTexts } from './shared-text.ts';
 import { bytesInMemory, type CachedFile, type TextCache } from './text-cache.ts';
+
+/** A current file, as read from the database. */
+type StoredFile = SearchedFile<string> & Pick<CachedFile, 'version'>;
 
 /** Size of a page, which is read by one statement and searched as a whole. */
 const PAGE = { files: 100, bytes: 2 ** 19 };
@@ -23,7 +27,7 @@ const COLUMNS =
  */
 const searchPageQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number; bytes: number },
-  CachedFile
+  StoredFile
 >(
   'search_page',
   `
@@ -60,7 +64,7 @@ WHERE tenant_id = $tenant AND kind = 'file' AND path > $after ORDER BY path LIMI
 `,
 );
 
-const searchFilesQuery = defineQuery<{ tenant: string; paths: string[] }, CachedFile>(
+const searchFilesQuery = defineQuery<{ tenant: string; paths: string[] }, StoredFile>(
   'search_files',
   `SELECT ${COLUMNS} FROM entries WHERE tenant_id = $tenant AND kind = 'file' AND path = ANY($paths::text[])`,
 );
@@ -150,7 +154,7 @@ class CurrentFiles implements FileSource {
     let changed: string[] = [];
     let bytes = 0;
     const readChanged = async () => {
-      for (const file of await this.#query(searchFilesQuery, { tenant, paths: changed }))
+      for (const file of shareTexts(await this.#query(searchFilesQuery, { tenant, paths: changed })))
         files.set(file.path, file);
       changed = [];
       bytes = 0;
@@ -177,9 +181,10 @@ class CurrentFiles implements FileSource {
   /** Reads a page, and keeps its files for the cache if the search reads all files in order. */
   async #read(path: MemoryPath, after: string): Promise<SearchedFile[]> {
     const params = { tenant: this.#tenant, path, after, limit: PAGE.files, bytes: PAGE.bytes };
-    const page = await this.#query(searchPageQuery, params);
+    const read = await this.#query(searchPageQuery, params);
     const collected = this.#collected;
-    if (collected === undefined) return page;
+    if (collected === undefined) return read;
+    const page = shareTexts(read);
     collected.files.push(...page);
     for (const file of page) collected.bytes += bytesInMemory(file);
     const isInOrder = path === ROOT && after === (collected.files.at(-page.length - 1)?.path ?? '');

@@ -3,6 +3,7 @@ import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
+import { readText } from './shared-text.ts';
 
 /** Lines of a file that match a text or an expression. */
 interface MatchingLines {
@@ -36,7 +37,8 @@ export class LineMatcher {
   }
 
   /** @param maxLines maximum number of lines in the result */
-  match({ path, content, bytes }: SearchedFile, maxLines: number): MatchingLines | undefined {
+  match({ path, content: text, bytes }: SearchedFile, maxLines: number): MatchingLines | undefined {
+    const content = this.#where === 'path' ? '' : readText(text);
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content, bytes);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
     const lines = found.slice(0, maxLines).map((line) => excerptOf(content, line, this.#pattern.columnIn));

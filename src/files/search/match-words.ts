@@ -2,6 +2,7 @@ import { ROOT } from '../../memory/path.ts';
 import { linesOfOffsets } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, SearchedFile, Where } from './query.ts';
+import { readText } from './shared-text.ts';
 import { fold, similarity, type Word } from './words.ts';
 
 /** Statistics of the files of a page that contain words of a query. */
@@ -75,7 +76,7 @@ export class WordMatcher {
       const at = counts.files.length * width;
       if (this.#where !== 'content') this.#countPath(path, counts, at);
       const together =
-        this.#where === 'path' ? 0 : this.#countContent(foldContent(content, bytes), counts, at);
+        this.#where === 'path' ? 0 : this.#countContent(foldContent(readText(content), bytes), counts, at);
       if (!hasWord(counts.best, at, width)) continue;
       counts.files.push(i);
       counts.together.push(together);
@@ -120,8 +121,9 @@ export class WordMatcher {
   }
 
   /** Returns the best lines of a file, best first. */
-  linesOf({ content, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
+  linesOf({ content: text, bytes }: Pick<SearchedFile, 'content' | 'bytes'>): FoundLine[] {
     if (this.#where === 'path') return [];
+    const content = readText(text);
     const folded = foldContent(content, bytes);
     return excerptsOf(content, folded, bestOf(this.#linesIn(folded)));
   }

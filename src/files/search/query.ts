@@ -1,3 +1,4 @@
+import type { SharedText } from './shared-text.ts';
 import type { Word } from './words.ts';
 
 export const modes = ['words', 'literal', 'regex'] as const;
@@ -19,9 +20,9 @@ export type Query = { where: Where } & (
   | { mode: 'regex'; text: string }
 );
 
-export interface SearchedFile {
+export interface SearchedFile<Content = string | SharedText> {
   path: string;
-  content: string;
+  content: Content;
   /** Size of the content in UTF-8 bytes. */
   bytes: number;
   /** In seconds since 1970. */

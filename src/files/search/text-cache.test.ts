@@ -1,13 +1,11 @@
 import { expect, it, vi } from 'vitest';
+import { shareTexts } from './shared-text.ts';
 import { type CachedFile, TextCache } from './text-cache.ts';
 
-const file = (path: string, content: string): CachedFile => ({
-  path: `/memories/${path}`,
-  content,
-  bytes: Buffer.byteLength(content),
-  modified: 0,
-  version: path,
-});
+const file = (path: string, content: string): CachedFile =>
+  shareTexts([
+    { path: `/memories/${path}`, content, bytes: Buffer.byteLength(content), modified: 0, version: path },
+  ])[0] as CachedFile;
 const memory = (...files: CachedFile[]) => ({ files, state: 's' });
 
 it('drops the files of a tenant after a time without a search', async () => {
@@ -45,5 +43,19 @@ it('drops the earlier files of a tenant that grew beyond the limit', () => {
   const cache = new TextCache(10_000);
   cache.set('one', memory(file('a', 'x')));
   cache.set('one', memory(file('a', 'x'.repeat(20_000))));
+  expect(cache.get('one')).toBeUndefined();
+});
+
+it('drops the files of a tenant when most of their buffers is earlier contents', () => {
+  const cache = new TextCache(100_000);
+  const files = shareTexts(
+    ['a', 'b', 'c', 'd'].map((path) => ({ ...file(path, ''), content: 'x'.repeat(5000), bytes: 5000 })),
+  );
+  const [first] = files as [CachedFile];
+  const changed = (path: string) => file(path, 'y'.repeat(5000));
+  cache.set('one', { files, state: 's' });
+  cache.set('one', memory(first, changed('b'), changed('c'), changed('d')));
+  expect(cache.get('one')?.files).toHaveLength(4);
+  cache.set('one', memory(first));
   expect(cache.get('one')).toBeUndefined();
 });

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { SearchedFile } from './query.ts';
+import type { SharedText } from './shared-text.ts';
 
 /** A current file. Files with the same path and version are equal. */
-export interface CachedFile extends SearchedFile {
+export interface CachedFile extends SearchedFile<SharedText> {
   version: string;
 }
 
@@ -32,11 +33,6 @@ export class TextCache {
     if (maxBytes === 0) return;
     this.#memories = new LRUCache({
       maxSize: maxBytes,
-      sizeCalculation: ({ files }) =>
-        Math.max(
-          1,
-          files.reduce((sum, file) => sum + bytesInMemory(file), 0),
-        ),
       ttl: idleMs,
       ttlAutopurge: true,
     });
@@ -51,9 +47,15 @@ export class TextCache {
     return this.#memories?.get(tenant);
   }
 
-  /** Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`. */
+  /**
+   * Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`, or most of their buffers is earlier contents.
+   * The next search then reads all files again.
+   */
   set(tenant: string, memory: CachedMemory): void {
-    this.#memories?.set(tenant, memory);
+    const used = memory.files.reduce((sum, file) => sum + bytesInMemory(file), 0);
+    const size = used + unusedBytes(memory.files);
+    if (size > 2 * used) this.forget(tenant);
+    else this.#memories?.set(tenant, memory, { size: Math.max(1, size) });
   }
 
   forget(tenant: string): void {
@@ -65,7 +67,14 @@ export class TextCache {
   }
 }
 
-/** Estimates the memory of a file. V8 stores a text with characters beyond Latin-1 with two bytes per UTF-16 unit. */
-export function bytesInMemory({ path, content, bytes }: SearchedFile): number {
-  return FILE_BYTES + 2 * path.length + (bytes === content.length ? bytes : 2 * content.length);
+/** Returns the size of earlier contents of files in the buffers, which remain until the whole buffer is unused. */
+function unusedBytes(files: readonly CachedFile[]): number {
+  const buffers = new Set(files.map(({ content }) => content.buffer));
+  const held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return files.reduce((sum, { content: { start, end } }) => sum - (end - start), held);
+}
+
+/** Estimates the memory of a file. */
+export function bytesInMemory({ path, content }: CachedFile): number {
+  return FILE_BYTES + 2 * path.length + content.end - content.start;
 }

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { readText, shareTexts } from './shared-text.ts';
+
+const file = (content: string) => ({ content, bytes: Buffer.byteLength(content) });
+
+it('restores texts of any characters from one buffer, at odd offsets too', () => {
+  const texts = ['abc', '', 'é', 'λόγος\n', 'x', '😀 日記', '\ufeffa'];
+  const shared = shareTexts(texts.map(file));
+  expect(shared.map(({ content }) => readText(content))).toStrictEqual(texts);
+  expect(new Set(shared.map(({ content }) => content.buffer)).size).toBe(1);
+});
+
+it('shares no files', () => {
+  expect(shareTexts([])).toStrictEqual([]);
+});

@@ -1,0 +1,44 @@
+/**
+ * A text outside the heap, in memory that all threads share, so it is sent to a thread without a copy. The buffer holds
+ * the texts of several files, and never changes.
+ */
+export interface SharedText {
+  buffer: SharedArrayBuffer;
+  start: number;
+  end: number;
+  /** Whether the text has one byte per character. Other texts are in UTF-16. */
+  isAscii: boolean;
+}
+
+interface Text {
+  content: string;
+  /** Size of the content in UTF-8 bytes. */
+  bytes: number;
+}
+
+/** Returns the same files with their contents in one shared buffer. */
+export function shareTexts<File extends Text>(
+  files: readonly File[],
+): (Omit<File, 'content'> & { content: SharedText })[] {
+  const sizes = files.map(sizeOf);
+  const buffer = new SharedArrayBuffer(sizes.reduce((sum, size) => sum + size, 0));
+  const view = Buffer.from(buffer);
+  let end = 0;
+  return files.map((file, i) => {
+    const start = end;
+    end += sizes[i] ?? 0;
+    const isAscii = file.bytes === file.content.length;
+    view.write(file.content, start, isAscii ? 'latin1' : 'utf16le');
+    return { ...file, content: { buffer, start, end, isAscii } };
+  });
+}
+
+function sizeOf({ content, bytes }: Text): number {
+  return bytes === content.length ? bytes : 2 * content.length;
+}
+
+export function readText(text: string | SharedText): string {
+  if (typeof text === 'string') return text;
+  const { buffer, start, end, isAscii } = text;
+  return Buffer.from(buffer).toString(isAscii ? 'latin1' : 'utf16le', start, end);
+}
