@@ -302,7 +302,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       },
     });
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
-  const runner = new JobRunner(database, jobKinds(database), ({ id, kind }, error) =>
+  const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>
     log.error({ job: kind, id, fault: asDatabaseError(error).code }, 'a job failed in a tenant'),
   );
   stops.push(start('tenant jobs', () => runner.run(), STARTING));

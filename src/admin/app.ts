@@ -52,6 +52,7 @@ import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
+import { applyRevert, startRevert } from './revert-jobs.ts';
 import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
@@ -173,6 +174,8 @@ const OPERATIONS = [
   cancelJobOperation,
   listJobTenants,
   listHits,
+  startRevert,
+  applyRevert,
 ] as AnyAdminOperation[];
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

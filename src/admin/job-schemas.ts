@@ -14,6 +14,8 @@ export const jobId = z
   .transform((id) => id.toLowerCase())
   .meta({ examples: [EXAMPLE_JOB] });
 
+export const jobKind = z.enum(['find', 'revert']);
+
 export const jobParams = z.strictObject({ job: jobId });
 
 export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
@@ -52,7 +54,7 @@ export function selectionOf(
 
 export const counts = z.record(z.string(), counted).meta({
   description:
-    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.',
+    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.',
   examples: [{ files: 2, current: 1, superseded: 3, drafts: 0, paths: 0, directories: 0, lines: 4, hits: 4 }],
 });
 
@@ -61,7 +63,7 @@ export const isExact = z.boolean().meta({ description: 'False: the counts are a 
 export const jobSchema = z
   .object({
     id: z.guid(),
-    kind: z.enum(['find']),
+    kind: jobKind,
     state: z.enum(['queued', 'running', 'done', 'cancelled']),
     request: z.record(z.string(), z.unknown()).meta({ description: 'The request without its texts.' }),
     selection: z.object(selectionFields),
@@ -84,7 +86,7 @@ export function jobRecord(job: Job): z.input<typeof jobSchema> {
   const { request, isComplete, ...rest } = job;
   return {
     id: rest.id,
-    kind: rest.kind as 'find',
+    kind: rest.kind as z.input<typeof jobKind>,
     state: rest.state,
     request: request as Record<string, unknown>,
     selection: rest.selection,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cancelJob, findJob, readJobPage, readOutcomePage } from '../incidents/jobs.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { flag, next, pageFields, readCursor, tenantId, time, writeCursor } from './fields.ts';
-import { counts, isExact, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
+import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
 
 const position = z.strictObject({ time: storedTime, id: z.guid() });
@@ -18,7 +18,7 @@ export const listJobs = defineOperation({
   tag: 'incidents',
   scope: 'handler',
   query: z.strictObject({
-    kind: z.enum(['find']).optional(),
+    kind: jobKind.optional(),
     active: flag
       .optional()
       .meta({ description: 'True: only jobs that have not ended. False: only jobs that have ended.' }),

@@ -63,7 +63,7 @@ export function registerExportCommand(program: Command, connect: Connect, io: Io
             'Standard output is a terminal. Write the archive to a file with --output <file>, or to a pipe.',
           );
         }
-        if (caller.database) return void (await write(io.stdout, false));
+        if (caller.local) return void (await write(io.stdout, false));
         // An admin API disconnects slow readers after seconds, and a partial archive must not look complete. The
         // archive is therefore stored in a temporary file first.
         const { content } = await spoolArchive((to) => write(to, true));

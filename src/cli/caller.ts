@@ -47,8 +47,8 @@ export interface Caller {
     operation: AdminOperation<Params, Query, Body, Output, Headers>,
     input: CallInput<Params, Query, Body, Headers>,
   ): Promise<Output>;
-  /** The database of the operations. Undefined over HTTP. */
-  database: Database | undefined;
+  /** The database and the configuration of the operations. Undefined over HTTP. */
+  local: { database: Database; config: Config } | undefined;
   close(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export function localCaller(open: Open, io: Io): Connect {
     };
     return {
       call: (operation, input) => callOn({ config, database, services, merges }, io, operation, input),
-      database,
+      local: { database, config },
       async close() {
         await Promise.all([merges.close(), (await opened)?.close(), auditLogs?.stop()]);
         await database.close();
@@ -215,7 +215,7 @@ function parsed<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given
 export function remoteCaller(target: AdminTarget): Connect {
   return async () => ({
     call: (operation, input) => send(target, operation as AnyAdminOperation, input) as never,
-    database: undefined,
+    local: undefined,
     close: async () => {},
   });
 }

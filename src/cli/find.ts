@@ -11,12 +11,15 @@ import { type JobRecord, waitForJob } from './job-progress.ts';
 import { sourceOption } from './log.ts';
 import { printJson, printLine, shown } from './output.ts';
 
-interface FindOptions {
+export interface SelectionOptions {
   all?: boolean;
   tenant?: string[];
   tenantSearch?: string;
   status?: 'active' | 'suspended' | 'archived';
   metadata?: [string, string][];
+}
+
+interface FindOptions extends SelectionOptions {
   mode: 'literal' | 'words' | 'regex';
   ignoreCase?: boolean;
   in: 'both' | 'content' | 'path';
@@ -58,7 +61,7 @@ function pair(value: string): [string, string] {
 
 /** Returns the selection of the options, or reports a usage error if no tenants are selected. */
 export function selectionOf(
-  { all, tenant, tenantSearch, status, metadata }: Omit<Partial<FindOptions>, 'mode'>,
+  { all, tenant, tenantSearch, status, metadata }: SelectionOptions,
   command: Command,
 ) {
   if ([all, tenant, tenantSearch, status, metadata].every((each) => each === undefined))
@@ -71,6 +74,15 @@ export function selectionOf(
     ...(status && { status }),
     ...(metadata && { metadata: Object.fromEntries(metadata) }),
   };
+}
+
+/** Reports a usage error if the options select tenants although an argument names the tenant. */
+export function rejectSelection(
+  { all, tenant, tenantSearch, status, metadata }: SelectionOptions,
+  command: Command,
+): void {
+  if ([all, tenant, tenantSearch, status, metadata].some((each) => each !== undefined))
+    command.error('error: name one tenant, or choose tenants with options, not both');
 }
 
 export function registerFindCommand(program: Command, { connect, io }: Cli): void {

@@ -19,8 +19,8 @@ const POLL_MS = 500;
  * a service may not be running. Otherwise, a replica of the service runs the job.
  */
 export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Promise<JobRecord> {
-  const { database } = caller;
-  const runner = database && new JobRunner(database, jobKinds(database));
+  const { local } = caller;
+  const runner = local && new JobRunner(local.database, jobKinds(local.database, local.config));
   try {
     for (;;) {
       const job = await caller.call(getJob, { params: { job: id } });

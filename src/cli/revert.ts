@@ -6,33 +6,21 @@ import { shownTime } from '../history/time-text.ts';
 import { amount } from '../lib/units.ts';
 import { TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Connect, withCaller } from './caller.ts';
+import { addSelectionOptions, rejectSelection } from './find.ts';
 import { type Io, Progress, print } from './io.ts';
 import { bySource, checkActor, resolvedTime, sourceOption } from './log.ts';
 import { formatJson } from './output.ts';
-import { type Resolutions, resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
+import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
+import { CONFLICTS, type RevertOptions, revertMany, SIDES } from './revert-many.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, PLAN } from './undo.ts';
 
-const CONFLICTS = 3;
-const SIDES = ['reverted', 'current'] as const;
-type Side = (typeof SIDES)[number];
-
-interface RevertOptions extends Resolutions<Side> {
-  by?: string;
-  source?: string;
-  since: string;
-  until?: string;
-  dryRun?: boolean;
-  plan?: string;
-  json?: boolean;
-}
-
 export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
-  program
+  const command = program
     .command('revert')
     .description(
       'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text.',
     )
-    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('[tenant]', 'tenant ID; without it, choose tenants with --all or another option', tenantId)
     .option(
       '--by <actor>',
       'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
@@ -49,6 +37,8 @@ export function registerRevertCommand(program: Command, connect: Connect, io: Io
     .option(...DRY_RUN)
     .option(...PLAN)
     .option('--json', 'print JSON')
+    .option('--yes', 'do not ask for confirmation, for many tenants');
+  addSelectionOptions(command)
     .addHelpText(
       'after',
       `${TIME_HELP}
@@ -58,12 +48,16 @@ Examples:
   memory-service revert acme --by laptop --since 3d --dry-run
   memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
   memory-service revert acme --source web --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z
-  memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md`,
+  memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md
+  memory-service revert --all --source web --since 1d --dry-run
+  memory-service revert --metadata plan=pro --by crawler --since 1d`,
     )
-    .action((tenant: string, options: RevertOptions, command: Command) => {
+    .action((tenant: string | undefined, options: RevertOptions) => {
       const { source, by = source === undefined ? undefined : bySource(source) } = options;
       if (by === undefined && options.until === undefined)
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
+      if (tenant === undefined) return revertMany(connect, io, options, command);
+      rejectSelection(options, command);
       return withCaller(connect, async (caller) => {
         const { dryRun = false, plan, json = false } = options;
         const since = await resolvedTime(caller, tenant, options.since);

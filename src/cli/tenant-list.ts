@@ -204,7 +204,7 @@ export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli
         );
         io.stdout.write('\n');
         const { settings, effective } = record;
-        const byDefault = caller.database === undefined ? 'service' : 'environment';
+        const byDefault = caller.local === undefined ? 'service' : 'environment';
         const all = ALL_SETTINGS.map(([name, setting]) => ({ name: snakeCase(name), setting }));
         printTable(
           io.stdout,
@@ -216,7 +216,7 @@ export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli
           ]),
         );
         const hasDefaults = all.some(({ name }) => settings[name] === null);
-        if (hasDefaults && caller.database !== undefined) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
+        if (hasDefaults && caller.local !== undefined) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
       }),
     );
 }

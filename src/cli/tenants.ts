@@ -334,15 +334,15 @@ Examples:
  * Records a dry run in the audit trail. The admin API has no dry run of this change, so the command records it itself.
  */
 async function recordDryRun(
-  { database }: Caller,
+  { local }: Caller,
   io: Io,
   tenant: TenantRecord,
   { settings, details }: { settings: SettingChanges; details: DetailOptions },
 ): Promise<void> {
-  if (database === undefined) return;
+  if (local === undefined) return;
   const changes = { ...changedValues(tenant.settings, settings), ...changedValues(tenant, details) };
   const subject = { tenant: tenant.id, details: changes, dryRun: true };
-  await audited({ database, io }, updateTenant.id, subject, async () => {});
+  await audited({ database: local.database, io }, updateTenant.id, subject, async () => {});
 }
 
 export function registerTenantCommands(program: Command, cli: Cli): void {

@@ -88,6 +88,9 @@ export const OPERATION_ERRORS = {
     (id: string) => `Job ${id} does not exist. Jobs are deleted 30 days after their end.`,
   ),
   too_many_jobs: refused((max: number) => `${max} jobs have not ended, the maximum. Wait, or cancel a job.`),
+  not_a_dry_run: refused(
+    (id: string) => `Job ${id} is not a dry run of a revert that has ended. Start one with POST /v1/revert.`,
+  ),
   no_such_outcome: notFound((id: string, tenant: string) => `Job ${id} has no outcome for tenant ${tenant}.`),
   job_is_running: refused((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),
 

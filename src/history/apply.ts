@@ -174,6 +174,9 @@ async function withoutText({ memoryId }: RestoreTarget): Promise<never> {
   throw new Error(`The plan gives ${memoryId} a text that no version has.`);
 }
 
+/** Fingerprint of a plan without changes. */
+export const NO_CHANGES = createHash('sha256').update('made\0removed').digest('hex');
+
 /**
  * Computes the fingerprint of a plan.
  *

@@ -1,8 +1,10 @@
+import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { findJobs } from './find-job.ts';
+import { revertJobs } from './revert-job.ts';
 import type { JobKind } from './runner.ts';
 
 /** Returns the kinds of jobs that this version can run. */
-export function jobKinds(database: Database): JobKind[] {
-  return [findJobs(database)];
+export function jobKinds(database: Database, config: Config): JobKind[] {
+  return [findJobs(database), revertJobs(database, config)];
 }

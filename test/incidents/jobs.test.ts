@@ -4,6 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
 import { deleteExpiredJobs } from '../../src/incidents/jobs.ts';
 import { jobKinds } from '../../src/incidents/kinds.ts';
 import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
@@ -29,7 +30,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   let kinds: JobKind[] | undefined;
   /** Returns kinds of jobs that share a thread, because starting a thread takes a second. */
   const sharedKinds = () => {
-    kinds ??= jobKinds(service().database);
+    kinds ??= jobKinds(service().database, loadConfig({ AUTH: 'none' }));
     return kinds;
   };
   const run = () => runnerWith(sharedKinds()).run();

@@ -419,7 +419,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {string} */
-            kind: "find";
+            kind: "find" | "revert";
             /** @enum {string} */
             state: "queued" | "running" | "done" | "cancelled";
             /** @description The request without its texts. */
@@ -452,7 +452,7 @@ export interface components {
             /** @description The number of these tenants that failed. */
             tenants_failed: number;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -477,7 +477,7 @@ export interface components {
             /** @description The code of the error; null for a success. */
             error: string | null;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
              * @example {
              *       "files": 2,
              *       "current": 1,

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { SOURCE } from '../history/version.ts';
+import { createJob } from '../incidents/jobs.ts';
+import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
+import { givenTime, readTimes, text } from './fields.ts';
+import {
+  jobId,
+  jobParams,
+  jobRecord,
+  jobSchema,
+  noSuchJob,
+  selectionBody,
+  selectionOf,
+  tooManyJobs,
+} from './job-schemas.ts';
+import { defineOperation } from './operation.ts';
+
+const response = { description: 'The job.', schema: jobSchema };
+
+export const startRevert = defineOperation({
+  id: 'startRevert',
+  method: 'POST',
+  url: '/revert',
+  summary: 'Try to undo the changes of an actor, a source, or a period in many tenants',
+  description:
+    'Creates a job that does a dry run in each tenant. `GET /v1/jobs/{job}/tenants` lists the tenants in which the revert would change files, or has conflicts. `POST /v1/jobs/{job}/apply` then makes exactly these changes. Open drafts are not reverted.',
+  tag: 'incidents',
+  access: 'operate',
+  scope: 'handler',
+  body: z
+    .strictObject({
+      by: text(255).min(1).optional().meta({
+        description:
+          "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `operator`, or `anonymous`.",
+      }),
+      source: text(255).min(1).optional().meta({ description: 'Changes made with keys of this source.' }),
+      since: givenTime,
+      until: givenTime.optional().meta({
+        description: 'Required without `by` and `source`: undoes the changes of all actors in the period.',
+      }),
+      tenants: selectionBody,
+    })
+    .refine(({ by, source }) => by === undefined || source === undefined, {
+      error: 'requires `by` or `source`, not both.',
+    })
+    .refine(({ by, source, until }) => [by, source, until].some((each) => each !== undefined), {
+      error: 'requires `by`, `source`, or `until`.',
+    }),
+  status: 201,
+  response,
+  errors: [tooManyJobs],
+  async run({ database, body, administrator, note }) {
+    const { by, source, tenants } = body;
+    const { since, until } = await readTimes(database, { since: body.since, until: body.until });
+    const request: StoredRevertRequest = {
+      by: source === undefined ? (by ?? null) : `${SOURCE}${source}`,
+      since,
+      until: until ?? null,
+      isDryRun: true,
+      dryRunOf: null,
+    };
+    const job = await createJob(database, {
+      kind: REVERT,
+      request,
+      texts: {},
+      ...selectionOf(tenants, administrator.onlyTenants),
+      createdBy: administrator.actor,
+    });
+    note({ details: { job: job.id, tenants: job.tenants } });
+    return jobRecord(job);
+  },
+  location: ({ id }) => `/jobs/${id}`,
+});
+
+const notADryRun = new ServiceError('not_a_dry_run', '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52');
+
+export const applyRevert = defineOperation({
+  id: 'applyRevert',
+  method: 'POST',
+  url: '/jobs/:job/apply',
+  summary: 'Make the changes of a dry run in many tenants',
+  description:
+    'Creates a job that reverts each tenant exactly as in the dry run, or not at all: a tenant whose plan would differ by now fails with `precondition_failed`. Conflicts are left unchanged. Another apply of the same dry run continues with the tenants that are not reverted.',
+  tag: 'incidents',
+  access: 'operate',
+  scope: 'handler',
+  params: jobParams.extend({ job: jobId.meta({ description: 'The dry run.' }) }),
+  status: 201,
+  response,
+  errors: [noSuchJob, notADryRun, tooManyJobs],
+  async run({ database, params: { job: id }, administrator, note }) {
+    const { request, selection, onlyTenants } = await findDryRun(database, id, administrator.onlyTenants);
+    const job = await createJob(database, {
+      kind: REVERT,
+      request: { ...(request as StoredRevertRequest), isDryRun: false, dryRunOf: id },
+      texts: {},
+      selection,
+      onlyTenants,
+      createdBy: administrator.actor,
+    });
+    note({ details: { job: job.id, dry_run: id, tenants: job.tenants } });
+    return jobRecord(job);
+  },
+  location: ({ id }) => `/jobs/${id}`,
+});

@@ -1,0 +1,216 @@
+/**
+ * Reverts of an actor in many tenants: dry run, application, conflicts, and resumption.
+ *
+ * @module-tag long-on-pglite
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import type { RunningJob } from '../../src/incidents/jobs.ts';
+import { revertJobs } from '../../src/incidents/revert-job.ts';
+import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
+import { Keys, newApiKey } from '../../src/tenants/keys.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey, useAdmin } from '../support/admin.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { runOn } from '../support/program.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const a = '/memories/a';
+const CLEAN = '1\n2\n3\n4\n5\n';
+
+describeServiceOnOwnDatabase(
+  'a revert of many tenants',
+  (service) => {
+    const admin = useAdmin(service);
+    const keys = new Map<string, string>();
+    let kind: JobKind;
+
+    beforeAll(async () => {
+      kind = revertJobs(service().database, loadConfig({ AUTH: 'keys' }));
+      for (const label of ['mallory', 'alice']) {
+        const { key, hash, id } = newApiKey();
+        const common = { tenant: null, access: 'read_write' as const, expiresAt: null };
+        await new Keys(service().database).create({ hash, id, label, ...common });
+        keys.set(label, key);
+      }
+    });
+    afterAll(() => kind.close?.());
+
+    const as = async (actor: string, tenant: string, input: object) => {
+      const headers = { authorization: `Bearer ${keys.get(actor)}` };
+      expect((await service().execute(input, { tenant, headers })).body).toMatchObject({ is_error: false });
+    };
+
+    /** Creates tenants in which mallory changed a line, and alice another line or, in a conflict, the same line. */
+    async function poisoned(label: string, kinds: ('clean' | 'merge' | 'conflict')[]): Promise<string[]> {
+      const tenants = kinds.map((_, i) => freshTenant(`${label}-${i}`));
+      for (const [i, each] of kinds.entries()) {
+        const tenant = tenants[i] ?? '';
+        await new Tenants(service().database).create(tenant);
+        await as('alice', tenant, cmd.create(a, CLEAN));
+        if (each === 'clean') continue;
+        await as('mallory', tenant, cmd.replace(a, '1\n', 'evil\n'));
+        await as('mallory', tenant, cmd.create('/memories/evil/x', 'evil'));
+        if (each === 'merge') await as('alice', tenant, cmd.replace(a, '5\n', '55\n'));
+        else await as('alice', tenant, cmd.replace(a, 'evil\n', 'not so evil\n'));
+      }
+      return tenants;
+    }
+
+    const run = () => {
+      const runner = new JobRunner(service().database, [kind], (_, error) => {
+        throw error;
+      });
+      return runner.run();
+    };
+    const post = async (path: string, body: object = {}) => {
+      const response = await admin().call('POST', path, { body });
+      expect([response.status, response.text]).toStrictEqual([201, expect.any(String)]);
+      return String(response.body.id);
+    };
+    const start = (tenants: object) => post('/revert', { by: 'mallory', since: '1h', tenants });
+    const get = async (path: string) => (await admin().call('GET', path)).body;
+    const outcomes = async (id: string) => (await get(`/jobs/${id}/tenants`)).tenants;
+    const fileIn = async (tenant: string) => (await readTree(service(), tenant)).get(a);
+
+    it('makes exactly the changes of the dry run, and leaves conflicts unchanged', async () => {
+      const tenants = await poisoned('many', ['clean', 'merge', 'conflict']);
+      const [clean = '', merge = '', conflict = ''] = tenants;
+      const dryRun = await start({ ids: tenants });
+      await run();
+      const found = [
+        { tenant: merge, error: null, counts: { files: 2, directories: 1, conflicts: 0 } },
+        { tenant: conflict, error: null, counts: { files: 1, directories: 1, conflicts: 1 } },
+      ];
+      expect(await outcomes(dryRun)).toMatchObject(found);
+      expect(await get(`/jobs/${dryRun}`)).toMatchObject({
+        kind: 'revert',
+        state: 'done',
+        tenants_done: 3,
+        counts: { files: 3, directories: 2, conflicts: 1 },
+        request: { by: 'mallory', isDryRun: true },
+      });
+      expect(await fileIn(merge)).toBe('evil\n2\n3\n4\n55\n');
+      const applied = await post(`/jobs/${dryRun}/apply`);
+      await run();
+      expect(await outcomes(applied)).toMatchObject(found);
+      expect([await fileIn(clean), await fileIn(merge), await fileIn(conflict)]).toStrictEqual([
+        CLEAN,
+        '1\n2\n3\n4\n55\n',
+        'not so evil\n2\n3\n4\n5\n',
+      ]);
+      // A second application finds the conflict again, and no change.
+      const again = await post(`/jobs/${dryRun}/apply`);
+      await run();
+      expect(await outcomes(again)).toMatchObject([
+        { tenant: conflict, error: null, counts: { files: 0, directories: 0, conflicts: 1 } },
+      ]);
+      const rejected = await admin().call('POST', `/jobs/${applied}/apply`);
+      expect([rejected.status, rejected.body.detail]).toStrictEqual([
+        409,
+        `Job ${applied} is not a dry run of a revert that has ended. Start one with POST /v1/revert.`,
+      ]);
+      await assertInvariants(service());
+    });
+
+    it('fails in a tenant that has changed since the dry run, and reverts the others', async () => {
+      const tenants = await poisoned('late', ['merge', 'clean', 'merge']);
+      const [changed = '', clean = '', other = ''] = tenants;
+      const dryRun = await start({ ids: tenants });
+      await run();
+      await as('alice', changed, cmd.replace(a, '3\n', '33\n'));
+      await as('mallory', clean, cmd.replace(a, '1\n', 'evil\n'));
+      const applied = await post(`/jobs/${dryRun}/apply`);
+      await run();
+      expect(await outcomes(applied)).toMatchObject([
+        { tenant: changed, error: 'precondition_failed', counts: {} },
+        { tenant: clean, error: 'precondition_failed', counts: {} },
+        { tenant: other, error: null, counts: { files: 2 } },
+      ]);
+      expect(await get(`/jobs/${applied}`)).toMatchObject({ tenants_failed: 2, is_exact: false });
+      expect([await fileIn(changed), await fileIn(clean), await fileIn(other)]).toStrictEqual([
+        'evil\n2\n33\n4\n55\n',
+        'evil\n2\n3\n4\n5\n',
+        '1\n2\n3\n4\n55\n',
+      ]);
+      // A new dry run continues with the tenants that are left.
+      const next = await start({ ids: tenants });
+      await run();
+      expect(((await outcomes(next)) as { tenant: string }[]).map(({ tenant }) => tenant)).toStrictEqual([
+        changed,
+        clean,
+      ]);
+    });
+
+    it('records the files of a tenant that an interrupted attempt had reverted', async () => {
+      const [tenant = ''] = await poisoned('killed', ['merge']);
+      const dryRun = await start({ ids: [tenant] });
+      await run();
+      const applied = await post(`/jobs/${dryRun}/apply`);
+      const [row] = await service().query(
+        `SELECT id::text, request, created_by AS "createdBy", created_at::text AS "createdAt" FROM jobs WHERE id::text = $1`,
+        [applied],
+      );
+      // The process ends after the revert, before it records the result.
+      await kind.work(row as unknown as RunningJob, tenant, new AbortController().signal);
+      expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
+      await run();
+      expect(await outcomes(applied)).toMatchObject([{ tenant, error: null, counts: { files: 2 } }]);
+      expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
+    });
+
+    it('starts and applies only in the tenants of a key with a scope', async () => {
+      const [own = '', other = ''] = await poisoned('scoped', ['merge', 'merge']);
+      const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
+      const body = { by: 'mallory', since: '1h' };
+      const mine = await admin().call('POST', '/revert', { body, key });
+      expect(mine.body).toMatchObject({ tenants: 1, only_tenants: [own] });
+      const all = await start({ ids: [own, other] });
+      await run();
+      const denied = await admin().call('POST', `/jobs/${all}/apply`, { key });
+      expect([denied.status, denied.body.code]).toStrictEqual([404, 'not_found']);
+      const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;
+      expect((await admin().call('POST', '/revert', { body, key: reader })).status).toBe(403);
+      expect((await admin().call('POST', '/revert', { body: { since: '1h' } })).status).toBe(400);
+    });
+
+    it('shows the tenants and asks for a confirmation on the command line', async () => {
+      const [merge = '', conflict = ''] = await poisoned('command', ['merge', 'conflict']);
+      const args = ['revert', '--tenant', merge, '--tenant', conflict, '--by', 'mallory', '--since', '1h'];
+      const tried = await runOn(service(), [...args, '--dry-run']);
+      expect([
+        tried.code,
+        tried.stdout.split('\n').map((line) => line.split(/ +/).slice(0, 4)),
+      ]).toStrictEqual([
+        3,
+        [
+          ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES'],
+          [conflict, '1', '1', '1'],
+          [merge, '0', '2', '1'],
+          [''],
+        ],
+      ]);
+      expect(tried.stderr).toMatch(
+        /^Job \S+: dry run in 2 tenants\.\nNOT reverted: 1 conflict\.\nWould revert in job \S+: 3 files, 2 directories, 1 conflict\. Read 2 tenants\.\n/,
+      );
+      const unconfirmed = await runOn(service(), args);
+      expect([unconfirmed.code, unconfirmed.stderr]).toStrictEqual([
+        1,
+        expect.stringContaining('Add --yes to confirm. No tenant was reverted.'),
+      ]);
+      expect(await fileIn(merge)).toBe('evil\n2\n3\n4\n55\n');
+      const done = await runOn(service(), [...args, '--yes', '--json']);
+      expect([done.code, JSON.parse(done.stdout)]).toMatchObject([
+        3,
+        { kind: 'revert', counts: { files: 3 }, outcomes: [{ tenant: merge }, { tenant: conflict }] },
+      ]);
+      expect(await fileIn(merge)).toBe('1\n2\n3\n4\n55\n');
+      const unclear = await runOn(service(), ['revert', '--by', 'mallory', '--since', '1h']);
+      expect([unclear.code, unclear.stderr]).toStrictEqual([2, expect.stringContaining('or use --all')]);
+      const both = await runOn(service(), ['revert', merge, '--all', '--by', 'mallory', '--since', '1h']);
+      expect([both.code, both.stderr]).toStrictEqual([2, expect.stringContaining('name one tenant')]);
+    });
+  },
+  { AUTH: 'keys' },
+);
