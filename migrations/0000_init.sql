@@ -87,6 +87,16 @@ CREATE TABLE "kept_out" (
 	CONSTRAINT "kept_out_text" UNIQUE("tenant_id","hash")
 );
 --> statement-breakpoint
+CREATE TABLE "receipts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"body" jsonb NOT NULL,
+	"signature" text COLLATE "C" NOT NULL,
+	"key_id" text COLLATE "C" NOT NULL,
+	"public_key" text COLLATE "C" NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "fleet_usage" (
 	"day" date PRIMARY KEY NOT NULL,
 	"tenants" bigint NOT NULL,
@@ -267,6 +277,8 @@ CREATE INDEX "api_keys_scoped" ON "api_keys" USING btree ("id") WHERE "api_keys"
 CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> statement-breakpoint
 CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
 CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint
+CREATE INDEX "receipts_at" ON "receipts" USING btree ("at","id");--> statement-breakpoint
+CREATE INDEX "receipts_tenant" ON "receipts" USING btree ("tenant_id","at","id");--> statement-breakpoint
 CREATE INDEX "tenant_usage_day" ON "tenant_usage" USING btree ("day");--> statement-breakpoint
 CREATE INDEX "job_outcomes_job" ON "job_outcomes" USING btree ("job_id","tenant_id");--> statement-breakpoint
 CREATE INDEX "jobs_created" ON "jobs" USING btree ("created_at","id");--> statement-breakpoint

@@ -50,6 +50,7 @@ import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts'
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
 import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
+import { getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
 import { applyRevert, startRevert } from './revert-jobs.ts';
@@ -124,6 +125,9 @@ const OPERATIONS = [
   keepOutOfAll,
   listKeptOutOfAll,
   allowTextInAll,
+  listErasureReceipts,
+  getReceipt,
+  getReceiptKey,
   getFleetUsage,
   listAllDrafts,
   expireFiles,

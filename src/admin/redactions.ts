@@ -8,9 +8,11 @@ import {
   previewErasure,
 } from '../history/redact.ts';
 import type { Version } from '../history/version.ts';
+import { addReceipt } from '../tenants/receipts.ts';
 import { noSuchTenant } from './errors.ts';
 import { memoryPath, next, pageFields, readCursor, tenantParams, time, writeCursor } from './fields.ts';
 import { defineOperation } from './operation.ts';
+import { receiptFlag, signedReceipt } from './receipts.ts';
 import { id, noSuchVersion, versionParams } from './versions.ts';
 
 const counted = z.int().min(0);
@@ -22,11 +24,13 @@ const redactedSchema = z.object({
     description:
       'Open drafts that still have the file, changed or unchanged. Close them, or delete and redact it there.',
   }),
+  receipt: signedReceipt.optional().meta({ description: 'With `receipt`.' }),
 });
 
 const redactedDirectoriesSchema = z.object({
   directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
   stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  receipt: signedReceipt.optional().meta({ description: 'With `receipt`.' }),
 });
 
 const versionFields = { id, memory_id: id, path: z.string().nullable(), created_at: time };
@@ -102,12 +106,22 @@ export const redactVersion = defineOperation({
     'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
   tag: 'history',
   params: versionParams,
+  query: z.strictObject({ receipt: receiptFlag }),
   response: { description: 'The redacted versions.', schema: redactedSchema },
   errors: [noSuchTenant, noSuchVersion, versionIsLive],
-  async run({ database, params: { tenant, version }, origin, note }) {
+  async run({ config, database, params: { tenant, version }, query, origin, administrator, note }) {
     const redacted = await eraseVersion(database, tenant, version, origin);
     note({ details: { version, versions: redacted.versions } });
+    const erasure = {
+      kind: 'version_redacted',
+      tenant,
+      by: administrator.actor,
+      searched: ['versions with the same content', 'past directories', 'stored results'],
+      subject: { version },
+      erased: { versions: redacted.versions, stored_results: redacted.storedResults },
+    } as const;
     return {
+      receipt: query.receipt ? await addReceipt(database, config, erasure) : undefined,
       versions: redacted.versions,
       same_path: redacted.samePath,
       stored_results: redacted.storedResults,
@@ -143,12 +157,22 @@ export const redactDirectories = defineOperation({
     'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
   tag: 'history',
   params: tenantParams,
+  query: z.strictObject({ receipt: receiptFlag }),
   body: z.strictObject({ path: memoryPath }),
   response: { description: 'The redacted versions.', schema: redactedDirectoriesSchema },
   errors: directoryErrors,
-  async run({ database, params: { tenant }, body: { path }, note }) {
+  async run({ config, database, params: { tenant }, query, body: { path }, administrator, note }) {
     const { directories, storedResults } = await eraseDirectories(database, tenant, path);
     note({ details: { directories } });
-    return { directories, stored_results: storedResults };
+    const erasure = {
+      kind: 'directories_redacted',
+      tenant,
+      by: administrator.actor,
+      searched: ['past directories', 'stored results'],
+      subject: {},
+      erased: { directories, stored_results: storedResults },
+    } as const;
+    const receipt = query.receipt ? await addReceipt(database, config, erasure) : undefined;
+    return { directories, stored_results: storedResults, receipt };
   },
 });

@@ -7,6 +7,7 @@ import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
 import { findListedTenant, readTenantPage } from '../tenants/listing.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
+import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { MAX_METADATA, mergeDetails, Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { archived, noSuchTenant } from './errors.ts';
@@ -22,7 +23,8 @@ import {
   text,
   writeCursor,
 } from './fields.ts';
-import { defineOperation } from './operation.ts';
+import { type AdminContext, defineOperation } from './operation.ts';
+import { receiptFlag, signedReceipt } from './receipts.ts';
 import {
   detailsChange,
   detailsOf,
@@ -87,6 +89,7 @@ const erasedSchema = z.object({
     })
     .optional()
     .meta({ description: 'With `forget`.' }),
+  receipt: signedReceipt.optional().meta({ description: 'With `receipt`.' }),
 });
 
 function rowsOf({ storedResults, ...rows }: Erased) {
@@ -181,6 +184,24 @@ export const updateTenant = defineOperation({
   },
 });
 
+/** The data of a tenant, for the receipt of its deletion. */
+const DATA = ['files', 'history', 'drafts', 'stored results', 'keys', 'settings', 'usage', 'kept-out texts'];
+
+function deletionReceipt(
+  { config, database, administrator }: Pick<AdminContext, 'config' | 'database' | 'administrator'>,
+  counts: Erased,
+  subject: Pick<Erasure, 'tenant' | 'proof'>,
+) {
+  return addReceipt(database, config, {
+    ...subject,
+    kind: 'tenant_deleted',
+    by: administrator.actor,
+    searched: DATA,
+    subject: {},
+    erased: rowsOf(counts),
+  });
+}
+
 export const deleteTenant = defineOperation({
   id: 'deleteTenant',
   method: 'DELETE',
@@ -198,22 +219,35 @@ export const deleteTenant = defineOperation({
       description:
         'Also replace its id in the audit trail by a hash, once it is deleted or if it was deleted before.',
     }),
+    receipt: receiptFlag,
   }),
   response: { description: 'Number of deleted rows.', schema: erasedSchema },
   errors: [noSuchTenant, new ServiceError('tenant_is_mounted', 'team', ['acme', 'globex'], false)],
-  async run({ database, params: { tenant }, query: { force, forget }, administrator, note }) {
+  async run(call) {
+    const { database, params, query, administrator, note } = call;
+    const { tenant } = params;
+    const { force, forget, receipt: isSigned } = query;
     const tenants = new Tenants(database);
     const exists = (await tenants.find(tenant)) !== undefined;
     if (exists && !force) await refuseMounted(database, tenant, administrator.onlyTenants);
     const erased = exists ? await tenants.delete(tenant) : undefined;
     if (erased !== undefined) note({ details: { ...erased } });
-    if (!forget) return { id: tenant, erased: rowsOf(erased ?? missing(tenant)) };
-    const forgotten = await forgetTenant(database, tenant);
+    if (!forget) {
+      const counts = erased ?? missing(tenant);
+      const receipt = isSigned ? await deletionReceipt(call, counts, { tenant }) : undefined;
+      return { id: tenant, erased: rowsOf(counts), receipt };
+    }
+    const { salt, ...forgotten } = await forgetTenant(database, tenant);
     note({ tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
     // The event of this request also contains the ID and is counted, so more than one event means that the tenant
     // existed.
     if (erased === undefined && forgotten.events <= 1) missing(tenant);
-    return { id: tenant, erased: rowsOf(erased ?? NOTHING_ERASED), forgotten };
+    const counts = erased ?? NOTHING_ERASED;
+    const proof = { tenant, salt };
+    const receipt = isSigned
+      ? await deletionReceipt(call, counts, { tenant: forgotten.hash, proof })
+      : undefined;
+    return { id: tenant, erased: rowsOf(counts), forgotten, receipt };
   },
 });
 

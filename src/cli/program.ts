@@ -19,6 +19,7 @@ import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand
 import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
 import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from './profiles.ts';
+import { registerReceiptCommands } from './receipts.ts';
 import { registerRevertCommand } from './revert.ts';
 import type { Open, OpenPlace } from './session.ts';
 import { registerTenantCommands } from './tenants.ts';
@@ -168,6 +169,7 @@ export function createProgram(context: CliContext): Command {
   registerTenantCommands(program, cli);
   registerKeyCommands(program, cli);
   registerKeepOutCommands(program, cli);
+  registerReceiptCommands(program, cli);
   registerUsageCommand(program, cli);
   registerExpireCommand(program, connect, io);
   registerMemoryCommands(program, cli);

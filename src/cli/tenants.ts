@@ -24,6 +24,7 @@ import { nameOf, newTenantId, tenantId } from './arguments.ts';
 import { type Caller, type Cli, type Connect, firstItems, readItems, withCaller } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { printJson, printLine, printTable } from './output.ts';
+import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
 import { audited } from './session.ts';
 import {
   addSelectionOptions,
@@ -33,6 +34,13 @@ import {
   type Selection,
   selectTenants,
 } from './tenant-list.ts';
+
+interface DeleteOptions {
+  yes?: boolean;
+  force?: boolean;
+  forget?: boolean;
+  receipt?: string;
+}
 
 const EFFECT = 'It takes effect within AUTH_CACHE_SECONDS.';
 
@@ -384,12 +392,13 @@ function registerDelete(tenants: Command, { connect, io }: Cli): void {
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--force', 'delete it even if other tenants mount it')
     .option('--forget', 'replace its ID in the audit trail by a hash, also if it was deleted before')
+    .option('--receipt <file>', RECEIPT_HELP)
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
       '\nExamples:\n  memory-service tenants delete acme --yes\n  memory-service tenants delete acme --forget --yes',
     )
-    .action((tenant: string, { yes, force = false, forget = false }: Record<string, boolean | undefined>) =>
+    .action((tenant: string, { yes, force = false, forget = false, receipt: file }: DeleteOptions) =>
       withCaller(connect, async (caller) => {
         const params = { tenant };
         const found = await caller.call(getTenant, { params }).catch((error) => {
@@ -397,8 +406,12 @@ function registerDelete(tenants: Command, { connect, io }: Cli): void {
           throw error;
         });
         if (!yes) await confirm(io, questionOf(tenant, found, forget), 'Nothing was deleted.');
-        const deleted = await caller.call(deleteTenant, { params, query: { force, forget } });
-        const { erased, forgotten } = deleted;
+        const deleted = await caller.call(deleteTenant, {
+          params,
+          query: { force, forget, receipt: file !== undefined },
+        });
+        const { erased, forgotten, receipt } = deleted;
+        if (file !== undefined) await saveReceipt(file, receipt);
         if (found !== undefined)
           printLine(
             io.stdout,

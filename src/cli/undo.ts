@@ -13,6 +13,7 @@ import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArg
 import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
 import { confirm, type Io, print } from './io.ts';
 import { formatJson, printJson, printLine } from './output.ts';
+import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
 import { fullVersionId } from './versions.ts';
 
 interface RestoreOptions {
@@ -104,6 +105,7 @@ interface Options {
   dryRun?: boolean;
   yes?: boolean;
   json?: boolean;
+  receipt?: string;
 }
 
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
@@ -123,6 +125,7 @@ export function registerRedactCommand(program: Command, connect: Connect, io: Io
       'list the versions to redact, and other places that may contain the text or the path',
     )
     .option('--yes', 'do not ask for confirmation')
+    .option('--receipt <file>', RECEIPT_HELP)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -142,7 +145,7 @@ Examples:
   memory-service redact acme /memories/old-name`,
     )
     .action((tenant: string, subject: Subject, options: Options) => {
-      const { dryRun, yes, json = false } = options;
+      const { dryRun, yes, json = false, receipt: file } = options;
       return withCaller(connect, async (caller) => {
         if (subject.kind === 'path') {
           if (dryRun) return showDirectories(caller, tenant, subject.path, json, io);
@@ -155,7 +158,9 @@ Examples:
           const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
           await confirm(io, question, 'Nothing was redacted.');
         }
-        const redacted = await caller.call(redactVersion, { params: { tenant, version: id } });
+        const query = { receipt: file !== undefined };
+        const redacted = await caller.call(redactVersion, { params: { tenant, version: id }, query });
+        if (file !== undefined) await saveReceipt(file, redacted.receipt);
         if (json) return printJson(io.stdout, redacted);
         printLine(
           io.stdout,
@@ -187,14 +192,16 @@ async function redactPath(
   caller: Caller,
   tenant: string,
   path: MemoryPath,
-  { yes, json }: Options,
+  { yes, json, receipt: file }: Options,
   io: Io,
 ): Promise<void> {
   if (!yes) {
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');
   }
-  const redacted = await caller.call(redactDirectories, { params: { tenant }, body: { path } });
+  const query = { receipt: file !== undefined };
+  const redacted = await caller.call(redactDirectories, { params: { tenant }, query, body: { path } });
+  if (file !== undefined) await saveReceipt(file, redacted.receipt);
   if (json) return printJson(io.stdout, redacted);
   const { directories, stored_results: storedResults } = redacted;
   printLine(io.stdout, `Redacted directories: ${directories}, stored results: ${storedResults}.`);

@@ -37,7 +37,12 @@ export const REFERENCE_TABLES = [
  * Tables stored only on the coordinator; workers forward statements on them. Audit events can lack a tenant, and must
  * be recorded even while a worker is down. A job belongs to no tenant. On a single node, a page is always complete.
  */
-export const COORDINATOR_TABLES = ['public.audit_events', 'public.fleet_usage', 'public.jobs'];
+export const COORDINATOR_TABLES = [
+  'public.audit_events',
+  'public.fleet_usage',
+  'public.jobs',
+  'public.receipts',
+];
 
 export const ALL_TABLES = [...TENANT_TABLES, ...REFERENCE_TABLES, ...COORDINATOR_TABLES];
 

@@ -481,3 +481,21 @@ export const keptOut = pgTable(
   },
   (t) => [unique('kept_out_text').on(t.tenantId, t.hash)],
 );
+
+/**
+ * Receipts of erasures (src/tenants/receipts.ts), which outlive their tenant. On Citus, the table is on the coordinator.
+ */
+export const receipts = pgTable(
+  'receipts',
+  {
+    id: uuid('id').primaryKey(),
+    at: timestamp('at', { withTimezone: true }).notNull(),
+    /** ID of the tenant, or the hash that replaces the ID. */
+    tenantId: key('tenant_id').notNull(),
+    body: jsonb('body').notNull(),
+    signature: key('signature').notNull(),
+    keyId: key('key_id').notNull(),
+    publicKey: key('public_key').notNull(),
+  },
+  (t) => [index('receipts_at').on(t.at, t.id), index('receipts_tenant').on(t.tenantId, t.at, t.id)],
+);

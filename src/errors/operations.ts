@@ -82,6 +82,10 @@ export const OPERATION_ERRORS = {
   ),
   no_such_kept_out: notFound((id: string) => `The entry ${id} does not exist in this list.`),
 
+  // Receipts
+
+  no_such_receipt: notFound((id: string) => `The receipt ${id} does not exist.`),
+
   // Jobs
 
   no_such_job: notFound(

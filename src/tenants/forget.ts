@@ -1,7 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import type { AuditPosition } from './audit.ts';
+import { forgottenId } from './receipt.ts';
+import { forgetReceipts } from './receipts.ts';
 
 /** An event that contains the ID, or the last event of its page. */
 interface Found {
@@ -60,18 +62,19 @@ WHERE id = $id::text::uuid
 );
 
 /**
- * Replaces the ID of a tenant in the whole audit trail by a hash, which is the same in all events. The salt of the hash
- * is random and not stored, so that a guessed ID cannot be verified against the hash. If the call is interrupted,
- * repeat it.
+ * Replaces the ID of a tenant in the whole audit trail by a hash, which is the same in all events, and deletes the
+ * receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot be verified
+ * against the hash. If the call is interrupted, repeat it.
  *
- * @returns the hash, and the number of events that contained the ID
+ * @returns the hash with its salt, and the number of events that contained the ID
  */
 export async function forgetTenant(
   database: Database,
   tenant: string,
-): Promise<{ hash: string; events: number }> {
-  const salted = createHash('sha256').update(randomBytes(32)).update(tenant).digest('hex');
-  const hash = `forgotten_${salted.slice(0, 32)}`;
+): Promise<{ hash: string; events: number; salt: string }> {
+  const salt = randomBytes(32).toString('hex');
+  const hash = forgottenId(tenant, salt);
+  await forgetReceipts(database.query, tenant);
   let events = 0;
   for (let after: AuditPosition | undefined = BEFORE_ALL; after !== undefined; ) {
     const rows: Found[] = await findMentions(database, tenant, after);
@@ -87,7 +90,7 @@ export async function forgetTenant(
     }
     after = rows.find(({ isLast }) => isLast);
   }
-  return { hash, events };
+  return { hash, events, salt };
 }
 
 function changed(before: unknown, after: unknown): string | null {

@@ -125,7 +125,7 @@ export async function addKeptOut(
       id: randomUUID(),
       owner,
       label,
-      by: JSON.stringify(storedActor(by)),
+      by: storedActor(by),
       ...entry,
     });
     const [added] = (await query(findEntryQuery, { owner, hash: entry.hash })).rows;

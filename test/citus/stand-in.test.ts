@@ -78,6 +78,7 @@ describe('distributing the tables', () => {
       'public.audit_events': 'coordinator',
       'public.fleet_usage': 'coordinator',
       'public.jobs': 'coordinator',
+      'public.receipts': 'coordinator',
     };
     expect(await states()).toStrictEqual(placed);
     expect((await client.query('SELECT count(*)::integer AS events FROM audit_events')).rows).toStrictEqual([

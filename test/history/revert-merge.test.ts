@@ -298,7 +298,7 @@ describeService(
       await expect(revert({ [a]: { text: 'x'.repeat(41) } }, { settings })).rejects.toThrow(
         '/memories/a would exceed the maximum file size of 40 bytes.',
       );
-      await expect(revert({ [a]: { text: secret } }, { settings })).rejects.toThrow('AWS access key');
+      await expect(revert({ [a]: { text: secret } }, { settings })).rejects.toThrow('aws_access_key');
       expect((await filesNow())[a]).toBe('evil\n2\n3\n4\n5\n');
       await revert({ [a]: { text: `key ${secret}\n` } }, { settings: masking });
       expect((await filesNow())[a]).toMatch(/^key \[[^\]]*\]\n$/);

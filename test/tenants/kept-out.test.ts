@@ -45,7 +45,14 @@ describeService('texts that are kept out of one tenant', (service) => {
     const added = await admin().call('POST', `/tenants/${tenant}/kept-out`, {
       body: { text, label: 'incident 42' },
     });
-    expect(added).toMatchObject({ status: 201, body: { tokens: 6, label: 'incident 42' } });
+    expect(added).toMatchObject({
+      status: 201,
+      body: {
+        tokens: 6,
+        label: 'incident 42',
+        created_by: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
+      },
+    });
     return { tenant, id: String(added.body.id) };
   };
   const send = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;

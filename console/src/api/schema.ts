@@ -779,6 +779,49 @@ export interface components {
             secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
         };
+        /** @description A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later. */
+        SignedReceipt: {
+            receipt: {
+                /** @constant */
+                format: "memory-service-receipt/1";
+                /** Format: uuid */
+                id: string;
+                /** @enum {string} */
+                kind: "tenant_deleted" | "version_redacted" | "directories_redacted";
+                /** @description The time of the database after the erasure. ISO 8601, UTC. */
+                at: string;
+                /** @description The actor of the erasure. */
+                by: {
+                    [key: string]: string | null;
+                };
+                /** @description The ID of the tenant. If the ID was forgotten, the hash of the ID. */
+                tenant: string;
+                /** @description The data that was searched. */
+                readonly searched: string[];
+                /** @description IDs of the deleted data, by their kind. */
+                subject: {
+                    [key: string]: string;
+                };
+                /** @description Numbers of deleted items, by their kind. */
+                erased: {
+                    [key: string]: number;
+                };
+                /** @description Copies that remain by design. `until` is null if the operator deletes them. */
+                remaining: {
+                    place: string;
+                    until: string | null;
+                }[];
+            };
+            /** @description The Ed25519 signature of the receipt as canonical JSON (RFC 8785), in base64. */
+            signature: string;
+            /** @description The first 16 digits of the SHA-256 of the public key (SPKI, DER). */
+            key_id: string;
+            /** @description The ID and the salt whose hash is the `tenant` of the receipt. The service does not store the salt. */
+            proof?: {
+                tenant: string;
+                salt: string;
+            };
+        };
         Tenant: {
             /** @example acme */
             id: string;
@@ -983,6 +1026,7 @@ export type Reverted = components['schemas']['Reverted'];
 export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
+export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
 export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
 export type Time = components['schemas']['Time'];

@@ -1,0 +1,77 @@
+import { createPublicKey } from 'node:crypto';
+import { z } from 'zod';
+import { ServiceError } from '../errors/errors.ts';
+import { keyIdOf, signedReceiptSchema } from '../tenants/receipt.ts';
+import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../tenants/receipts.ts';
+import { flag, next, pageFields, readCursor, tenantId, versionId as uuid, writeCursor } from './fields.ts';
+import { defineOperation } from './operation.ts';
+
+export const signedReceipt = signedReceiptSchema.meta({
+  id: 'SignedReceipt',
+  description: 'A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later.',
+});
+
+/** Query parameter of erasures that return a receipt. */
+export const receiptFlag = flag
+  .default(false)
+  .meta({ description: 'Also sign and store a receipt, and return it as `receipt`.' });
+
+const storedReceipt = signedReceiptSchema.extend({
+  public_key: z.string().meta({ description: 'The public key for the signature, as PEM.' }),
+});
+
+function record({ publicKey, ...signed }: StoredReceipt) {
+  return { ...signed, public_key: publicKey };
+}
+
+const position = z.strictObject({ at: z.string(), id: uuid });
+
+export const listErasureReceipts = defineOperation({
+  id: 'listReceipts',
+  method: 'GET',
+  url: '/receipts',
+  summary: 'List the receipts of erasures, latest first',
+  tag: 'incidents',
+  query: z.strictObject({
+    ...pageFields(200, 50),
+    tenant: tenantId.optional().meta({ description: 'Only receipts for this tenant, or for this hash.' }),
+  }),
+  response: { description: 'A page.', schema: z.object({ receipts: z.array(storedReceipt), next }) },
+  async run({ database, query: { limit, after, tenant = null } }) {
+    const page = await listReceipts(database, tenant, { limit, after: readCursor(position, after) });
+    return { receipts: page.receipts.map(record), next: writeCursor(page.next) };
+  },
+});
+
+export const getReceipt = defineOperation({
+  id: 'getReceipt',
+  method: 'GET',
+  url: '/receipts/:receipt',
+  summary: 'Get the receipt of an erasure',
+  tag: 'incidents',
+  params: z.strictObject({ receipt: uuid }),
+  response: { description: 'The receipt.', schema: storedReceipt },
+  errors: [new ServiceError('no_such_receipt', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52')],
+  run: async ({ database, params }) => record(await findReceipt(database, params.receipt)),
+});
+
+export const getReceiptKey = defineOperation({
+  id: 'getReceiptKey',
+  method: 'GET',
+  url: '/receipt-key',
+  summary: 'Get the public key with which receipts are verified',
+  description:
+    'Store it outside of the service, so that a receipt can be verified without trust in the service.',
+  tag: 'incidents',
+  response: {
+    description: 'The key.',
+    schema: z.object({
+      key_id: z.string(),
+      public_key: z.string().meta({ description: 'An Ed25519 key as PEM (SPKI).' }),
+    }),
+  },
+  async run({ database, config }) {
+    const pem = await receiptKey(database, config);
+    return { key_id: keyIdOf(createPublicKey(pem)), public_key: pem };
+  },
+});

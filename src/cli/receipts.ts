@@ -1,0 +1,153 @@
+import { createPublicKey } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
+import { OperatorError } from '../errors/errors.ts';
+import {
+  type ReceiptProblem,
+  receiptProblem,
+  type SignedReceipt,
+  signedReceiptSchema,
+} from '../tenants/receipt.ts';
+import { tenantId } from './arguments.ts';
+import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { formatJson, printJson, printLine, printTable, time } from './output.ts';
+
+export const RECEIPT_HELP = 'write a signed receipt to this file, without contents and paths';
+
+const PROBLEMS: Readonly<Record<ReceiptProblem, string>> = {
+  another_key: 'It is signed with another key',
+  signature: 'Its signature is wrong: it was changed, or is a forgery',
+  proof: 'The tenant in its proof is not the tenant of the receipt',
+};
+
+/** @throws OperatorError if the file cannot be written */
+export async function saveReceipt(file: string, receipt: SignedReceipt | undefined): Promise<void> {
+  if (receipt === undefined) return;
+  await writeFile(file, `${formatJson(receipt)}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(
+      `Cannot write ${file} (${error.code}). The receipt is stored: memory-service receipts show ${receipt.receipt.id}`,
+    );
+  });
+}
+
+export function registerReceiptCommands(program: Command, { connect, io }: Cli): void {
+  const receipts = program
+    .command('receipts')
+    .description('Show and verify receipts of erasures, which the options --receipt of commands create.');
+
+  receipts
+    .command('list')
+    .description('List receipts, latest first.')
+    .option(
+      '--tenant <tenant>',
+      'only receipts for this tenant, or for the hash of a forgotten tenant',
+      tenantId,
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service receipts list --tenant acme')
+    .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const query = { limit: 200, ...(tenant && { tenant }) };
+        const found = await firstItems(
+          readItems(caller, listErasureReceipts, { query }, (page) => page.receipts),
+        );
+        if (json) return printJson(io.stdout, found);
+        printTable(
+          io.stdout,
+          ['ID', 'TIME', 'KIND', 'TENANT', 'ERASED'],
+          found.map(({ receipt: { id, at, kind, tenant: of, erased } }) => [
+            id,
+            time(at),
+            kind,
+            of,
+            Object.entries(erased)
+              .map(([name, count]) => `${name}: ${count}`)
+              .join(', '),
+          ]),
+        );
+      }),
+    );
+
+  receipts
+    .command('show')
+    .description('Print a receipt as JSON, as a file for `receipts verify`.')
+    .argument('<receipt>', 'ID of the receipt, from `receipts list`')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service receipts show 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 > receipt.json',
+    )
+    .action((id: string) =>
+      withCaller(connect, async (caller) => {
+        const { public_key: _, ...signed } = await caller.call(getReceipt, { params: { receipt: id } });
+        printJson(io.stdout, signed);
+      }),
+    );
+
+  receipts
+    .command('key')
+    .description('Print the public key with which receipts are verified. Keep a copy outside of the service.')
+    .addHelpText('after', '\nExample:\n  memory-service receipts key > receipts.pem')
+    .action(() =>
+      withCaller(connect, async (caller) => {
+        const { public_key: pem } = await caller.call(getReceiptKey, {});
+        io.stdout.write(pem);
+      }),
+    );
+
+  receipts
+    .command('verify')
+    .description('Verify the signature of a receipt, without a connection if the public key is given.')
+    .argument('<file>', 'file with the receipt')
+    .option('--key <file>', 'file with the public key, from `receipts key` (default: the key of the service)')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service receipts verify receipt.json --key receipts.pem\n  memory-service receipts verify receipt.json',
+    )
+    .action(async (file: string, { key }: { key?: string }) => {
+      const signed = await readReceipt(file);
+      const pem =
+        key === undefined
+          ? await withCaller(connect, async (caller) => (await caller.call(getReceiptKey, {})).public_key)
+          : await readText(key);
+      const problem = receiptProblem(signed, publicKey(pem, key));
+      if (problem !== undefined) throw new OperatorError(`The receipt is not valid. ${PROBLEMS[problem]}.`);
+      const { receipt, proof, key_id: keyId } = signed;
+      const erased = Object.entries(receipt.erased).map(([name, count]) => `${count} ${name}`);
+      printLine(io.stdout, `Valid, signed with the key ${keyId}.`);
+      printLine(io.stdout, `${receipt.kind}, tenant ${proof?.tenant ?? receipt.tenant}, ${receipt.at}.`);
+      printLine(io.stdout, `Erased: ${erased.join(', ')}.`);
+      for (const { place, until } of receipt.remaining)
+        printLine(io.stdout, `May remain: ${place}, until ${until ?? 'you delete it'}.`);
+    });
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`Cannot read ${file} (${error.code}).`);
+  });
+}
+
+async function readReceipt(file: string): Promise<SignedReceipt> {
+  const parsed = signedReceiptSchema.safeParse(parseJson(await readText(file)));
+  if (parsed.success) return parsed.data;
+  throw new OperatorError(`${file} is not a receipt of this service.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function publicKey(pem: string, file: string | undefined) {
+  try {
+    const key = createPublicKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Reported below, like a key of another type.
+  }
+  throw new OperatorError(`${file ?? 'The key of the service'} is not an Ed25519 public key.`);
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../config.ts';
+import { databaseInstant } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import { DAY_MS } from '../lib/units.ts';
+import { type Actor, storedActor } from '../memory/origin.ts';
+import { requireInstallation } from './installation.ts';
+import { publicKeyPem, type Receipt, type SignedReceipt, signingKey, signReceipt } from './receipt.ts';
+
+/** A stored receipt, with the public key for its signature. */
+export interface StoredReceipt extends SignedReceipt {
+  publicKey: string;
+}
+
+interface ReceiptRow {
+  id: string;
+  at: string;
+  body: Receipt;
+  signature: string;
+  keyId: string;
+  publicKey: string;
+}
+
+const COLUMNS = `id::text, ${time('at')} AS at, body, signature, key_id AS "keyId", public_key AS "publicKey"`;
+
+const addReceiptQuery = defineQuery<{
+  id: string;
+  at: string;
+  subject: string;
+  body: string;
+  signature: string;
+  keyId: string;
+  publicKey: string;
+}>(
+  'add_receipt',
+  `
+INSERT INTO receipts (id, at, tenant_id, body, signature, key_id, public_key)
+VALUES ($id::text::uuid, $at::text::timestamptz, $subject, $body::text::jsonb, $signature, $keyId, $publicKey)
+`,
+);
+
+const findReceiptQuery = defineQuery<{ id: string }, ReceiptRow>(
+  'find_receipt',
+  `SELECT ${COLUMNS} FROM receipts WHERE id = $id::text::uuid`,
+);
+
+const listReceiptsQuery = defineQuery<
+  { subject: string | null; beforeAt: string; beforeId: string; limit: number },
+  ReceiptRow
+>(
+  'list_receipts',
+  `
+SELECT ${COLUMNS} FROM receipts AS r
+WHERE ($subject::text IS NULL OR tenant_id = $subject) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
+ORDER BY r.at DESC, r.id DESC LIMIT $limit::bigint
+`,
+);
+
+const forgetReceiptsQuery = defineQuery<{ subject: string }>(
+  'forget_receipts',
+  'DELETE FROM receipts WHERE tenant_id = $subject',
+);
+
+/** Erasure for which a receipt is made. */
+export type Erasure = Pick<Receipt, 'kind' | 'tenant' | 'searched' | 'subject' | 'erased'> & {
+  by: Actor;
+  /** ID and salt of a forgotten tenant. They are part of the result, and are not stored. */
+  proof?: { tenant: string; salt: string };
+};
+
+/** Time for which a replica keeps the files of recent searches in memory. */
+const SEARCH_CACHE_MS = 60_000;
+
+/** Creates, signs, and stores the receipt of an erasure. */
+export async function addReceipt(
+  database: Database,
+  config: Config,
+  { by, proof, ...erasure }: Erasure,
+): Promise<SignedReceipt> {
+  const key = signingKey(await requireInstallation(database.query, config));
+  const at = await databaseInstant(database);
+  const later = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
+  const signed = signReceipt(
+    {
+      ...erasure,
+      id: randomUUID(),
+      at,
+      by: JSON.parse(storedActor(by)),
+      remaining: [
+        { place: 'audit_trail', until: later(config.AUDIT_DAYS * DAY_MS) },
+        { place: 'backups', until: null },
+        { place: 'exports', until: null },
+        { place: 'logs', until: null },
+        { place: 'memory_of_replicas', until: later(SEARCH_CACHE_MS) },
+        { place: 'unused_space_of_the_database', until: null },
+        { place: 'write_ahead_log', until: null },
+      ],
+    },
+    key,
+  );
+  await database.query(addReceiptQuery, {
+    id: signed.receipt.id,
+    at,
+    subject: erasure.tenant,
+    body: JSON.stringify(signed.receipt),
+    signature: signed.signature,
+    keyId: signed.key_id,
+    publicKey: publicKeyPem(key),
+  });
+  return proof === undefined ? signed : { ...signed, proof };
+}
+
+function stored({ body, signature, keyId, publicKey }: ReceiptRow): StoredReceipt {
+  return { receipt: body, signature, key_id: keyId, publicKey };
+}
+
+/** @throws ServiceError if the receipt does not exist */
+export async function findReceipt({ query }: Pick<Database, 'query'>, id: string): Promise<StoredReceipt> {
+  const [row] = (await query(findReceiptQuery, { id })).rows;
+  if (row === undefined) throw new ServiceError('no_such_receipt', id);
+  return stored(row);
+}
+
+/** Last receipt of a page. */
+export interface ReceiptPosition {
+  at: string;
+  id: string;
+}
+
+const AFTER_ALL: ReceiptPosition = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+/** Lists receipts, latest first. */
+export async function listReceipts(
+  { query }: Pick<Database, 'query'>,
+  subject: string | null,
+  page: { after: ReceiptPosition | null; limit: number },
+): Promise<{ receipts: StoredReceipt[]; next: ReceiptPosition | null }> {
+  const { at: beforeAt, id: beforeId } = page.after ?? AFTER_ALL;
+  const { rows } = await query(listReceiptsQuery, { subject, beforeAt, beforeId, limit: page.limit });
+  const last = rows.length < page.limit ? undefined : rows.at(-1);
+  return { receipts: rows.map(stored), next: last === undefined ? null : { at: last.at, id: last.id } };
+}
+
+/** Deletes the receipts that contain the ID of a tenant. */
+export async function forgetReceipts(query: QueryExecutor, tenant: string): Promise<void> {
+  await query(forgetReceiptsQuery, { subject: tenant });
+}
+
+/** Returns the public key of the installation as PEM. */
+export async function receiptKey(database: Pick<Database, 'query'>, config: Config): Promise<string> {
+  return publicKeyPem(signingKey(await requireInstallation(database.query, config)));
+}
