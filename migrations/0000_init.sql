@@ -262,6 +262,7 @@ CREATE TABLE "jobs" (
 	"tenants_failed" bigint DEFAULT 0 NOT NULL,
 	"is_complete" boolean DEFAULT true NOT NULL,
 	"counts" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"progress" jsonb,
 	"holder" text COLLATE "C",
 	"lease_until" timestamp with time zone,
 	"slice_at" timestamp with time zone NOT NULL

@@ -54,8 +54,20 @@ export function selectionOf(
 
 export const counts = z.record(z.string(), counted).meta({
   description:
-    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.',
-  examples: [{ files: 2, current: 1, superseded: 3, drafts: 0, paths: 0, directories: 0, lines: 4, hits: 4 }],
+    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.',
+  examples: [
+    {
+      files: 2,
+      current: 1,
+      superseded: 3,
+      drafts: 0,
+      paths: 0,
+      directories: 0,
+      lines: 4,
+      hits: 4,
+      versions: 90,
+    },
+  ],
 });
 
 export const isExact = z.boolean().meta({ description: 'False: the counts are a lower bound.' });
@@ -78,6 +90,9 @@ export const jobSchema = z
     tenants_done: counted,
     tenants_failed: counted.meta({ description: 'The number of these tenants that failed.' }),
     counts,
+    progress: counts
+      .nullable()
+      .meta({ description: 'The counts so far of the tenant that is being processed; not in `counts` yet.' }),
     is_exact: isExact,
   })
   .meta({ id: 'Job' });
@@ -98,6 +113,7 @@ export function jobRecord(job: Job): z.input<typeof jobSchema> {
     tenants_done: rest.tenantsDone,
     tenants_failed: rest.tenantsFailed,
     counts: rest.counts,
+    progress: rest.progress,
     is_exact: rest.state === 'done' && isComplete,
   };
 }

@@ -33,6 +33,7 @@ export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Pr
   }
 }
 
-function progressLine({ counts: { hits = 0 }, ...job }: JobRecord): string {
-  return `${progressText({ counts: {}, ...job })} tenants, ${amount(hits, 'hit')}`;
+function progressLine(job: JobRecord): string {
+  const sum = (name: string) => (job.counts[name] ?? 0) + (job.progress?.[name] ?? 0);
+  return `${progressText(job)} tenants, ${amount(sum('versions'), 'version')} read, ${amount(sum('hits'), 'hit')}`;
 }

@@ -416,6 +416,8 @@ export const jobs = pgTable(
     isComplete: boolean('is_complete').notNull().default(true),
     /** Sums of the counts of the tenants, by name. */
     counts: jsonb('counts').notNull().default({}),
+    /** Counts of the tenant that is being processed; null between two tenants. */
+    progress: jsonb('progress'),
     /** Process that runs the job, until `lease_until`. */
     holder: key('holder'),
     leaseUntil: timestamp('lease_until', { withTimezone: true }),

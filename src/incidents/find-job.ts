@@ -10,7 +10,7 @@ import type { Operation } from '../history/version.ts';
 import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { createFindThread, Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
-import { findOutcome, type RunningJob } from './jobs.ts';
+import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
 import type { JobKind, TenantResult } from './runner.ts';
 
 /** Name of the kind of job. */
@@ -67,7 +67,7 @@ export function findJobs(database: Database): JobKind {
   const finder = new Finder(database, thread, (busyMs) => busyMs);
   return {
     kind: FIND,
-    work: (job, tenant, signal) => findForJob(finder, job, tenant, signal),
+    work: (job, tenant, signal, report) => findForJob(finder, job, tenant, signal, report),
     close: () => thread.close(),
   };
 }
@@ -77,11 +77,15 @@ async function findForJob(
   job: RunningJob,
   tenant: string,
   signal: AbortSignal,
-): Promise<TenantResult | null> {
+  report: (counts: Counts) => void,
+): Promise<TenantResult> {
   const { by, since, until, places, ...stored } = job.request as StoredFindRequest;
   const query = findQuery({ by, since, until, places, ...stored }, job.texts as FindTexts);
   const found = new FoundInTenant(MAX_HITS.job - (job.counts.hits ?? 0));
-  for await (const page of finder.find(tenant, { query, by, since, until, places }, signal)) found.add(page);
+  for await (const page of finder.find(tenant, { query, by, since, until, places }, signal)) {
+    found.add(page);
+    report(found.counts());
+  }
   return found.result();
 }
 
@@ -98,6 +102,7 @@ class FoundInTenant {
     directories: 0,
     lines: 0,
     hits: 0,
+    versions: 0,
   };
   #unsearched = 0;
   #lastFile: string | null = null;
@@ -106,15 +111,21 @@ class FoundInTenant {
     this.#maxHits = Math.min(MAX_HITS.tenant, maxHits);
   }
 
-  add({ hits, unsearched }: FoundPage): void {
+  add({ hits, versions, unsearched }: FoundPage): void {
+    this.#counts.versions += versions;
     this.#unsearched += unsearched;
     for (const hit of hits) this.#count(hit);
   }
 
-  result(): TenantResult | null {
-    if (this.#counts.hits === 0 && this.#unsearched === 0) return null;
-    const counts = { ...this.#counts, ...(this.#unsearched > 0 && { unsearched: this.#unsearched }) };
-    return { counts, isComplete: this.#unsearched === 0, details: { hits: this.#hits } };
+  counts(): Counts {
+    return { ...this.#counts, ...(this.#unsearched > 0 && { unsearched: this.#unsearched }) };
+  }
+
+  /** Returns the result. Only tenants with hits, or with contents that were not searched, have an outcome. */
+  result(): TenantResult {
+    const isComplete = this.#unsearched === 0;
+    const hasOutcome = this.#counts.hits > 0 || !isComplete;
+    return { counts: this.counts(), isComplete, details: hasOutcome ? { hits: this.#hits } : null };
   }
 
   #count({ tenant: _, path: _path, origin: _origin, at: _at, ...hit }: Hit): void {

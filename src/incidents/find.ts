@@ -48,6 +48,8 @@ export interface Hit {
 
 export interface FoundPage {
   hits: Hit[];
+  /** Number of versions that were read. */
+  versions: number;
   /** Number of contents and paths that were not searched, because the search would have taken too long. */
   unsearched: number;
 }
@@ -220,7 +222,7 @@ export class Finder {
           },
         ];
       });
-      yield { hits, unsearched: scanned.unsearched };
+      yield { hits, versions: rows.length, unsearched: scanned.unsearched };
       await this.#rest(startedAt, signal);
     }
   }
@@ -251,7 +253,7 @@ export class Finder {
         const { path } = directory;
         return [{ ...store, ...NO_VERSION, place: placeOf(directory), ...match, path }];
       });
-      yield { hits, unsearched: 0 };
+      yield { hits, versions: 0, unsearched: 0 };
       if (rows.length < PAGE.limit) return;
       after = last.path;
       await this.#rest(startedAt, signal);

@@ -34,6 +34,8 @@ export interface Job {
   /** Whether every completed tenant was processed completely. */
   isComplete: boolean;
   counts: Counts;
+  /** Counts of the tenant that is being processed; null between two tenants. */
+  progress: Counts | null;
 }
 
 /** A job that a replica runs. */
@@ -72,7 +74,7 @@ export const JOB_DAYS = 30;
 
 export const JOB_COLUMNS = `id::text, kind, state, request, selection, only_tenants AS "onlyTenants", created_by AS "createdBy",
   ${time('created_at')} AS "createdAt", ${time('ended_at')} AS "endedAt", tenants::float8, tenants_done::float8 AS "tenantsDone",
-  tenants_failed::float8 AS "tenantsFailed", is_complete AS "isComplete", counts`;
+  tenants_failed::float8 AS "tenantsFailed", is_complete AS "isComplete", counts, progress`;
 
 /** Inserts a job, unless too many jobs are active. `count` is then 0. */
 const insertJobQuery = defineQuery<{
@@ -127,7 +129,7 @@ ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
 const cancelJobQuery = defineQuery<{ id: string; now: string }>(
   'cancel_job',
   `
-UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, progress = NULL, holder = NULL, lease_until = NULL
 WHERE id = $id::text::uuid AND ended_at IS NULL
 `,
 );

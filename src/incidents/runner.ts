@@ -13,8 +13,8 @@ export interface TenantResult {
   counts: Counts;
   /** Whether the tenant was processed completely, so that the counts are exact. */
   isComplete: boolean;
-  /** Details for `findOutcome`, without contents and paths. */
-  details: object;
+  /** Details for `findOutcome`, without contents and paths. Null to record no outcome of the tenant. */
+  details: object | null;
 }
 
 /** A kind of job over tenants. */
@@ -23,10 +23,16 @@ export interface JobKind {
   /**
    * Processes one tenant. Must be safe to repeat, because a replica may end before it records the result.
    *
-   * @returns the result, or null to record none
+   * @param report shows the counts of the tenant until the result
+   * @returns the result, or null for no counts and no outcome
    * @throws ServiceError if the tenant failed; the job then continues with the next tenant
    */
-  work(job: RunningJob, tenant: string, signal: AbortSignal): Promise<TenantResult | null>;
+  work(
+    job: RunningJob,
+    tenant: string,
+    signal: AbortSignal,
+    report: (counts: Counts) => void,
+  ): Promise<TenantResult | null>;
   close?(): Promise<void>;
 }
 
@@ -50,7 +56,7 @@ const claimQuery = defineQuery<
 >(
   'claim_job',
   `
-UPDATE jobs SET state = 'running', holder = $holder, lease_until = $leaseUntil::text::timestamptz, slice_at = $now::text::timestamptz
+UPDATE jobs SET state = 'running', holder = $holder, lease_until = $leaseUntil::text::timestamptz, slice_at = $now::text::timestamptz, progress = NULL
 WHERE id = (SELECT id FROM jobs WHERE ${CLAIMABLE} ORDER BY slice_at, id LIMIT 1) AND ${CLAIMABLE}
 RETURNING ${JOB_COLUMNS}, texts, position
 `,
@@ -59,14 +65,14 @@ RETURNING ${JOB_COLUMNS}, texts, position
 const HELD = `id = $id::text::uuid AND holder = $holder AND ended_at IS NULL`;
 
 /** Extends the lease. `count` is 0 if the job was cancelled, or another replica has taken the lease. */
-const renewQuery = defineQuery<{ id: string; holder: string; leaseUntil: string }>(
+const renewQuery = defineQuery<{ id: string; holder: string; leaseUntil: string; progress: string | null }>(
   'renew_job',
-  `UPDATE jobs SET lease_until = $leaseUntil::text::timestamptz WHERE ${HELD}`,
+  `UPDATE jobs SET lease_until = $leaseUntil::text::timestamptz, progress = $progress::text::jsonb WHERE ${HELD}`,
 );
 
 const releaseQuery = defineQuery<{ id: string; holder: string }>(
   'release_job',
-  `UPDATE jobs SET holder = NULL, lease_until = NULL WHERE ${HELD}`,
+  `UPDATE jobs SET holder = NULL, lease_until = NULL, progress = NULL WHERE ${HELD}`,
 );
 
 /** Records that a tenant is done. `count` is 0 as for `renewQuery`. */
@@ -81,7 +87,7 @@ const advanceQuery = defineQuery<{
   'advance_job',
   `
 UPDATE jobs SET position = $position, tenants_done = tenants_done + 1, tenants_failed = tenants_failed + $failed::bigint,
-  is_complete = is_complete AND $isComplete::boolean, counts = $counts::text::jsonb
+  is_complete = is_complete AND $isComplete::boolean, counts = $counts::text::jsonb, progress = NULL
 WHERE ${HELD}
 `,
 );
@@ -89,7 +95,7 @@ WHERE ${HELD}
 const endQuery = defineQuery<{ id: string; holder: string; now: string }>(
   'end_job',
   `
-UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, progress = NULL, holder = NULL, lease_until = NULL
 WHERE ${HELD}
 `,
 );
@@ -177,11 +183,16 @@ export class JobRunner {
   }
 
   /** Extends the lease until `ended`, and aborts it when the lease is lost. */
-  async #renew({ id }: RunningJob, ended: AbortController): Promise<void> {
+  async #renew(job: RunningJob, ended: AbortController): Promise<void> {
     while (await waited(RENEW_MS, ended.signal)) {
       try {
         const leaseUntil = later(await databaseInstant(this.#database), LEASE_MS);
-        const { count } = await this.#database.query(renewQuery, { id, holder: this.#holder, leaseUntil });
+        const { count } = await this.#database.query(renewQuery, {
+          id: job.id,
+          holder: this.#holder,
+          leaseUntil,
+          progress: job.progress && JSON.stringify(job.progress),
+        });
         if (count === 0) ended.abort(new LeaseLost());
       } catch {
         // The next attempt may succeed. If the lease expires before that, `advanceQuery` finds another holder.
@@ -205,15 +216,17 @@ export class JobRunner {
 
   async #workOn(job: RunningJob, kind: JobKind, tenant: string, signal: AbortSignal): Promise<void> {
     const { result, error } = await this.#attempt(job, kind, tenant, signal);
-    if (result !== null || error !== null) await this.#record(job, tenant, result, error);
-    job.counts = sumOf(job.counts, result?.counts ?? {});
+    job.progress = null;
+    const { counts = {}, isComplete = error === null, details = error === null ? null : {} } = result ?? {};
+    if (details !== null) await this.#record(job, tenant, { error, isComplete, counts, details });
+    job.counts = sumOf(job.counts, counts);
     job.position = tenant;
     const { count } = await this.#database.query(advanceQuery, {
       id: job.id,
       holder: this.#holder,
       position: tenant,
       failed: error === null ? 0 : 1,
-      isComplete: error === null && (result?.isComplete ?? true),
+      isComplete,
       counts: JSON.stringify(job.counts),
     });
     if (count === 0) throw new LeaseLost();
@@ -228,7 +241,10 @@ export class JobRunner {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return { result: await kind.work(job, tenant, signal), error: null };
+        const report = (counts: Counts) => {
+          job.progress = counts;
+        };
+        return { result: await kind.work(job, tenant, signal, report), error: null };
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof DatabaseError && error.isUnavailable) throw error;
@@ -246,11 +262,9 @@ export class JobRunner {
   async #record(
     { id: job }: RunningJob,
     tenant: string,
-    result: TenantResult | null,
-    error: string | null,
+    { counts, details, ...result }: TenantResult & { error: string | null },
   ): Promise<void> {
-    const { counts, isComplete, details } = result ?? { counts: {}, isComplete: false, details: {} };
-    const outcome = { counts: JSON.stringify(counts), isComplete, details: JSON.stringify(details), error };
+    const outcome = { ...result, counts: JSON.stringify(counts), details: JSON.stringify(details) };
     try {
       const at = await databaseInstant(this.#database);
       await this.#database.query(recordOutcomeQuery, { tenant, job, at, ...outcome });

@@ -74,6 +74,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
       directories: 0,
       lines: 2,
       hits: 2,
+      versions: 2,
     };
     expect(await get(`/jobs/${id}`)).toMatchObject({
       state: 'done',
@@ -129,9 +130,9 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const killed = runnerWith([
       {
         kind: 'find',
-        work: (job, tenant, signal) => {
+        work: (job, tenant, ...more) => {
           seen.push(tenant);
-          return seen.length === 3 ? new Promise(() => {}) : find.work(job, tenant, signal);
+          return seen.length === 3 ? new Promise(() => {}) : find.work(job, tenant, ...more);
         },
       },
     ]);
@@ -146,9 +147,9 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     await runnerWith([
       {
         kind: 'find',
-        work: (job, tenant, signal) => {
+        work: (job, tenant, ...more) => {
           seen.push(tenant);
-          return find.work(job, tenant, signal);
+          return find.work(job, tenant, ...more);
         },
       },
     ]).run();
@@ -168,8 +169,8 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const runner = runnerWith([
       {
         kind: 'find',
-        work: async (job, tenant, signal) => {
-          if (tenant === tenants[0]) return find.work(job, tenant, signal);
+        work: async (job, tenant, signal, report) => {
+          if (tenant === tenants[0]) return find.work(job, tenant, signal, report);
           const cancelled = await admin().call('POST', `/jobs/${id}/cancel`);
           expect(cancelled.body).toMatchObject({ state: 'cancelled', is_exact: false });
           await new Promise<void>((resolve) => {
@@ -188,6 +189,29 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     });
     expect((await get(`/jobs/${id}/tenants`)).tenants).toMatchObject([{ tenant: tenants[0] }]);
     expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('show the counts of the tenant in progress, and add up the counts of tenants without an outcome', async () => {
+    const tenants = await planted('progress', 2);
+    const { id } = await start({ ids: tenants });
+    await runnerWith([
+      {
+        kind: 'find',
+        work: async (_job, _tenant, _signal, report) => {
+          report({ versions: 5 });
+          await expect
+            .poll(async () => (await get(`/jobs/${id}`)).progress, { timeout: 30_000 })
+            .toStrictEqual({ versions: 5 });
+          return { counts: { versions: 7 }, isComplete: true, details: null };
+        },
+      },
+    ]).run();
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      progress: null,
+      counts: { versions: 14 },
+    });
+    expect((await get(`/jobs/${id}/tenants`)).tenants).toStrictEqual([]);
   });
 
   it('record the error of a tenant, and continue', async () => {

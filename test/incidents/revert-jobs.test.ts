@@ -153,7 +153,7 @@ describeServiceOnOwnDatabase(
         [applied],
       );
       // The process ends after the revert, before it records the result.
-      await kind.work(row as unknown as RunningJob, tenant, new AbortController().signal);
+      await kind.work(row as unknown as RunningJob, tenant, new AbortController().signal, () => {});
       expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
       await run();
       expect(await outcomes(applied)).toMatchObject([{ tenant, error: null, counts: { files: 2 } }]);

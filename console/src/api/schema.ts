@@ -452,7 +452,7 @@ export interface components {
             /** @description The number of these tenants that failed. */
             tenants_failed: number;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -461,12 +461,17 @@ export interface components {
              *       "paths": 0,
              *       "directories": 0,
              *       "lines": 4,
-             *       "hits": 4
+             *       "hits": 4,
+             *       "versions": 90
              *     }
              */
             counts: {
                 [key: string]: number;
             };
+            /** @description The counts so far of the tenant that is being processed; not in `counts` yet. */
+            progress: {
+                [key: string]: number;
+            } | null;
             /** @description False: the counts are a lower bound. */
             is_exact: boolean;
         };
@@ -477,7 +482,7 @@ export interface components {
             /** @description The code of the error; null for a success. */
             error: string | null;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; and `paths` and `directories`. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -486,7 +491,8 @@ export interface components {
              *       "paths": 0,
              *       "directories": 0,
              *       "lines": 4,
-             *       "hits": 4
+             *       "hits": 4,
+             *       "versions": 90
              *     }
              */
             counts: {
