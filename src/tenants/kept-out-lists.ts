@@ -62,17 +62,14 @@ export class KeptOutLists {
    *
    * @throws ServiceError if the secret of the installation is not configured
    */
-  async textsFor({ id, draftOf }: Pick<TenantRow, 'id' | 'draftOf'>): Promise<KeptOutTexts | undefined> {
-    const { hashes, entries, lists } = await this.#current();
-    const owned = [FOR_ALL, draftOf ?? id].filter((owner) => entries.has(owner));
-    if (hashes === undefined || owned.length === 0) return undefined;
-    for (const owner of owned) {
-      if (!lists.has(owner)) lists.set(owner, new KeptOutList(entries.get(owner) ?? []));
-    }
-    return new KeptOutTexts(
-      owned.map((owner) => lists.get(owner) as KeptOutList),
-      hashes,
-    );
+  async textsFor(tenant: Pick<TenantRow, 'id' | 'draftOf'>): Promise<KeptOutTexts | undefined> {
+    return (await this.lookUp())(tenant);
+  }
+
+  /** Returns a function like `textsFor`, for callers that look up the tenant at the same time. */
+  async lookUp(): Promise<(tenant: Pick<TenantRow, 'id' | 'draftOf'>) => KeptOutTexts | undefined> {
+    const snapshot = await this.#current();
+    return (tenant) => textsIn(snapshot, tenant);
   }
 
   /** Returns a snapshot that is read after the call. Calls during a reading share the next reading. */
@@ -101,6 +98,21 @@ export class KeptOutLists {
     }
     return this.#snapshot;
   }
+}
+
+function textsIn(
+  { hashes, entries, lists }: Snapshot,
+  { id, draftOf }: Pick<TenantRow, 'id' | 'draftOf'>,
+): KeptOutTexts | undefined {
+  const owned = [FOR_ALL, draftOf ?? id].filter((owner) => entries.has(owner));
+  if (hashes === undefined || owned.length === 0) return undefined;
+  for (const owner of owned) {
+    if (!lists.has(owner)) lists.set(owner, new KeptOutList(entries.get(owner) ?? []));
+  }
+  return new KeptOutTexts(
+    owned.map((owner) => lists.get(owner) as KeptOutList),
+    hashes,
+  );
 }
 
 function noValue(): void {}

@@ -54,7 +54,7 @@ export class TenantPolicyCache {
   /** Lookups are shared fairly by the address of the caller. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
-  constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'textsFor'>) {
+  constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'lookUp'>) {
     this.#config = config;
     this.#defaults = this.#policyOf({}, undefined);
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
@@ -64,8 +64,11 @@ export class TenantPolicyCache {
       // If a tenant is removed from the cache during a lookup, waiting requests still get the result.
       ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
-        const row = await lookups.run(ip, () => tenants.find(tenant));
-        const texts = await keptOut?.textsFor(row ?? { id: tenant, draftOf: null });
+        const [row, textsFor] = await Promise.all([
+          lookups.run(ip, () => tenants.find(tenant)),
+          keptOut?.lookUp(),
+        ]);
+        const texts = textsFor?.(row ?? { id: tenant, draftOf: null });
         return { row, policy: this.#policyOf(row ?? {}, texts) };
       },
     });
