@@ -44,7 +44,7 @@ import {
   listKeptOutOfAll,
   listKeptOutTexts,
 } from './kept-out.ts';
-import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
+import { createKey, endPreviousSecret, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { operatorAuthentication } from './local-socket.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
@@ -121,6 +121,7 @@ const OPERATIONS = [
   updateKey,
   rotateKey,
   revokeKey,
+  endPreviousSecret,
   listAuditEvents,
   keepOutOfAll,
   listKeptOutOfAll,

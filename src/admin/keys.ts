@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { storedTime } from '../lib/rfc3339.ts';
 import { nameText } from '../lib/text.ts';
 import type { Actor } from '../memory/origin.ts';
 import { changedValues } from '../tenants/audit.ts';
@@ -8,7 +7,7 @@ import type { KeyRow } from '../tenants/key-queries.ts';
 import { Keys, kindOfKey } from '../tenants/keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { noSuchTenant } from './errors.ts';
-import { access, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
+import { access, count, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
 import { defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
 
@@ -42,6 +41,9 @@ const fields = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
   last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
+  previous_expires_at: time
+    .nullable()
+    .meta({ description: 'After a rotation: the expiry of the previous secret, while that secret works.' }),
 };
 
 const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key, without its secret.' });
@@ -67,6 +69,7 @@ function keyRecord(row: KeyRow) {
     expires_at: row.expiresAt,
     revoked_at: row.revokedAt,
     last_used_at: row.lastUsedAt,
+    previous_expires_at: row.previousExpiresAt,
   };
 }
 
@@ -160,6 +163,26 @@ export const rotateKey = defineOperation({
   },
 });
 
+export const endPreviousSecret = defineOperation({
+  id: 'endPreviousSecret',
+  method: 'DELETE',
+  url: '/keys/:id/previous-secret',
+  summary: 'End the secrets of a key from before its last rotation',
+  description: 'They stop working within `AUTH_CACHE_SECONDS`. The current secret is unchanged.',
+  tag: 'keys',
+  access: 'read_write',
+  scope: 'handler',
+  params,
+  status: 204,
+  response: { description: 'Ended, or there were none.', schema: z.null() },
+  errors: [noSuchKey],
+  async run({ database, params: { id }, administrator, note }) {
+    const tenant = await new Keys(database).endPrevious(id, administrator.onlyTenants);
+    note({ tenant: tenant ?? undefined });
+    return null;
+  },
+});
+
 export const revokeKey = defineOperation({
   id: 'revokeKey',
   method: 'DELETE',
@@ -233,6 +256,9 @@ const idempotencyKey = z
       'Repeat the request with the same value when its response is lost: the same key gets a new secret, and no second key is created. Kept for 24 hours.',
   });
 
+const MAX_DAYS = 3650;
+const order = z.enum(['created', 'used', 'expires']);
+
 /** Maximum number of keys on a page. */
 export const MAX_PAGE = 200;
 
@@ -241,16 +267,25 @@ const listQuery = z.strictObject({
   kind: kind.optional(),
   status: z.enum(['active', 'expired', 'revoked']).optional(),
   search: text(255).optional().meta({ description: 'Part of the id or the label, case-insensitive.' }),
+  unused_days: count(1, MAX_DAYS).optional().meta({
+    description: 'Only keys not used for this many days. A key that was never used counts from its creation.',
+  }),
+  expires_in_days: count(1, MAX_DAYS)
+    .optional()
+    .meta({ description: 'Only active keys that expire within this many days.' }),
+  sort: order.default('created').meta({
+    description: '`created`: newest first; `used`: longest unused first; `expires`: next to expire first.',
+  }),
   ...pageFields(MAX_PAGE, 50),
 });
 
-const position = z.strictObject({ time: storedTime, id: text(255) });
+const position = z.strictObject({ order, key: z.number(), id: text(255) });
 
 export const listKeys = defineOperation({
   id: 'listKeys',
   method: 'GET',
   url: '/keys',
-  summary: 'List keys, newest first, a page at a time',
+  summary: 'List keys, a page at a time',
   description: 'With a key for certain tenants: only the keys of its tenants.',
   tag: 'keys',
   scope: 'handler',
@@ -263,8 +298,18 @@ export const listKeys = defineOperation({
       requireInScope(scope, tenant);
       await requireTenant(database, tenant);
     }
-    const filter = { tenant, kind: only, status, search, scope };
-    const page = await new Keys(database).page(filter, readCursor(position, after), limit);
+    const filter = {
+      tenant,
+      kind: only,
+      status,
+      search,
+      scope,
+      unusedDays: query.unused_days ?? null,
+      expiresInDays: query.expires_in_days ?? null,
+    };
+    const start = readCursor(position, after);
+    if (start !== null && start.order !== query.sort) throw new ServiceError('invalid_cursor');
+    const page = await new Keys(database).page(filter, query.sort, start, limit);
     return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
   },
 });

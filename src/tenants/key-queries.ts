@@ -21,11 +21,18 @@ export interface KeyRow {
   expiresAt: string | null;
   revokedAt: string | null;
   lastUsedAt: string | null;
+  /** Expiry of the secret before the last rotation, while that secret is valid. */
+  previousExpiresAt: string | null;
 }
+
+/** Condition on a secret of a rotated key that is still valid. */
+const IS_PREVIOUS = (row: string) =>
+  `${row}.rotated_at IS NOT NULL AND ${row}.revoked_at IS NULL AND ${row}.expires_at > now()`;
 
 const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label, source,
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
-  ${time('last_used_at')} AS "lastUsedAt"`;
+  ${time('last_used_at')} AS "lastUsedAt",
+  (SELECT ${time('max(old.expires_at)')} FROM api_keys AS old WHERE old.id = api_keys.id AND ${IS_PREVIOUS('old')}) AS "previousExpiresAt"`;
 
 /**
  * A key with times relative to now, in milliseconds by the clock of the database. A replica with a wrong clock would
@@ -129,29 +136,48 @@ export interface KeyFilter {
   search: string | null;
   /** Tenants whose keys the caller may see; null means all keys. */
   scope: string[] | null;
+  /** Number of days for which the key was not used. A key that was never used counts from its creation. */
+  unusedDays: number | null;
+  /** Number of days within which an active key expires. */
+  expiresInDays: number | null;
 }
+
+export type KeyOrder = 'created' | 'used' | 'expires';
 
 const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = ANY (${scope}::text[]))`;
 
-/** Lists a page of keys, newest first, starting after the key with the time `afterTime` and the ID `afterId`. */
+/**
+ * The number by which keys are listed in ascending order: the newest key first, the longest unused key first, or the
+ * key that expires next first.
+ */
+const ORDER = `CASE $order::text
+    WHEN 'used' THEN COALESCE(extract(epoch FROM last_used_at), 0)
+    WHEN 'expires' THEN COALESCE(extract(epoch FROM expires_at), 1e15)
+    ELSE -extract(epoch FROM created_at) END::double precision`;
+
+/** Lists a page of keys, starting after the key with the number `afterKey` and the ID `afterId`. */
 export const listKeysQuery = defineQuery<
   { [name in keyof KeyFilter]: KeyFilter[name] } & {
-    afterTime: string | null;
+    order: KeyOrder;
+    afterKey: number | null;
     afterId: string | null;
     limit: number;
   },
-  KeyRow
+  KeyRow & { key: number }
 >(
   'list_keys',
   `
-SELECT ${COLUMNS} FROM api_keys
+SELECT ${COLUMNS}, ${ORDER} AS key FROM api_keys
 WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
-  AND ($afterTime::text IS NULL OR created_at < $afterTime::text::timestamptz OR (created_at = $afterTime::text::timestamptz AND id > $afterId))
+  AND ($afterId::text IS NULL OR (${ORDER}, id) > ($afterKey::double precision, $afterId::text))
   AND ($kind::text IS NULL OR $kind = CASE WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
   AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
   AND ($search::text IS NULL OR strpos(lower(id), lower($search)) > 0 OR strpos(lower(label), lower($search)) > 0)
+  AND ($unusedDays::integer IS NULL OR COALESCE(last_used_at, created_at) < now() - $unusedDays::integer * interval '1 day')
+  AND ($expiresInDays::integer IS NULL
+    OR (revoked_at IS NULL AND expires_at > now() AND expires_at < now() + $expiresInDays::integer * interval '1 day'))
   AND ${IN_SCOPE('$scope')}
-ORDER BY api_keys.created_at DESC, id LIMIT $limit::bigint
+ORDER BY key, id LIMIT $limit::bigint
 `,
 );
 
@@ -170,9 +196,15 @@ export const previousSecretQuery = defineQuery<{ id: string }, PreviousSecret>(
   'previous_secret',
   `
 SELECT ${time('expires_at')} AS "expiresAt", ${time('last_used_at')} AS "lastUsedAt" FROM api_keys
-WHERE id = $id AND rotated_at IS NOT NULL AND revoked_at IS NULL AND expires_at > now()
+WHERE id = $id AND ${IS_PREVIOUS('api_keys')}
 ORDER BY rotated_at DESC LIMIT 1
 `,
+);
+
+/** Ends all earlier secrets of a key. */
+export const endPreviousSecretsQuery = defineQuery<{ id: string }>(
+  'end_previous_secrets',
+  `UPDATE api_keys SET expires_at = now() WHERE id = $id AND ${IS_PREVIOUS('api_keys')}`,
 );
 
 /**

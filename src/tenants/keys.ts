@@ -8,6 +8,7 @@ import {
   createKeyOnceQuery,
   createKeyQuery,
   currentKeyQuery,
+  endPreviousSecretsQuery,
   type FoundKeyRow,
   findCreationQuery,
   findKeyQuery,
@@ -15,6 +16,7 @@ import {
   getKeyQuery,
   type KeyFilter,
   type KeyKind,
+  type KeyOrder,
   type KeyRow,
   keepTenantQuery,
   listKeysQuery,
@@ -99,11 +101,21 @@ export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'
   return tenant === null ? 'service' : 'tenant';
 }
 
-export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
+export const ALL_KEYS: KeyFilter = {
+  tenant: null,
+  kind: null,
+  status: null,
+  search: null,
+  scope: null,
+  unusedDays: null,
+  expiresInDays: null,
+};
 
 /** Last key of a page. */
 export interface KeyPosition {
-  time: string;
+  order: KeyOrder;
+  /** The number by which the key is ordered. */
+  key: number;
   id: string;
 }
 
@@ -206,24 +218,30 @@ export class Keys {
   async list(filter: KeyFilter): Promise<KeyRow[]> {
     const all: KeyRow[] = [];
     for (let after: KeyPosition | null = null; ; ) {
-      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(filter, after, PAGE);
+      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(
+        filter,
+        'created',
+        after,
+        PAGE,
+      );
       all.push(...page.keys);
       if (page.next === null) return all;
       after = page.next;
     }
   }
 
-  /** Reads a page of matching keys, newest first. `next` is the position of the next page. */
+  /** Reads a page of matching keys in an order. `next` is the position of the next page. */
   async page(
     filter: KeyFilter,
+    order: KeyOrder,
     after: KeyPosition | null,
     limit: number,
   ): Promise<{ keys: KeyRow[]; next: KeyPosition | null }> {
-    const { time: afterTime = null, id: afterId = null } = after ?? {};
-    const params = { ...filter, afterTime, afterId, limit: limit + 1 };
+    const { key: afterKey = null, id: afterId = null } = after ?? {};
+    const params = { ...filter, order, afterKey, afterId, limit: limit + 1 };
     const { rows } = await this.#database.query(listKeysQuery, params);
     const last = rows[limit - 1];
-    const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
+    const next = rows.length > limit && last !== undefined ? { order, key: last.key, id: last.id } : null;
     return { keys: rows.slice(0, limit), next };
   }
 
@@ -279,6 +297,19 @@ export class Keys {
       await query(addSecretQuery, { hash, newHash });
       await query(retireSecretQuery, { hash, overlapSeconds });
       return { key, tenant };
+    });
+  }
+
+  /**
+   * Ends the secrets before the last rotation. Returns the tenant of the key.
+   *
+   * @throws ServiceError if the key does not exist or is revoked
+   */
+  endPrevious(id: string, scope: string[] | null = null): Promise<string | null> {
+    return this.#database.transaction(async (query) => {
+      const { tenant } = await lock(query, id, scope);
+      await query(endPreviousSecretsQuery, { id });
+      return tenant;
     });
   }
 

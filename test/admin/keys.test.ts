@@ -122,6 +122,75 @@ describeService(
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
     });
 
+    it('are filtered by the time of their last use and of their expiry, in several orders, by page', async () => {
+      const { tenant, id: used } = await create({ label: 'used' });
+      const add = async (expires_at: string | null) =>
+        String((await call('POST', '/keys', { body: { kind: 'tenant', tenant, expires_at } })).body.id);
+      const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+      const [soon, later, never] = [await add(inDays(10)), await add(inDays(200)), await add(null)];
+      const age = (column: string, days: number, id: string) =>
+        service().query(
+          `UPDATE api_keys SET ${column} = now() - $1::integer * interval '1 day' WHERE id = $2::text`,
+          [days, id],
+        );
+      await age('last_used_at', 100, used);
+      await age('created_at', 120, used);
+      await age('created_at', 95, later);
+      const list = async (query: string) => {
+        const { status, body } = await call('GET', `/keys?tenant=${tenant}&${query}`);
+        expect(status).toBe(200);
+        return { ids: (body.keys as { id: string }[]).map(({ id }) => id), next: body.next };
+      };
+      expect((await list('unused_days=90')).ids).toStrictEqual([later, used]);
+      expect((await list('unused_days=99')).ids).toStrictEqual([used]);
+      expect((await list('expires_in_days=30')).ids).toStrictEqual([soon]);
+      expect((await list('expires_in_days=300&sort=expires')).ids).toStrictEqual([soon, later]);
+      for (const [sort, order] of Object.entries({
+        created: [never, soon, later, used],
+        expires: [soon, later],
+        used: [never, soon, later, used],
+      })) {
+        const ids: string[] = [];
+        for (let next: unknown = ''; next !== null; ) {
+          const page = await list(`sort=${sort}&limit=1${next === '' ? '' : `&after=${next}`}`);
+          ids.push(...page.ids);
+          next = page.next;
+        }
+        expect(ids).toHaveLength(4);
+        // Keys without an expiry, and keys that were never used, have an order of their IDs.
+        if (sort === 'created') expect(ids).toStrictEqual(order);
+        if (sort === 'expires') expect(ids.slice(0, 2)).toStrictEqual(order);
+        if (sort === 'used') expect(ids[3]).toBe(used);
+      }
+      const { next } = await list('limit=1');
+      expect(problem(await call('GET', `/keys?sort=used&after=${next}`))[0]).toBe(400);
+    });
+
+    it('end the previous secret on request, and keep the current one', async () => {
+      const { id, key } = await create();
+      const rotate = async () =>
+        String((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } })).body.key);
+      await rotate();
+      const last = await rotate();
+      const shown = (await call('GET', `/keys/${id}`)).body;
+      expect(shown.previous_expires_at).toBe((shown.previous as { expires_at: string }).expires_at);
+      for (let i = 0; i < 2; i++)
+        expect((await call('DELETE', `/keys/${id}/previous-secret`)).status).toBe(204);
+      expect((await call('GET', `/keys/${id}`)).body).toMatchObject({
+        previous: null,
+        previous_expires_at: null,
+      });
+      expect(
+        await service().query(
+          'SELECT FROM api_keys WHERE id = $1::text AND (expires_at IS NULL OR expires_at > now())',
+          [id],
+        ),
+      ).toHaveLength(1);
+      expect([await view(key), await view(last)]).toStrictEqual([401, 200]);
+      await call('DELETE', `/keys/${id}`);
+      expect((await call('DELETE', `/keys/${id}/previous-secret`)).status).toBe(404);
+    });
+
     it('are rotated with two valid secrets until the overlap ends', async () => {
       const { id, key, tenant } = await create({ label: 'worker', expires_at: '2099-01-01T00:00:00Z' });
       const before = (await call('GET', `/keys/${id}`)).body;
@@ -129,7 +198,11 @@ describeService(
       const next = String(rotated.body.key);
       expect(rotated.status).toBe(200);
       const { previous: _, ...unchanged } = before;
-      expect(rotated.body).toStrictEqual({ ...unchanged, key: next });
+      expect(rotated.body).toStrictEqual({
+        ...unchanged,
+        previous_expires_at: expect.any(String),
+        key: next,
+      });
       expect(next).not.toBe(key);
       expect([await view(key), await view(next)]).toStrictEqual([200, 200]);
       const shown = (await call('GET', `/keys/${id}`)).body;

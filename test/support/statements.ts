@@ -64,6 +64,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'list_keys',
   'get_key',
   'previous_secret',
+  'end_previous_secrets',
   'current_key',
   'lock_key',
   'lock_tenant_keys',

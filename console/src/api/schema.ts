@@ -537,6 +537,8 @@ export interface components {
             revoked_at: components["schemas"]["Time"] | null;
             /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
+            /** @description After a rotation: the expiry of the previous secret, while that secret works. */
+            previous_expires_at: components["schemas"]["Time"] | null;
         };
         KeyWithPrevious: {
             /** @example key_0123456789ab */
@@ -564,6 +566,8 @@ export interface components {
             revoked_at: components["schemas"]["Time"] | null;
             /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
+            /** @description After a rotation: the expiry of the previous secret, while that secret works. */
+            previous_expires_at: components["schemas"]["Time"] | null;
             /** @description The secret before the last rotation, while it still works. */
             previous: {
                 expires_at: components["schemas"]["Time"];
