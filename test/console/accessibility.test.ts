@@ -45,7 +45,7 @@ const VIEWS: View[] = [
     '#/keys',
     async (page) => {
       await click(page, 'New key');
-      await page.getByLabel('For').selectOption('admin');
+      await page.getByRole('combobox', { name: 'For', exact: true }).selectOption('admin');
       await page.getByRole('combobox', { name: 'Tenants' }).selectOption('some');
       await page.getByRole('combobox', { name: 'Expires' }).selectOption('at');
       await page.getByLabel('Expires at').waitFor();
@@ -56,6 +56,7 @@ const VIEWS: View[] = [
     '#/keys',
     async (page) => {
       await click(page, 'New key');
+      await page.getByRole('combobox', { name: 'For', exact: true }).selectOption('admin');
       await click(page, 'Create');
       await page.getByRole('textbox', { name: 'The key', exact: true }).waitFor();
       await page.keyboard.press('Escape');

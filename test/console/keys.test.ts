@@ -45,7 +45,7 @@ describeConsole('keys in the console', (fixture) => {
     const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     const page = await open();
     const key = await create(page, 'scoped', async () => {
-      await dialog(page).getByLabel('For').selectOption('An admin');
+      await dialog(page).getByRole('combobox', { name: 'For', exact: true }).selectOption('An admin');
       await dialog(page).getByRole('combobox', { name: 'Tenants' }).selectOption('Only certain tenants');
       const button = dialog(page).getByRole('button', { name: 'Create' });
       expect(await button.isDisabled()).toBe(true);
@@ -89,9 +89,8 @@ describeConsole('keys in the console', (fixture) => {
     const tenant = await fixture().poisonedTenant();
     const page = await open();
     await create(page, 'of-one', async () => {
-      await dialog(page).getByLabel('For').selectOption('One tenant');
+      await dialog(page).getByRole('combobox', { name: 'For', exact: true }).selectOption('One tenant');
       await dialog(page).getByLabel('Tenant', { exact: true }).fill(tenant);
-      await dialog(page).getByLabel('Access').selectOption('Read only');
     });
     expect(await stored('of-one')).toStrictEqual({
       tenant_id: tenant,
@@ -99,9 +98,13 @@ describeConsole('keys in the console', (fixture) => {
       is_admin: false,
       manages_stores: false,
       only_tenants: null,
-      days: null,
+      days: 90,
     });
     await create(page, 'of-stores', async () => {
+      await dialog(page)
+        .getByRole('combobox', { name: 'For', exact: true })
+        .selectOption('A service that acts for all tenants');
+      await dialog(page).getByLabel('Access').selectOption('Read and write');
       await dialog(page).getByLabel('Manage memory stores, and redact versions').check();
       await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('At a time…');
       await dialog(page).getByLabel('Expires at').fill('2099-01-01T00:00');
@@ -126,6 +129,9 @@ describeConsole('keys in the console', (fixture) => {
     });
     await page.getByRole('button', { name: 'New key' }).click();
     await dialog(page).getByLabel('Label').fill('once');
+    await dialog(page)
+      .getByRole('combobox', { name: 'For', exact: true })
+      .selectOption('A service that acts for all tenants');
     await dialog(page).getByLabel('Expires').selectOption('In 30 days');
     await dialog(page).getByRole('button', { name: 'Create' }).click();
     await dialog(page).getByRole('alert').waitFor();
@@ -168,6 +174,17 @@ describeConsole('keys in the console', (fixture) => {
     // The dialog mentions the earlier rotation before it rotates again.
     await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
     await dialog(page).getByText('The secret before the last rotation works until').waitFor();
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+
+    // The list offers to end the old secret before the overlap ends.
+    await row(page, 'rotated')
+      .getByText(/^old secret until in /)
+      .waitFor();
+    await row(page, 'rotated').getByRole('button', { name: 'End now' }).click();
+    await dialog(page).getByRole('button', { name: 'End now' }).click();
+    await expect.poll(() => row(page, 'rotated').getByText('old secret until').count()).toBe(0);
+    await expect.poll(() => statusOf(key)).toBe(401);
+    expect(await statusOf(secret)).toBe(200);
   });
 
   it('stay signed in on the tab that rotates its own key', async () => {
@@ -176,7 +193,7 @@ describeConsole('keys in the console', (fixture) => {
     await signIn(page, key);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await row(page, 'own').getByRole('button', { name: 'Rotate…' }).click();
-    await dialog(page).getByLabel('The current secret still works').selectOption('Not at all');
+    await dialog(page).getByRole('button', { name: 'The secret leaked' }).click();
     await dialog(page).getByRole('button', { name: 'Rotate' }).click();
     await page.getByText('this tab continues with the new secret').waitFor();
     await page.getByRole('button', { name: 'Copy the key' }).click();
@@ -185,6 +202,35 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.getByText('rotateKey').first().waitFor();
+  });
+
+  it('are found by label, kind, status, and use, and in another order', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const { id } = await fixture().createKey({ tenant, isAdmin: false, label: 'idle' });
+    const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString();
+    await fixture().createKey({ tenant, isAdmin: false, label: 'short-lived', expiresAt });
+    await fixture().service.query(
+      "UPDATE api_keys SET created_at = now() - interval '100 days' WHERE id = $1::text",
+      [id],
+    );
+    const page = await fixture().openSignedIn(`#/keys?tenant=${tenant}`);
+    const labels = () => page.getByRole('rowheader').locator('.name-text').allTextContents();
+    const agents = ['billing-agent', 'support-agent', 'web-crawler'];
+    const sorted = async () => (await labels()).sort();
+    await expect.poll(sorted).toStrictEqual([...agents, 'idle', 'short-lived'].sort());
+    await page.getByRole('combobox', { name: 'Use' }).selectOption('Unused for 90 days');
+    await expect.poll(labels).toStrictEqual(['idle']);
+    await page.getByRole('combobox', { name: 'Use' }).selectOption('Expires within 30 days');
+    await expect.poll(labels).toStrictEqual(['short-lived']);
+    await page.getByRole('combobox', { name: 'Use' }).selectOption('Any use');
+    await page.getByRole('combobox', { name: 'Order' }).selectOption('Next to expire first');
+    await expect.poll(async () => (await labels())[0]).toBe('short-lived');
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Admin keys');
+    await page.getByText('No matching keys').waitFor();
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('Tenant keys');
+    await page.getByPlaceholder('Label or ID').fill('AGENT');
+    await expect.poll(sorted).toStrictEqual(['billing-agent', 'support-agent']);
+    expect(page.url()).toContain('kind=tenant&search=AGENT');
   });
 
   it('are edited in label and expiry, and unchanged fields are not sent', async () => {

@@ -75,8 +75,18 @@ export const setMount = (tenant: string, { name, ...mount }: Mount) =>
 export const removeMount = (tenant: string, name: string) =>
   send(mountPath(tenant, name), { method: 'DELETE' });
 
-export const listKeys = (tenant: string | undefined, after: string | null, signal: AbortSignal) =>
-  sendJson<{ keys: Key[]; next: string | null }>('keys', { query: { tenant, after, limit: 100 }, signal });
+export interface KeyQuery {
+  tenant?: string | undefined;
+  search?: string;
+  kind?: string;
+  status?: string;
+  unused_days?: number | undefined;
+  expires_in_days?: number | undefined;
+  sort?: string;
+}
+
+export const listKeys = (query: KeyQuery, after: string | null, signal: AbortSignal) =>
+  sendJson<{ keys: Key[]; next: string | null }>('keys', { query: { ...query, after, limit: 100 }, signal });
 
 export interface NewKey {
   kind: KeyKind;
@@ -108,5 +118,9 @@ export const rotateKey = (id: string, overlap_seconds: number) =>
     method: 'POST',
     json: { overlap_seconds },
   });
+
+/** Ends the secrets of a key from before its last rotation. */
+export const endPreviousSecret = (id: string) =>
+  send(`keys/${encodeURIComponent(id)}/previous-secret`, { method: 'DELETE' });
 
 export const revokeKey = (id: string) => send(`keys/${encodeURIComponent(id)}`, { method: 'DELETE' });

@@ -50,7 +50,7 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 export function formatAge(time: string, now: number = Date.now()): string {
   let value = (Date.parse(time) - now) / 1000;
   for (const [size, unit] of STEPS) {
-    if (Math.abs(value) < size)
+    if (Math.round(Math.abs(value)) < size)
       return unit === 'second' ? 'just now' : relative.format(Math.round(value), unit);
     value /= size;
   }

@@ -1,21 +1,27 @@
 import { useState } from 'preact/hooks';
 import { canManage } from '../../api/session.ts';
 import { listKeys } from '../../api/tenants.ts';
+import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
+import { isFiltered, KeyFilters, keyQueryOf } from './key-filters.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 
 /** Lists the keys of one tenant, or all keys, with their actions. */
 export function KeysSection({ tenant }: { tenant?: string }) {
   const [isCreating, setIsCreating] = useState(false);
+  const { query } = route.value;
+  // The section of one tenant lists all keys of the tenant.
+  const wanted = useDebounced(JSON.stringify(tenant === undefined ? keyQueryOf(query) : { tenant }), 200);
   const pages = usePages(
     async (after, signal) => {
-      const { keys, next } = await listKeys(tenant, after, signal);
+      const { keys, next } = await listKeys(JSON.parse(wanted), after, signal);
       return { items: keys, next };
     },
-    [tenant],
+    [wanted],
   );
   return (
     <>
@@ -27,9 +33,12 @@ export function KeysSection({ tenant }: { tenant?: string }) {
           </button>
         )}
       </div>
+      {tenant === undefined && <KeyFilters query={query} />}
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items === undefined && pages.isLoading && <Loading what="keys" />}
-      {pages.items?.length === 0 && <Empty title="No keys yet" />}
+      {pages.items?.length === 0 && (
+        <Empty title={tenant === undefined && isFiltered(query) ? 'No matching keys' : 'No keys yet'} />
+      )}
       {pages.items !== undefined && pages.items.length > 0 && (
         <KeysTable keys={pages.items} hasTenants={tenant === undefined} onChange={pages.reload} />
       )}

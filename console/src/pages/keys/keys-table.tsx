@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { canManage } from '../../api/session.ts';
-import { revokeKey } from '../../api/tenants.ts';
+import { endPreviousSecret, revokeKey } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -23,10 +24,11 @@ interface Props {
 export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [editing, setEditing] = useState<Key | null>(null);
   const [revoking, setRevoking] = useState<Key | null>(null);
+  const [ending, setEnding] = useState<Key | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
     <>
-      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1000 : 720}>
+      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1060 : 760}>
         <thead>
           <tr>
             <th scope="col">Key</th>
@@ -59,7 +61,10 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
               )}
               <td data-title="Access">{accessText(key)}</td>
               <td data-title="Status">
-                <KeyStatus {...key} />
+                <div>
+                  <KeyStatus {...key} />
+                  <PreviousSecret apiKey={key} onEnd={() => setEnding(key)} />
+                </div>
               </td>
               <td class="muted" data-title="Last used">
                 {key.last_used_at === null ? 'never' : <Time value={key.last_used_at} isAge />}
@@ -100,14 +105,37 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
       )}
       {rotating && <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} onRotated={onChange} />}
       {revoking && (
-        <RevokeDialog
+        <EndDialog
+          title="Revoke the key?"
+          verb="Revoke"
+          done="Revoked"
           apiKey={revoking}
+          apply={() => revokeKey(revoking.id)}
           onClose={() => setRevoking(null)}
-          onRevoked={() => {
+          onDone={() => {
             setRevoking(null);
             onChange();
           }}
-        />
+        >
+          stops working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot be undone.
+        </EndDialog>
+      )}
+      {ending && (
+        <EndDialog
+          title="End the old secret?"
+          verb="End now"
+          done="Ended the old secret of"
+          apiKey={ending}
+          apply={() => endPreviousSecret(ending.id)}
+          onClose={() => setEnding(null)}
+          onDone={() => {
+            setEnding(null);
+            onChange();
+          }}
+        >
+          keeps its current secret. Clients that still use the secret from before the last rotation are
+          rejected within AUTH_CACHE_SECONDS (10 seconds by default).
+        </EndDialog>
       )}
     </>
   );
@@ -161,28 +189,49 @@ function KeyStatus(key: Key) {
   );
 }
 
-function RevokeDialog(props: { apiKey: Key; onClose: () => void; onRevoked: () => void }) {
-  const { apiKey, onClose, onRevoked } = props;
+/** Expiry of the secret before the last rotation, while that secret works. */
+function PreviousSecret({ apiKey, onEnd }: { apiKey: Key; onEnd: () => void }) {
+  const { id, label, previous_expires_at: until, revoked_at } = apiKey;
+  if (until === null || revoked_at !== null) return null;
+  return (
+    <span class="muted small block">
+      old secret until <Time value={until} isAge />
+      {canManage.value && (
+        <button type="button" class="quiet end-now" onClick={onEnd}>
+          End now<span class="visually-hidden"> {label || id}</span>
+        </button>
+      )}
+    </span>
+  );
+}
+
+interface EndProps {
+  title: string;
+  verb: string;
+  /** Past tense of the verb, before the ID. */
+  done: string;
+  apiKey: Key;
+  apply: () => Promise<unknown>;
+  onClose: () => void;
+  onDone: () => void;
+  /** The consequence, after the ID. */
+  children: ComponentChildren;
+}
+
+/** Asks before a secret stops working. */
+function EndDialog({ title, verb, done, apiKey, apply, onClose, onDone, children }: EndProps) {
   const action = useAction();
-  const revoke = () =>
+  const run = () =>
     action.run(async () => {
-      await revokeKey(apiKey.id);
-      toast(`Revoked ${apiKey.id}.`);
-      onRevoked();
+      await apply();
+      toast(`${done} ${apiKey.id}.`);
+      onDone();
     });
   return (
-    <FormDialog
-      title="Revoke the key?"
-      verb="Revoke"
-      isDangerous
-      action={action}
-      onClose={onClose}
-      onSubmit={revoke}
-    >
+    <FormDialog title={title} verb={verb} isDangerous action={action} onClose={onClose} onSubmit={run}>
       {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
-        <code>{apiKey.id}</code> stops working within AUTH_CACHE_SECONDS (10 seconds by default). This cannot
-        be undone.
+        <code>{apiKey.id}</code> {children}
       </p>
     </FormDialog>
   );

@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
 import { onlyTenants } from '../../api/session.ts';
-import { createKey, type NewKey } from '../../api/tenants.ts';
+import { createKey, type KeyWithSecret, type NewKey } from '../../api/tenants.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { KeyFields } from './key-fields.tsx';
-import { type KeyForm, newKeyOf } from './new-key.ts';
+import { type KeyForm, leastKey, newKeyOf } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface Props {
@@ -15,19 +15,20 @@ interface Props {
 }
 
 export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
-  const [form, setForm] = useState(() => startOf(tenant));
-  const [secret, setSecret] = useState<string | null>(null);
+  const [form, setForm] = useState(() => leastKey(tenant ?? onlyTenants.value?.[0] ?? ''));
+  const [created, setCreated] = useState<KeyWithSecret | null>(null);
   const creationOf = useCreation();
   const action = useAction();
   const create = () =>
     action.run(async () => {
       const creation = creationOf(form);
       if (creation === null) return;
-      const { key } = await createKey(creation.key, creation.id);
-      setSecret(key);
+      setCreated(await createKey(creation.key, creation.id));
       onCreated();
     });
-  if (secret !== null) return <SecretDialog title="The new key" secret={secret} onClose={onClose} />;
+  if (created !== null) {
+    return <SecretDialog title="The new key" apiKey={created} secret={created.key} onClose={onClose} />;
+  }
   return (
     <FormDialog
       title="New key"
@@ -45,22 +46,6 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       />
     </FormDialog>
   );
-}
-
-function startOf(tenant: string | undefined): KeyForm {
-  const own = onlyTenants.value;
-  return {
-    label: '',
-    source: '',
-    access: 'read_write',
-    managesStores: false,
-    expires: '',
-    expiresAt: null,
-    kind: tenant === undefined && own === null ? 'service' : 'tenant',
-    tenant: tenant ?? own?.[0] ?? '',
-    isForSome: false,
-    tenants: '',
-  };
 }
 
 interface Creation {

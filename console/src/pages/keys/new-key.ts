@@ -20,6 +20,20 @@ export interface KeyForm {
   expiresAt: string | null;
 }
 
+/** Returns the form of a new key: the least rights, for one tenant and 90 days. */
+export const leastKey = (tenant: string): KeyForm => ({
+  label: '',
+  source: '',
+  kind: 'tenant',
+  tenant,
+  access: 'read_only',
+  managesStores: false,
+  isForSome: false,
+  tenants: '',
+  expires: '90',
+  expiresAt: null,
+});
+
 export type Expiry = Pick<KeyForm, 'expires' | 'expiresAt'>;
 
 export const KINDS: Record<KeyKind, string> = {
@@ -29,23 +43,23 @@ export const KINDS: Record<KeyKind, string> = {
 };
 
 export const EXPIRIES = {
-  '': 'Never',
   30: 'In 30 days',
   90: 'In 90 days',
   365: 'In a year',
   at: 'At a time…',
+  '': 'Never',
 };
 
 const ADMIN_ACCESS = {
-  read_write: 'Manage keys and tenants, too',
+  read_only: 'Read only',
   operate: 'Operate: change memories, settings and suspension',
-  read_only: 'Read only',
+  read_write: 'Manage keys and tenants, too',
 };
-const SERVICE_ACCESS = { read_write: 'Read and write', read_only: 'Read only' };
+const SERVICE_ACCESS = { read_only: 'Read only', read_write: 'Read and write' };
 const TENANT_ACCESS = {
-  read_write: 'Read and write',
-  propose: 'Propose: writes wait for a review',
   read_only: 'Read only',
+  propose: 'Propose: writes wait for a review',
+  read_write: 'Read and write',
 };
 const ACCESS: Record<KeyKind, Record<string, string>> = {
   tenant: TENANT_ACCESS,
@@ -57,11 +71,11 @@ export const accessesOf = (kind: KeyKind): Record<string, string> => ACCESS[kind
 
 export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
 
-/** Returns the form with another kind of key. An access level that the kind does not support becomes `read_write`. */
+/** Returns the form with another kind of key. An access level that the kind does not support becomes `read_only`. */
 export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
   ...form,
   kind,
-  access: form.access in accessesOf(kind) ? form.access : 'read_write',
+  access: form.access in accessesOf(kind) ? form.access : 'read_only',
 });
 
 /** Returns the request body for a key, or null if the form is incomplete. */

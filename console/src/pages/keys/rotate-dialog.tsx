@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
 import { isOfSession, storeKey } from '../../api/session.ts';
-import { getKey, rotateKey } from '../../api/tenants.ts';
+import { endPreviousSecret, getKey, rotateKey } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
@@ -20,6 +21,12 @@ const OVERLAPS = {
   '0s': 'Not at all',
 };
 
+type Reason = 'routine' | 'leaked';
+const REASONS = [
+  ['routine', 'Routine'],
+  ['leaked', 'The secret leaked'],
+] as const;
+
 interface Props {
   apiKey: Key;
   onClose: () => void;
@@ -29,6 +36,7 @@ interface Props {
 /** Rotates a key, and shows its new secret. */
 export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const { id, label } = apiKey;
+  const [reason, setReason] = useState<Reason>('routine');
   const [overlap, setOverlap] = useState('86400s');
   const [secret, setSecret] = useState<string | null>(null);
   const { data } = useLoad((signal) => getKey(id, signal), [id]);
@@ -36,7 +44,10 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const isOwn = isOfSession(id);
   const rotate = () =>
     action.run(async () => {
-      const { key } = await rotateKey(id, Number.parseInt(overlap, 10));
+      const isLeaked = reason === 'leaked';
+      // Secrets of earlier rotations may have leaked with the current one.
+      if (isLeaked) await endPreviousSecret(id);
+      const { key } = await rotateKey(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
       // Without this, the session would end when the previous secret expires.
       if (isOwn) storeKey(key);
       setSecret(key);
@@ -44,7 +55,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
     });
   if (secret !== null) {
     return (
-      <SecretDialog title="The new secret of the key" secret={secret} onClose={onClose}>
+      <SecretDialog title="The new secret of the key" apiKey={apiKey} secret={secret} onClose={onClose}>
         {isOwn && <p>You are signed in with this key: this tab continues with the new secret.</p>}
       </SecretDialog>
     );
@@ -55,14 +66,22 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
       <p>
         <code>{id}</code> gets a new secret. Its label and its rights stay.
       </p>
-      <label>
-        The current secret still works
-        <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
-          <Options texts={OVERLAPS} />
-        </select>
-        <span class="hint">Time to distribute the new secret to the key's users.</span>
-      </label>
-      {data?.previous && (
+      <Segmented label="Reason" options={REASONS} value={reason} onChange={setReason} />
+      {reason === 'leaked' ? (
+        <p>
+          The current secret, and earlier ones, stop working within AUTH_CACHE_SECONDS (10 seconds by
+          default).
+        </p>
+      ) : (
+        <label>
+          The current secret still works
+          <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
+            <Options texts={OVERLAPS} />
+          </select>
+          <span class="hint">Time to distribute the new secret to the key's users.</span>
+        </label>
+      )}
+      {reason === 'routine' && data?.previous && (
         <p class="notice warning">
           The secret before the last rotation works until {formatTime(data.previous.expires_at)}
           {data.previous.last_used_at !== null &&

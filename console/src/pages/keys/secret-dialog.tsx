@@ -1,11 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Key } from '../../api/types.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
+import { serviceUrlOf, snippetsOf } from './snippets.ts';
 
 interface Props {
   title: string;
+  apiKey: Pick<Key, 'kind' | 'tenant'>;
   secret: string;
   children?: ComponentChildren;
   onClose: () => void;
@@ -20,13 +24,13 @@ const LEAVE = {
 };
 
 /** Shows a secret once. Until the secret is copied, closing the dialog or leaving the page asks first. */
-export function SecretDialog({ title, secret, children, onClose }: Props) {
+export function SecretDialog({ title, apiKey, secret, children, onClose }: Props) {
   const [isCopied, setIsCopied] = useState(false);
   const [isReminded, setIsReminded] = useState(false);
   useUnsaved(!isCopied, LEAVE);
   const close = () => (isCopied ? onClose() : setIsReminded(true));
   return (
-    <Modal title={title} onClose={close}>
+    <Modal title={title} isWide onClose={close}>
       <div class="dialog-body">
         <p>Copy it now: it is shown only once.</p>
         <div class="secret">
@@ -42,6 +46,7 @@ export function SecretDialog({ title, secret, children, onClose }: Props) {
           <CopyButton text={secret} what="the key" isLarge onCopied={() => setIsCopied(true)} />
         </div>
         {children}
+        <HandOver apiKey={apiKey} secret={secret} onCopied={() => setIsCopied(true)} />
         {isReminded && !isCopied && (
           <p class="notice warning" role="alert">
             You have not copied the key. To close without it, choose Done.
@@ -56,3 +61,41 @@ export function SecretDialog({ title, secret, children, onClose }: Props) {
     </Modal>
   );
 }
+
+interface HandOverProps extends Pick<Props, 'apiKey' | 'secret'> {
+  onCopied: () => void;
+}
+
+/** Settings and code for the user of the key, ready to copy. */
+function HandOver({ apiKey, secret, onCopied }: HandOverProps) {
+  const [url, setUrl] = useState(apiKey.kind === 'admin' ? consoleUrl() : serviceUrlOf(location));
+  const [title, setTitle] = useState<string | null>(null);
+  const snippets = snippetsOf(apiKey, secret, url);
+  const shown = snippets.find((each) => each.title === title) ?? snippets[0];
+  if (shown === undefined) return null;
+  return (
+    <>
+      <label>
+        URL of the {apiKey.kind === 'admin' ? 'admin API' : 'service'}
+        <input value={url} spellcheck={false} onInput={(event) => setUrl(event.currentTarget.value)} />
+        <span class="hint">As the user of the key reaches it. Used in the text below.</span>
+      </label>
+      <div class="hand-over">
+        <Segmented
+          label="Text to hand over"
+          options={snippets.map((each) => [each.title, each.title] as const)}
+          value={shown.title}
+          onChange={setTitle}
+        />
+        <CopyButton key={shown.title} text={shown.code} what="the text" isLarge onCopied={onCopied} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and without the focus the keyboard cannot scroll it. */}
+      <pre class="code snippet" tabIndex={0}>
+        {shown.code}
+      </pre>
+    </>
+  );
+}
+
+/** Returns the URL of the console, without a slash at its end. A proxy may serve the console below a prefix. */
+const consoleUrl = () => (location.origin + location.pathname).replace(/\/$/, '');

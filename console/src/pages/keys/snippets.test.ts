@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { serviceUrlOf, snippetsOf } from './snippets.ts';
+
+const texts = (kind: 'tenant' | 'service' | 'admin', tenant: string | null) =>
+  snippetsOf({ kind, tenant }, 'msk_secret', 'https://memory.example.com').map(({ title, code }) => [
+    title,
+    code,
+  ]);
+
+it('guesses the URL of the service from the URL of the console', () => {
+  expect(serviceUrlOf({ protocol: 'http:', hostname: 'localhost' })).toBe('http://localhost:8080');
+});
+
+it('hands over a key for one tenant without the name of the tenant', () => {
+  expect(texts('tenant', 'acme')).toStrictEqual([
+    ['Environment', 'MEMORY_SERVICE_URL=https://memory.example.com\nMEMORY_SERVICE_API_KEY=msk_secret'],
+    [
+      'curl',
+      'curl https://memory.example.com/execute \\\n  -H \'Authorization: Bearer msk_secret\' \\\n  -H \'Content-Type: application/json\' \\\n  -d \'{"command":"view","path":"/memories"}\'',
+    ],
+    [
+      'TypeScript',
+      "import { MemoryClient } from 'memory-service-client';\n\nconst memory = new MemoryClient({\n  url: 'https://memory.example.com',\n  apiKey: 'msk_secret',\n});\nconst { content } = await memory.execute({ command: 'view', path: '/memories' });\nconsole.log(content);",
+    ],
+    [
+      'Python',
+      'from memory_service_client import MemoryClient\n\nmemory = MemoryClient(\n    "https://memory.example.com",\n    api_key="msk_secret",\n)\nprint(memory.execute({"command": "view", "path": "/memories"}))',
+    ],
+  ]);
+});
+
+it('hands over a service key with a placeholder for the tenant', () => {
+  const [environment, curl, typescript, python] = texts('service', null).map(([, code]) => code);
+  expect(environment).toContain('MEMORY_SERVICE_TENANT=TENANT');
+  expect(curl).toContain("-H 'X-Tenant-Id: TENANT'");
+  expect(typescript).toContain("  tenant: 'TENANT',\n");
+  expect(python).toContain('    tenant="TENANT",\n');
+});
+
+it('hands over an admin key with a request to the admin API', () => {
+  expect(texts('admin', null)).toStrictEqual([
+    ['curl', "curl https://memory.example.com/v1/session \\\n  -H 'Authorization: Bearer msk_secret'"],
+  ]);
+});
