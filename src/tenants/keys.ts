@@ -218,12 +218,7 @@ export class Keys {
   async list(filter: KeyFilter): Promise<KeyRow[]> {
     const all: KeyRow[] = [];
     for (let after: KeyPosition | null = null; ; ) {
-      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(
-        filter,
-        'created',
-        after,
-        PAGE,
-      );
+      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(filter, after, PAGE);
       all.push(...page.keys);
       if (page.next === null) return all;
       after = page.next;
@@ -233,9 +228,9 @@ export class Keys {
   /** Reads a page of matching keys in an order. `next` is the position of the next page. */
   async page(
     filter: KeyFilter,
-    order: KeyOrder,
     after: KeyPosition | null,
     limit: number,
+    order: KeyOrder = 'created',
   ): Promise<{ keys: KeyRow[]; next: KeyPosition | null }> {
     const { key: afterKey = null, id: afterId = null } = after ?? {};
     const params = { ...filter, order, afterKey, afterId, limit: limit + 1 };
