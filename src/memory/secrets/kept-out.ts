@@ -68,6 +68,8 @@ function extended(prefix: number, tag: number): number {
 /** The entries of one tenant, or the entries for all tenants. */
 export class KeptOutList {
   readonly longest: number;
+  /** Numbers of tokens in the tags, as bits. */
+  readonly prefixes: number;
   readonly #signatures: ReadonlySet<string>;
   /** Numbers of tokens of the entries with a tag. */
   readonly #lengths: ReadonlyMap<number, readonly number[]>;
@@ -80,7 +82,9 @@ export class KeptOutList {
     this.#filter = new Uint32Array(bits / 32);
     const lengths = new Map<number, Set<number>>();
     let longest = 0;
+    let prefixes = 0;
     for (const { prefix, tokens } of entries) {
+      prefixes |= 1 << Math.min(tokens, PREFIX_TOKENS);
       const word = (prefix >>> 5) & (this.#filter.length - 1);
       this.#filter[word] = (this.#filter[word] as number) | (1 << (prefix & 31));
       lengths.set(prefix, (lengths.get(prefix) ?? new Set()).add(tokens));
@@ -88,6 +92,7 @@ export class KeptOutList {
     }
     this.#lengths = new Map([...lengths].map(([prefix, set]) => [prefix, [...set]]));
     this.longest = longest;
+    this.prefixes = prefixes;
   }
 
   /** Returns the numbers of tokens of the entries with a tag. */
@@ -153,6 +158,7 @@ export class KeptOutTexts {
         let prefix = 0;
         for (let i = at; i < tags.length && i < at + PREFIX_TOKENS; i++) {
           prefix = extended(prefix, tags[i] as number);
+          if (((list.prefixes >>> (i + 1 - at)) & 1) === 0) continue;
           const lengths = list.lengthsOf(prefix);
           if (lengths.length > 0) found.push({ list, lengths, at });
         }
