@@ -19,7 +19,14 @@ export function FirstKeyPage({ token }: { token: string }) {
       goTo('#/');
     });
   if (key !== null)
-    return <SecretDialog title="Your admin key" secret={key} onClose={() => void enter(key)} />;
+    return (
+      <SecretDialog
+        apiKey={{ kind: 'admin', tenant: null }}
+        title="Your admin key"
+        secret={key}
+        onClose={() => void enter(key)}
+      />
+    );
   return (
     <main class="sign-in">
       <div class="card">
