@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { actorText } from '../../src/memory/origin.ts';
 import { ApiError } from './api/client.ts';
 import {
@@ -28,6 +28,7 @@ import { Badge } from './ui/inline.tsx';
 import { LoadError, Loading, Toasts } from './ui/messages.tsx';
 import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
+import { focusMain, onShortcut } from './ui/shortcuts.ts';
 import { mayDiscard } from './ui/unsaved.ts';
 
 /** The root component: the sign-in page without a session, otherwise the page that the URL selects. */
@@ -56,6 +57,21 @@ export function App() {
     document.title = title;
   }, [title]);
 
+  const page = session.value === null ? null : hrefOf(route.value.segments);
+  const lastPage = useRef(page);
+  useEffect(() => {
+    // A screen reader continues at the new page. Signing in opens no other page.
+    if (lastPage.current !== null && page !== null && page !== lastPage.current) {
+      scrollTo(0, 0);
+      focusMain();
+    }
+    lastPage.current = page;
+  }, [page]);
+  useEffect(() => {
+    addEventListener('keydown', onShortcut);
+    return () => removeEventListener('keydown', onShortcut);
+  }, []);
+
   if (isStarting) return <Loading what="the console" />;
   if (error !== undefined) {
     return (
@@ -75,6 +91,9 @@ export function App() {
   if (session.value === null) return <SignInPage />;
   return (
     <>
+      <button type="button" class="skip-link" onClick={focusMain}>
+        Skip to the content
+      </button>
       <TopBar />
       <Page />
       <Toasts />

@@ -246,6 +246,38 @@ describeConsole('accessibility checks of the console', (fixture) => {
     expect(await violationsOf(page)).toStrictEqual([]);
   });
 
+  it('skips to the content, moves the focus with the page, and finds fields and rows by key', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('#/');
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.placeholder ?? document.activeElement.tagName');
+    await page.reload();
+    await page.getByRole('meter').first().waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('MAIN');
+    await page.keyboard.press('/');
+    expect(await focused()).toBe('Search tenants');
+    // In a field, the keys are text.
+    await page.keyboard.type('j/k');
+    const search = page.getByLabel('Search tenants');
+    expect(await search.inputValue()).toBe('j/k');
+    await search.fill(tenant);
+    const link = page.getByRole('link', { name: tenant, exact: true });
+    await link.waitFor();
+    await page.getByRole('link', { name: 'Keys' }).focus();
+    await page.keyboard.press('j');
+    expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await page.keyboard.press('Enter');
+    await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
+    expect(await focused()).toBe('MAIN');
+    await page.goto(`${fixture().url}/#/tenants/${tenant}/history`);
+    await page.getByRole('button', { name: /^modified refunds/ }).waitFor();
+    for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    await page.keyboard.press('Enter');
+    await page.getByText('Ignore the rules on refunds').waitFor();
+  });
+
   const views = DEVICES.flatMap((device) => VIEWS.map((view) => [device, ...view] as const));
   it.each(views)('pass on a %s: %s', async (device, _name, place, open) => {
     const tenant = await fixture().poisonedTenant();

@@ -1,0 +1,34 @@
+/** The links and buttons that open the rows of a list. */
+const ROWS = 'main :is(tbody th a, button.version-row)';
+const TYPING = 'input, textarea, select, [contenteditable]';
+
+/** Moves the focus to the content of the page, so that Tab continues there. */
+export function focusMain(): void {
+  const main = document.querySelector('main');
+  if (main === null) return;
+  main.tabIndex = -1;
+  main.focus({ preventScroll: true });
+}
+
+/**
+ * Handles the keys of a page: `/` moves the focus to the search field, and `j` and `k` to the next and previous row.
+ * Keys in a field or in a dialog, and keys with a modifier, keep their meaning.
+ */
+export function onShortcut(event: KeyboardEvent): void {
+  const { key, target, altKey, ctrlKey, metaKey, defaultPrevented } = event;
+  if (defaultPrevented || altKey || ctrlKey || metaKey) return;
+  if (!(target instanceof Element) || target.closest(`${TYPING}, dialog`)) return;
+  const focused = key === '/' ? searchField() : key === 'j' ? rowAt(1) : key === 'k' ? rowAt(-1) : undefined;
+  if (focused === undefined) return;
+  event.preventDefault();
+  focused.focus();
+}
+
+const searchField = () => document.querySelector<HTMLElement>('main input[type="search"]') ?? undefined;
+
+/** Returns the row at a distance from the focused row. Without a focused row, the first row is next. */
+function rowAt(distance: 1 | -1): HTMLElement | undefined {
+  const rows = [...document.querySelectorAll<HTMLElement>(ROWS)];
+  const focused = rows.findIndex((row) => row === document.activeElement);
+  return focused === -1 ? rows[0] : rows[focused + distance];
+}
