@@ -12,19 +12,21 @@ import {
 } from './touched.ts';
 
 /** Maximum number of UTF-16 units of merged texts that one revert holds in memory. Other texts are merged again. */
-const MAX_CACHED = 32 * 1024 * 1024;
+const MAX_CACHED = 64 * 1024 * 1024;
 const FILES_A_BATCH = 100;
 
 /** The folds of a revert's files, computed once for each state of a file. */
 export class Folds {
   readonly #threads: MergeThreads;
   readonly #changes: ActorChanges;
+  readonly #maxCached: number;
   readonly #folds = new Map<string, { key: string; fold: Fold }>();
   #cached = 0;
 
-  constructor(threads: MergeThreads, changes: ActorChanges) {
+  constructor(threads: MergeThreads, changes: ActorChanges, maxCached = MAX_CACHED) {
     this.#threads = threads;
     this.#changes = changes;
+    this.#maxCached = maxCached;
   }
 
   /** Folds the files that others changed, ahead of `read`. */
@@ -75,7 +77,7 @@ export class Folds {
 
   #keep(file: TouchedFile, fold: Fold): void {
     const size = fold.state?.text?.length ?? 0;
-    const isCached = this.#cached + size <= MAX_CACHED;
+    const isCached = this.#cached + size <= this.#maxCached;
     if (isCached) this.#cached += size;
     const { state } = fold;
     const kept = isCached || !state ? fold : { ...fold, state: { ...state, text: null } };

@@ -7,10 +7,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Conflict, RevertResolution } from '../../src/history/conflicts.ts';
 import { conflictText } from '../../src/history/conflicts.ts';
+import { Folds } from '../../src/history/folds.ts';
 import { MergeThreads, type ThreeTexts } from '../../src/history/line-merge.ts';
 import { restoreVersion } from '../../src/history/restore.ts';
 import { type RevertOptions, type RevertSelection, revertActor } from '../../src/history/revert.ts';
 import { readRevertedFile } from '../../src/history/revert-difference.ts';
+import { findTouched, readTouched } from '../../src/history/touched.ts';
 import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -319,6 +321,23 @@ describeService(
       await expect(readRevertedFile(service().database, OPERATOR.threads, other)).rejects.toThrow(
         'The revert does not affect the file',
       );
+    });
+
+    it('merges a text again that it did not keep in memory', async () => {
+      const { tenant, before, mallory, alice } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      const changes = { tenant, by: 'mallory', since: before.at, until: 'infinity' };
+      const { query } = service().database;
+      const touched = await findTouched(query, changes, () => {});
+      const folds = new Folds(OPERATOR.threads, changes, 0);
+      const texts: (string | null)[] = [];
+      await folds.prepare(query, touched);
+      for await (const [file, { state }] of folds.read(query, readTouched(query, tenant, touched))) {
+        if (!state) throw new Error('The file has no state.');
+        texts.push(state.text, await folds.textOf(query, file.memoryId, state));
+      }
+      expect(texts).toStrictEqual([null, '1\n2\n3\n4\n55\n']);
     });
 
     describe('while the memory changes', () => {
