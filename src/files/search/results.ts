@@ -75,8 +75,11 @@ export function filesOf(counts: WordCounts, page: readonly SearchedFile[], words
     const file = page[index];
     if (file === undefined) return [];
     const { path, modified, bytes } = file;
-    const valuesOf = (column: Float64Array) =>
-      Array.from({ length: words }, (_, word) => column[i * words + word] ?? 0);
+    const valuesOf = (column: Float64Array) => {
+      const values: number[] = [];
+      for (let at = i * words; at < (i + 1) * words; at++) values.push(column[at] ?? 0);
+      return values;
+    };
     return {
       path,
       modified,
