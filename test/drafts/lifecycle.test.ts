@@ -187,6 +187,6 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       `"source:web" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
     );
     const both = await runCli(service(), ['revert', tenant, '--since', '1h']);
-    expect(both.error).toContain('requires --by <actor> or --source <source>');
+    expect(both.error).toContain('requires --by <actor>, --source <source>, or --until <time>');
   });
 });
