@@ -74,7 +74,7 @@ describeConsole('keys in the console', (fixture) => {
     await other.getByText('operate only').waitFor();
     await other.getByRole('button', { name: 'Resume' }).click();
     await other.getByRole('button', { name: 'Suspend…' }).waitFor();
-    for (const name of ['New key', 'Delete tenant…']) {
+    for (const name of ['New key', 'New mount', 'Delete tenant…']) {
       expect(await other.getByRole('button', { name }).count()).toBe(0);
     }
     expect(await other.getByRole('link', { name: 'Overview' }).count()).toBe(0);
