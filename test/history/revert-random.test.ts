@@ -1,5 +1,6 @@
 /**
- * Reverts of random changes by several actors, compared with an independent model.
+ * Reverts of random changes by several actors, compared with an independent model. The variable HISTORIES sets their
+ * number.
  *
  * @module-tag long-on-pglite
  */
@@ -16,7 +17,7 @@ import { describeService, freshTenant, type Service } from '../support/service.t
 import { cmd } from '../support/table.ts';
 
 const IS_LONG = process.env.TEST_SET === 'long';
-const HISTORIES = IS_LONG ? 3000 : 25;
+const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 300 : 25));
 /** Limit for a test that hangs. */
 const TIMEOUT_MS = 60 * 60_000;
 const ACTORS = ['mallory', 'mallory', 'alice', 'bob'];
