@@ -71,8 +71,7 @@ export const ACCESS_ERRORS = {
     description: 'The link for the first admin key is over, because there is an admin key.',
     problem: () => ({
       status: 409,
-      message:
-        'There is an admin key already. Sign in with it, or create another one: memory-service keys create --admin',
+      message: 'There is an admin key already. Sign in with it, or create another one on the command line.',
     }),
   },
   read_only_key: {

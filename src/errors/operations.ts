@@ -93,7 +93,7 @@ export const OPERATION_ERRORS = {
   ),
   too_many_jobs: refused((max: number) => `${max} jobs have not ended, the maximum. Wait, or cancel a job.`),
   not_a_dry_run: refused(
-    (id: string) => `Job ${id} is not a dry run of a revert that has ended. Start one with POST /v1/revert.`,
+    (id: string) => `Job ${id} is not a dry run of a revert that has ended. Start one first.`,
   ),
   no_such_outcome: notFound((id: string, tenant: string) => `Job ${id} has no outcome for tenant ${tenant}.`),
   job_is_running: refused((job: keyof typeof JOBS) => `Another process is ${JOBS[job]}. Try again later.`),

@@ -152,7 +152,7 @@ describeConsole('signing in to the console', (fixture) => {
     await late.goto(firstKey?.linkAt(server.url) ?? '');
     await late.getByRole('button', { name: 'Create admin key' }).click();
     expect(await late.getByRole('alert').textContent()).toBe(
-      'There is an admin key already. Sign in with it, or create another one: memory-service keys create --admin',
+      'There is an admin key already. Sign in with it, or create another one on the command line.',
     );
     await server.close();
     await service.close();
