@@ -109,7 +109,7 @@ describeServiceOnOwnDatabase(
       const rejected = await admin().call('POST', `/jobs/${applied}/apply`);
       expect([rejected.status, rejected.body.detail]).toStrictEqual([
         409,
-        `Job ${applied} is not a dry run of a revert that has ended. Start one with POST /v1/revert.`,
+        `Job ${applied} is not a dry run of a revert that has ended. Start one first.`,
       ]);
       await assertInvariants(service());
     });
