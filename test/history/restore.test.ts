@@ -357,6 +357,7 @@ describeService('a restore', (service) => {
         path: '/memories/a',
         oldVersion: null,
         version,
+        mergedSha256: null,
       },
     ]);
     const [copied] = await versionsOf(service(), tenant);
@@ -449,6 +450,7 @@ describeService('a restore', (service) => {
       from: '/memories/e/c',
       path: '/memories/d/c',
       content_changed: false,
+      merged: false,
     });
     const other = await runCli(service(), [...args, '--plan', plan.replace(/^./, 'x')]);
     expect(other.stderr).toContain('it is the plan that --dry-run --json shows');
