@@ -357,6 +357,7 @@ describeServiceOnOwnDatabase(
           expires_at: '2099-01-01T00:00:00.000000Z',
           revoked_at: null,
           last_used_at: null,
+          previous_expires_at: null,
           key: expect.stringMatching(/^msk_[A-Za-z0-9_-]{49}$/),
         },
       ]);
@@ -379,6 +380,7 @@ describeServiceOnOwnDatabase(
             expires_at: '2099-01-01T00:00:00.000000Z',
             revoked_at: null,
             last_used_at: expect.toSatisfy((at) => at === null || typeof at === 'string'),
+            previous_expires_at: null,
           },
         ],
         next: null,
