@@ -12,6 +12,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 const MANAGING = [
   'DELETE /v1/kept-out/{entry}',
   'DELETE /v1/keys/{id}',
+  'DELETE /v1/keys/{id}/previous-secret',
   'DELETE /v1/tenants/{tenant}',
   'DELETE /v1/tenants/{tenant}/mounts/{name}',
   'PATCH /v1/keys/{id}',
