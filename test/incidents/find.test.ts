@@ -164,7 +164,10 @@ async function apply(service: Service, tenant: string, model: Model, given: Acti
     }
     case 'insert':
       await run(cmd.insert(head.path, 0, given.text));
-      file.versions.push({ path: head.path, content: `${given.text}\n${content}` });
+      file.versions.push({
+        path: head.path,
+        content: `${given.text.replace(/\n?$/, '\n')}${content}`,
+      });
       return;
     case 'rename':
       if (model.at(given.path) !== undefined) return;
