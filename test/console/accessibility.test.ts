@@ -264,7 +264,8 @@ describeConsole('accessibility checks of the console', (fixture) => {
     expect(await search.inputValue()).toBe('j/k');
     await search.fill(tenant);
     const link = page.getByRole('link', { name: tenant, exact: true });
-    await link.waitFor();
+    // The header and the only tenant that the search finds.
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('link', { name: 'Keys' }).focus();
     await page.keyboard.press('j');
     expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true);

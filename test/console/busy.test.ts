@@ -49,7 +49,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await page.getByRole('alert').waitFor();
     expect(seen()).toBe(1);
     await page.getByRole('button', { name: 'New tenant' }).click();
-    await page.getByLabel('ID').fill('not-made');
+    await page.getByRole('textbox', { name: /^ID/ }).fill('not-made');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('dialog').getByRole('alert').waitFor();
     expect(seen()).toBe(2);

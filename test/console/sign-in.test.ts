@@ -115,6 +115,7 @@ describeConsole('signing in to the console', (fixture) => {
     await page.getByText('anna', { exact: true }).waitFor();
     const other = await context.newPage();
     await other.goto(consoleUrl);
+    await other.getByLabel('Search tenants').fill(tenant);
     await other.getByRole('link', { name: tenant, exact: true }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Admin key').waitFor();

@@ -185,7 +185,10 @@ describeServiceOnOwnDatabase('merging random changes', (service) => {
       (id) => isChangedInDraft(sides, id) && !resolutions.has(id),
     );
     if (model.conflicts.size + model.occupied.size > 0) {
-      expect(answer, seed).toMatch(open.length > 0 ? /not settled: / : /is blocked by/);
+      // A file that the draft changed and changed back counts as changed in the service, but not in the model.
+      expect(answer, seed).toMatch(
+        open.length > 0 ? /not settled: / : /is blocked by|not settled: .*blocked by/,
+      );
       expect(after, seed).toStrictEqual(before);
       return { isMerged: false, pushed: 0 };
     }

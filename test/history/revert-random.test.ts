@@ -17,7 +17,7 @@ import { describeService, freshTenant, type Service } from '../support/service.t
 import { cmd } from '../support/table.ts';
 
 const IS_LONG = process.env.TEST_SET === 'long';
-const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 300 : 25));
+const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 200 : 25));
 /** Limit for a test that hangs. */
 const TIMEOUT_MS = 60 * 60_000;
 const ACTORS = ['mallory', 'mallory', 'alice', 'bob'];

@@ -29,6 +29,6 @@ const searchField = () => document.querySelector<HTMLElement>('main input[type="
 /** Returns the row at a distance from the focused row. Without a focused row, the first row is next. */
 function rowAt(distance: 1 | -1): HTMLElement | undefined {
   const rows = [...document.querySelectorAll<HTMLElement>(ROWS)];
-  const focused = rows.findIndex((row) => row === document.activeElement);
+  const focused = rows.indexOf(document.activeElement as HTMLElement);
   return focused === -1 ? rows[0] : rows[focused + distance];
 }

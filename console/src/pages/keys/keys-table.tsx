@@ -28,7 +28,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
     <>
-      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1060 : 760}>
+      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1100 : 900}>
         <thead>
           <tr>
             <th scope="col">Key</th>
