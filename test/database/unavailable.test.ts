@@ -18,6 +18,9 @@ let hba: string;
 let service: CliProcess & { url: string };
 let adminUrl: string;
 
+/** Postgres' error code for a database with sessions. */
+const OBJECT_IN_USE = '55006';
+
 const query = (sql: string) => server.query(sql);
 
 /** Reloads the configuration of the server and waits until new connections use it. */
@@ -32,9 +35,22 @@ async function reload(): Promise<void> {
 const endSessions = () =>
   query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname IN ('memory', 'other')");
 
+/** Runs a statement. A job of the service may open a session after `endSessions`, and a rename needs that there is none. */
+async function whenUnused(statement: string): Promise<void> {
+  for (;;) {
+    try {
+      await query(statement);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== OBJECT_IN_USE) throw error;
+      await endSessions();
+    }
+  }
+}
+
 async function change(...statements: string[]): Promise<void> {
   await endSessions();
-  for (const statement of statements) await query(statement);
+  for (const statement of statements) await whenUnused(statement);
   await reload();
   await endSessions();
 }
