@@ -108,7 +108,7 @@ describeConsole('the history in the console with long names', (fixture) => {
     await openRename(page);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy the path' }).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(NEW);
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(NEW);
   });
 
   it('names the actors below the timeline on a phone', async () => {

@@ -178,7 +178,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByText('You have not copied the key.').waitFor();
     expect(await page.getByRole('textbox', { name: 'The key', exact: true }).inputValue()).toBe(secret);
     await page.getByRole('button', { name: 'Copy the key' }).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(secret);
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
