@@ -266,7 +266,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     const link = page.getByRole('link', { name: tenant, exact: true });
     // The header and the only tenant that the search finds.
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
-    await page.getByRole('link', { name: 'Keys' }).focus();
+    await page.getByRole('link', { name: 'Keys', exact: true }).focus();
     await page.keyboard.press('j');
     expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true);
     await page.keyboard.press('Enter');

@@ -24,7 +24,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
-    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByText('The service is busy. Trying again…').waitFor();
     await page.locator('tbody a').first().waitFor();
     expect(seen()).toBe(3);
@@ -35,7 +35,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 3);
-    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByRole('alert').getByText('The service is at capacity. Try again later.').waitFor();
     expect(seen()).toBe(3);
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -45,7 +45,7 @@ describeConsole('the console with a busy service', (fixture) => {
   it('does not retry changes, or reads without a Retry-After header', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: {} });
-    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
     await page.getByRole('alert').waitFor();
     expect(seen()).toBe(1);
     await page.getByRole('button', { name: 'New tenant' }).click();

@@ -209,7 +209,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.evaluate('history.back()');
     expect(await text.inputValue()).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
     const question = page.getByRole('dialog', { name: 'Discard your resolutions?' });
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await question.waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => question.count()).toBe(0);
@@ -219,7 +219,7 @@ describeConsole('drafts in the console', (fixture) => {
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, LEE)).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 

@@ -77,8 +77,8 @@ describeConsole('keys in the console', (fixture) => {
     for (const name of ['New key', 'New mount', 'Delete tenant…']) {
       expect(await other.getByRole('button', { name }).count()).toBe(0);
     }
-    expect(await other.getByRole('link', { name: 'Overview' }).count()).toBe(0);
-    await other.getByRole('link', { name: 'Tenants' }).first().click();
+    expect(await other.getByRole('link', { name: 'Overview', exact: true }).count()).toBe(0);
+    await other.getByRole('link', { name: 'Tenants', exact: true }).first().click();
     await other.getByRole('link', { name: two }).waitFor();
     expect(await other.getByRole('link', { name: one }).count()).toBe(1);
     expect(await other.locator('.tenants tbody tr').count()).toBe(2);
@@ -147,8 +147,8 @@ describeConsole('keys in the console', (fixture) => {
     const { id, key } = await fixture().createKey({ label: 'rotated' });
     await fixture().createKey({ label: 'other' });
     const page = await open();
-    await page.getByRole('link', { name: 'Audit' }).click();
-    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
     await dialog(page).getByLabel('The current secret still works').selectOption('For an hour');
     await dialog(page).getByRole('button', { name: 'Rotate' }).click();
@@ -199,7 +199,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByRole('button', { name: 'Copy the key' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     await expect.poll(() => statusOf(key)).toBe(401);
-    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.getByText('rotateKey').first().waitFor();
   });

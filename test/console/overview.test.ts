@@ -47,7 +47,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByRole('textbox', { name: /^Files/ }).fill('50');
     await page.getByRole('button', { name: 'Save settings' }).click();
     await page.getByText('Saved the settings.').waitFor();
-    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByPlaceholder('Tenant').fill(tenant);
     const events = page.locator('.audit-events > li');
     await expect.poll(() => events.count()).toBe(1);

@@ -25,7 +25,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     const ways: [string, () => Promise<unknown>][] = [
       ['another file', () => page.getByRole('treeitem', { name: 'refunds.md' }).click()],
       ['a tab', () => page.getByRole('link', { name: 'History', exact: true }).click()],
-      ['the tenants', () => page.getByRole('link', { name: 'Tenants' }).first().click()],
+      ['the tenants', () => page.getByRole('link', { name: 'Tenants', exact: true }).first().click()],
       ['Back', () => page.evaluate('history.back()')],
       ['a change of the time', () => page.getByRole('slider', { name: 'Moment' }).press('Home')],
       ['Cancel', () => page.getByRole('button', { name: 'Cancel' }).click()],
