@@ -155,15 +155,18 @@ const algorithms = z
     error: 'must be a list of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA',
   });
 
-const ACCESS = ['read_write', 'operate', 'read_only'] as const;
+/** The access of an admin, least first. Each level also permits everything that the levels before it permit. */
+export const ADMIN_ACCESS = ['read_only', 'operate', 'read_write'] as const;
+export type AdminAccess = (typeof ADMIN_ACCESS)[number];
+
 /** Parses the access of roles, such as `admins=read_write,support=operate`. */
 const roles = z
   .string()
   .transform((value) => value.split(',').map((each) => each.trim().split(/=([^=]*)$/)))
-  .refine((pairs) => pairs.every(([role, access]) => role && ACCESS.some((each) => each === access)), {
-    error: `must be a list of ROLE=ACCESS, where the access is ${ACCESS.slice(0, -1).join(', ')} or ${ACCESS.at(-1)}`,
+  .refine((pairs) => pairs.every(([role, access]) => role && ADMIN_ACCESS.some((each) => each === access)), {
+    error: `must be a list of ROLE=ACCESS, where the access is ${ADMIN_ACCESS.slice(1).reverse().join(', ')} or ${ADMIN_ACCESS[0]}`,
   })
-  .transform((pairs) => Object.fromEntries(pairs) as Record<string, (typeof ACCESS)[number]>);
+  .transform((pairs) => Object.fromEntries(pairs) as Record<string, AdminAccess>);
 
 const MEBIBYTE = 1024 * 1024;
 

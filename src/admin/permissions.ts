@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { ADMIN_ACCESS } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
 
@@ -24,14 +25,12 @@ const READING = new Set(['GET', 'HEAD']);
 /** Whether a request only reads. */
 export const isReading = ({ method }: Pick<FastifyRequest, 'method'>) => READING.has(method);
 
-const LEVELS = { read_only: 0, operate: 1, read_write: 2 };
-
 /** @throws ServiceError 403 if the admin may not use the route of the request */
 export function authorize({ access, onlyTenants }: Administrator, request: FastifyRequest): void {
   const { tenant } = request.params as { tenant?: string };
   const { config } = request.routeOptions;
   const required = config.access ?? defaultAccess(request, tenant);
-  if (LEVELS[access] < LEVELS[required]) {
+  if (ADMIN_ACCESS.indexOf(access) < ADMIN_ACCESS.indexOf(required)) {
     throw new ServiceError(access === 'read_only' ? 'read_only_key' : 'operate_only_key');
   }
   const scope = config.scope ?? (tenant === undefined ? 'fleet' : 'tenant');

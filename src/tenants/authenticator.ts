@@ -1,9 +1,8 @@
-import type { Config } from '../config.ts';
+import type { AdminAccess, Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { Actor } from '../memory/origin.ts';
-import type { KeyRow } from './key-queries.ts';
 import { Keys } from './keys.ts';
 import { type KnownKey, KnownKeys } from './known-keys.ts';
 import {
@@ -19,7 +18,7 @@ import { createLookupLimiter } from './request-limiter.ts';
 export interface Administrator {
   /** Actor recorded with changes. */
   actor: Actor;
-  access: Exclude<KeyRow['access'], 'propose'>;
+  access: AdminAccess;
   /** Tenants that the caller administers; null means all. */
   onlyTenants: string[] | null;
   /** Host on which an operator runs the command line. */

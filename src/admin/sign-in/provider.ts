@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
+import { ADMIN_ACCESS, type AdminAccess } from '../../config.ts';
 import type { Actor } from '../../memory/origin.ts';
-import type { Administrator } from '../../tenants/authenticator.ts';
 
 /** The settings of the sign-in with OpenID Connect (`OIDC_…` in docs/configuration.md). */
 export interface OpenIdOptions {
@@ -11,7 +11,7 @@ export interface OpenIdOptions {
   /** Name of the claim with the roles, or the names on the path to a nested claim, separated by dots. */
   rolesClaim: string;
   /** The access of each role. */
-  roles: Readonly<Record<string, Administrator['access']>>;
+  roles: Readonly<Record<string, AdminAccess>>;
   /** The URL of the callback route, as browsers reach it. */
   redirectUrl: string;
 }
@@ -26,7 +26,7 @@ export interface PendingSignIn {
 /** A person who signed in. */
 export interface Person {
   actor: Extract<Actor, { type: 'user' }>;
-  access: Administrator['access'];
+  access: AdminAccess;
 }
 
 /** Reason of a rejected sign-in, which the console explains. */
@@ -43,7 +43,6 @@ export class SignInError extends Error {
 }
 
 const TIMEOUT_SECONDS = 5;
-const LEVELS = ['read_write', 'operate', 'read_only'] as const;
 
 /** An OpenID Connect provider: authorization code with PKCE, state, and nonce. */
 export class OpenIdProvider {
@@ -150,11 +149,10 @@ export function rolesOf(claims: Claims, name: string): string[] {
 }
 
 /** Returns the highest access of the roles, or undefined if no role gives access. */
-export function accessOf(
-  held: readonly string[],
-  roles: OpenIdOptions['roles'],
-): Administrator['access'] | undefined {
-  return LEVELS.find((level) => held.some((role) => Object.hasOwn(roles, role) && roles[role] === level));
+export function accessOf(held: readonly string[], roles: OpenIdOptions['roles']): AdminAccess | undefined {
+  return ADMIN_ACCESS.findLast((level) =>
+    held.some((role) => Object.hasOwn(roles, role) && roles[role] === level),
+  );
 }
 
 function labelOf(claims: Claims): string {

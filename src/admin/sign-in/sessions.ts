@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { z } from 'zod';
+import { ADMIN_ACCESS } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { AdminAuthenticator, Administrator } from '../../tenants/authenticator.ts';
 import type { Credentials } from '../../tenants/principal.ts';
@@ -12,7 +13,7 @@ const PENDING_SECONDS = 600;
 
 const person = z.object({
   actor: z.object({ type: z.literal('user'), id: z.string(), label: z.string() }),
-  access: z.enum(['read_write', 'operate', 'read_only']),
+  access: z.enum(ADMIN_ACCESS),
 });
 const pending = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
 
