@@ -4,7 +4,7 @@ import { MAX_QUERY_LENGTH, modes } from '../files/search/query.ts';
 import { SOURCE } from '../history/version.ts';
 import { PLACES } from '../incidents/find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../incidents/find-job.ts';
-import { createJob, findJob } from '../incidents/jobs.ts';
+import { findJob } from '../incidents/jobs.ts';
 import {
   actor,
   givenTime,
@@ -19,11 +19,11 @@ import {
 } from './fields.ts';
 import {
   jobId,
-  jobRecord,
   jobSchema,
   noSuchJob,
   selectionBody,
   selectionOf,
+  startJob,
   tooManyJobs,
 } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
@@ -83,7 +83,8 @@ export const startFind = defineOperation({
   status: 201,
   response: { description: 'The job.', schema: jobSchema },
   errors: [tooManyJobs, new ServiceError('invalid_search', 'it is not a regular expression in RE2 syntax')],
-  async run({ database, services, body, administrator, signal, note }) {
+  async run(context) {
+    const { database, services, body, signal } = context;
     const { text: wanted, mode, ignore_case: ignoresCase, in: where, places, by, source } = body;
     const times = await readTimes(database, { since: body.since, until: body.until });
     const request = {
@@ -97,15 +98,8 @@ export const startFind = defineOperation({
     };
     const query = findQuery(request, { text: wanted });
     await checkExpression((await services()).search, query, signal);
-    const job = await createJob(database, {
-      kind: FIND,
-      request,
-      texts: { text: wanted },
-      ...selectionOf(body.tenants, administrator.onlyTenants),
-      createdBy: administrator.actor,
-    });
-    note({ details: { job: job.id, tenants: job.tenants } });
-    return jobRecord(job);
+    const selection = selectionOf(body.tenants, context.administrator.onlyTenants);
+    return startJob(context, { kind: FIND, request, texts: { text: wanted }, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,
 });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import type { Job } from '../incidents/jobs.ts';
+import { createJob, type Job, type NewJob } from '../incidents/jobs.ts';
 import type { TenantSelection } from '../incidents/selection.ts';
 import { metadataPairs } from '../tenants/ids.ts';
 import { actor, tenantId, text, time } from './fields.ts';
+import type { AdminContext } from './operation.ts';
 import { requireInScope } from './permissions.ts';
 
 const EXAMPLE_JOB = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
@@ -96,6 +97,17 @@ export const jobSchema = z
     is_exact: isExact,
   })
   .meta({ id: 'Job' });
+
+/** Creates a job for the caller of an operation, adds it to the audit trail, and returns its record. */
+export async function startJob(
+  { database, administrator, note }: Pick<AdminContext, 'database' | 'administrator' | 'note'>,
+  job: Omit<NewJob, 'createdBy'>,
+  details: Record<string, unknown> = {},
+) {
+  const created = await createJob(database, { ...job, createdBy: administrator.actor });
+  note({ details: { job: created.id, ...details, tenants: created.tenants } });
+  return jobRecord(created);
+}
 
 export function jobRecord(job: Job): z.input<typeof jobSchema> {
   const { request, isComplete, ...rest } = job;

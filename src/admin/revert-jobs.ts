@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { SOURCE } from '../history/version.ts';
-import { createJob } from '../incidents/jobs.ts';
 import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
 import { givenTime, readTimes, text } from './fields.ts';
 import {
   jobId,
   jobParams,
-  jobRecord,
   jobSchema,
   noSuchJob,
   selectionBody,
   selectionOf,
+  startJob,
   tooManyJobs,
 } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
@@ -50,7 +49,8 @@ export const startRevert = defineOperation({
   status: 201,
   response,
   errors: [tooManyJobs],
-  async run({ database, body, administrator, note }) {
+  async run(context) {
+    const { database, body } = context;
     const { by, source, tenants } = body;
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const request: StoredRevertRequest = {
@@ -60,15 +60,8 @@ export const startRevert = defineOperation({
       isDryRun: true,
       dryRunOf: null,
     };
-    const job = await createJob(database, {
-      kind: REVERT,
-      request,
-      texts: {},
-      ...selectionOf(tenants, administrator.onlyTenants),
-      createdBy: administrator.actor,
-    });
-    note({ details: { job: job.id, tenants: job.tenants } });
-    return jobRecord(job);
+    const selection = selectionOf(tenants, context.administrator.onlyTenants);
+    return startJob(context, { kind: REVERT, request, texts: {}, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,
 });
@@ -89,18 +82,20 @@ export const applyRevert = defineOperation({
   status: 201,
   response,
   errors: [noSuchJob, notADryRun, tooManyJobs],
-  async run({ database, params: { job: id }, administrator, note }) {
+  async run(context) {
+    const {
+      database,
+      administrator,
+      params: { job: id },
+    } = context;
     const { request, selection, onlyTenants } = await findDryRun(database, id, administrator.onlyTenants);
-    const job = await createJob(database, {
-      kind: REVERT,
-      request: { ...(request as StoredRevertRequest), isDryRun: false, dryRunOf: id },
-      texts: {},
-      selection,
-      onlyTenants,
-      createdBy: administrator.actor,
-    });
-    note({ details: { job: job.id, dry_run: id, tenants: job.tenants } });
-    return jobRecord(job);
+    const applied: StoredRevertRequest = {
+      ...(request as StoredRevertRequest),
+      isDryRun: false,
+      dryRunOf: id,
+    };
+    const job = { kind: REVERT, request: applied, texts: {}, selection, onlyTenants };
+    return startJob(context, job, { dry_run: id });
   },
   location: ({ id }) => `/jobs/${id}`,
 });
