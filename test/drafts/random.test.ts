@@ -22,6 +22,7 @@ import {
   textOf,
   treeOf,
 } from '../support/merge-model.ts';
+import { type Random, randomOf } from '../support/random.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -29,20 +30,6 @@ const CHANGES = process.env.TEST_SET === 'long' ? 3000 : 120;
 const CHANGES_A_ROUND = 60;
 /** With more files, free paths would be rare. */
 const MOST_FILES = 40;
-
-/** Returns a seeded generator with the same numbers in each run. */
-function randomOf(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    return state / 4294967296;
-  };
-  return {
-    below: (limit: number) => Math.floor(next() * limit),
-    of: <T>(items: readonly T[]) => items[Math.floor(next() * items.length)] as T,
-  };
-}
-type Random = ReturnType<typeof randomOf>;
 
 let nextId = 1;
 let nextLine = 1;

@@ -11,6 +11,7 @@ import { type RevertSelection, revertActor } from '../../src/history/revert.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
+import { type Random, randomOf } from '../support/random.ts';
 import { moment, OPERATOR } from '../support/restore.ts';
 import { type ModelFile, type ModelVersion, revertFile, textOf } from '../support/revert-model.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
@@ -22,20 +23,6 @@ const HISTORIES = Number(process.env.HISTORIES ?? (IS_LONG ? 200 : 25));
 const TIMEOUT_MS = 60 * 60_000;
 const ACTORS = ['mallory', 'mallory', 'alice', 'bob'];
 const OPERATOR_NAME = 'ada';
-
-/** Returns a seeded generator with the same numbers in each run. */
-function randomOf(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    return state / 4294967296;
-  };
-  return {
-    below: (limit: number) => Math.floor(next() * limit),
-    of: <T>(items: readonly T[]) => items[Math.floor(next() * items.length)] as T,
-  };
-}
-type Random = ReturnType<typeof randomOf>;
 
 /** A file with all its versions. The ID is known after the first command. */
 interface File {
