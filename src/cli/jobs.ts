@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { cancelJobOperation, getJob, listJobs, listJobTenants } from '../admin/jobs.ts';
+import { isUuid } from '../lib/text.ts';
 import { actorText } from '../memory/origin.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
@@ -8,7 +9,7 @@ import { progressText } from './job-progress.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
 
 function jobArgument(value: string): string {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) return value;
+  if (isUuid(value)) return value;
   throw new InvalidArgumentError('Use the ID of a job from `memory-service jobs list`.');
 }
 

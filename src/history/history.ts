@@ -1,12 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { isUuid } from '../lib/text.ts';
 import {
   AFTER,
   COLUMNS,
   FIRST_ID,
   isBy,
-  isFullVersionId,
   LAST_ID,
   SOURCE,
   type Version,
@@ -236,7 +236,7 @@ export class History {
   }
 
   async find(tenant: string, id: string): Promise<Version | undefined> {
-    const [row] = isFullVersionId(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
+    const [row] = isUuid(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
     return row && versionOf(row);
   }
 

@@ -2,13 +2,14 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { batches } from '../lib/pages.ts';
+import { isUuid } from '../lib/text.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { resultRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { listDraftTenantsQuery } from '../tenants/queries.ts';
 import type { History } from './history.ts';
-import { isFullVersionId, type Version } from './version.ts';
+import type { Version } from './version.ts';
 
 interface RedactVersionRow {
   outcome: 'missing' | 'live' | 'redacted';
@@ -117,9 +118,7 @@ export async function eraseVersion(
   origin: Origin,
 ): Promise<RedactedVersion> {
   const params = { tenant, version, by: storedActor(origin.actor) };
-  const row = isFullVersionId(version)
-    ? (await database.query(redactVersionQuery, params)).rows[0]
-    : undefined;
+  const row = isUuid(version) ? (await database.query(redactVersionQuery, params)).rows[0] : undefined;
   if (row?.outcome === 'live') throw new ServiceError('version_is_live', version, row.head);
   if (row?.outcome !== 'redacted' || row.redactedAt === null)
     throw new ServiceError('no_such_version', tenant, version);

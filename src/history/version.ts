@@ -119,14 +119,9 @@ export function versionRecord(version: Version) {
   };
 }
 
-const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A full ID, or a prefix of at least four digits. */
 const ID_OR_START =
   /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
-
-export function isFullVersionId(text: string): boolean {
-  return FULL_ID.test(text);
-}
 
 /** Whether a text can be the ID of a version or a prefix of an ID. */
 export function isVersionId(text: string): boolean {

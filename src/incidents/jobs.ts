@@ -3,6 +3,7 @@ import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { LAST_ID } from '../history/version.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 import { countSelected, type TenantSelection } from './selection.ts';
@@ -102,8 +103,6 @@ const findJobQuery = defineQuery<{ id: string; scope: string[] | null }, Job>(
   'find_job',
   `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $id::text::uuid AND ($scope::text[] IS NULL OR only_tenants <@ $scope::text[])`,
 );
-
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const listJobsQuery = defineQuery<
   {

@@ -1,10 +1,10 @@
-import { hkdfSync } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { z } from 'zod';
 import { ADMIN_ACCESS } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { AdminAuthenticator, Administrator } from '../../tenants/authenticator.ts';
+import { deriveKey } from '../../tenants/installation.ts';
 import type { Credentials } from '../../tenants/principal.ts';
 import type { PendingSignIn, Person } from './provider.ts';
 
@@ -32,9 +32,7 @@ export class Sessions {
     this.#isSecure = url.protocol === 'https:';
     this.#path = url.pathname;
     this.#seconds = options.hours * 3600;
-    this.#key = new Uint8Array(
-      hkdfSync('sha256', options.clientSecret, '', 'memory-service console sessions', 32),
-    );
+    this.#key = deriveKey({ secret: Buffer.from(options.clientSecret) }, 'console sessions');
   }
 
   /** Returns the `Set-Cookie` header that begins a session. */
