@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { MAX_QUERY_LENGTH, modes } from '../files/search/query.ts';
-import { SOURCE } from '../history/version.ts';
+import { bySource } from '../history/version.ts';
 import { PLACES } from '../incidents/find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../incidents/find-job.ts';
 import { findJob } from '../incidents/jobs.ts';
@@ -92,7 +92,7 @@ export const startFind = defineOperation({
       where,
       ignoresCase,
       places,
-      by: source === undefined ? (by ?? null) : `${SOURCE}${source}`,
+      by: source === undefined ? (by ?? null) : bySource(source),
       since: times.since ?? null,
       until: times.until ?? null,
     };

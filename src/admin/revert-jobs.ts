@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { SOURCE } from '../history/version.ts';
+import { bySource } from '../history/version.ts';
 import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
 import { givenTime, readTimes, text } from './fields.ts';
 import {
@@ -54,7 +54,7 @@ export const startRevert = defineOperation({
     const { by, source, tenants } = body;
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const request: StoredRevertRequest = {
-      by: source === undefined ? (by ?? null) : `${SOURCE}${source}`,
+      by: source === undefined ? (by ?? null) : bySource(source),
       since,
       until: until ?? null,
       isDryRun: true,

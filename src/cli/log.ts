@@ -4,7 +4,7 @@ import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { parseTime, shownTime } from '../history/time-text.ts';
-import { SOURCE } from '../history/version.ts';
+import { bySource } from '../history/version.ts';
 import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
@@ -19,11 +19,6 @@ import { patchText, shown, styled } from './output.ts';
 /** Creates an option for all actors of a source, as an alternative to `--by`. */
 export function sourceOption(description: string): Option {
   return new Option('--source <source>', description).conflicts('by');
-}
-
-/** Returns the value of `by` that matches all actors of a source. */
-export function bySource(source: string): string {
-  return `${SOURCE}${source}`;
 }
 
 /** Values of `--by` that match a kind of actor. They are valid without any versions. */

@@ -41,6 +41,11 @@ export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz +
 /** Prefix of the name of a source in a filter by actor. */
 export const SOURCE = 'source:';
 
+/** Returns the `by` of a `VersionFilter` that matches all actors of a source. */
+export function bySource(source: string): string {
+  return `${SOURCE}${source}`;
+}
+
 /**
  * SQL condition: whether an origin matches the `by` of a `VersionFilter`. Compares the author, the approver, the draft,
  * and the source.

@@ -112,7 +112,7 @@ export class MemorySearch {
       signal.throwIfAborted();
       if (gone?.aborted) throw new ServiceError('client_gone');
       searched += page.length;
-      const scan = this.#scan({ query, page: page, maxLines: results.maxLines }, signal);
+      const scan = this.#scan({ query, page, maxLines: results.maxLines }, signal);
       scan.catch(() => {});
       pending.push({ page, scan });
       while (pending.length >= (this.#running <= PARALLEL ? 2 : 1)) {
@@ -143,7 +143,7 @@ export class MemorySearch {
     const lines = new Map<string, FoundLine[]>();
     for (const paths of blocksOf(best)) {
       const page = await files.read(paths);
-      const task = { query, page: page, maxLines: 0, wantsExcerpts: true };
+      const task = { query, page, maxLines: 0, wantsExcerpts: true };
       const scanned = await this.#scan(task, signal);
       if (scanned.kind !== 'excerpts') throw new Error(`The thread returned ${scanned.kind}.`);
       for (const [i, { path }] of page.entries()) lines.set(path, scanned.files[i] ?? []);
