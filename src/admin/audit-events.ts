@@ -56,11 +56,22 @@ export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
   tenant: tenantId.optional(),
+  tenant_contains: text(128)
+    .optional()
+    .meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
   key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
   actor: text(255).optional().meta({
     description: 'The ID of an admin key, the subject of a token, or the name of an operator.',
   }),
-  action: text(64).optional(),
+  actor_contains: text(255).optional().meta({
+    description: 'Part of the same texts, or of the label of the key or user, case-insensitive.',
+  }),
+  action: text(4000)
+    .optional()
+    .meta({
+      description: 'The operation. Several, separated by commas, match any of them.',
+      examples: ['createKey,rotateKey'],
+    }),
   outcome: text(64)
     .optional()
     .meta({ description: '`ok`, `failed` for any error, or the code of an error.' }),
@@ -87,9 +98,11 @@ export const listAuditEvents = defineOperation({
       database,
       {
         tenant: filter.tenant ?? null,
+        tenantContains: filter.tenant_contains ?? null,
         key: filter.key ?? null,
         actor: filter.actor ?? null,
-        action: filter.action ?? null,
+        actorContains: filter.actor_contains ?? null,
+        actions: filter.action?.split(',') ?? null,
         outcome: filter.outcome ?? null,
         since: since ?? null,
         until: until ?? null,

@@ -82,7 +82,11 @@ export const startFind = defineOperation({
   body: findBody,
   status: 201,
   response: { description: 'The job.', schema: jobSchema },
-  errors: [tooManyJobs, new ServiceError('invalid_search', 'it is not a regular expression in RE2 syntax')],
+  errors: [
+    noSuchJob,
+    tooManyJobs,
+    new ServiceError('invalid_search', 'it is not a regular expression in RE2 syntax'),
+  ],
   async run(context) {
     const { database, services, body, signal } = context;
     const { text: wanted, mode, ignore_case: ignoresCase, in: where, places, by, source } = body;

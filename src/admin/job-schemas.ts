@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { createJob, type Job, type NewJob } from '../incidents/jobs.ts';
+import { createJob, findJob, type Job, type NewJob } from '../incidents/jobs.ts';
 import type { TenantSelection } from '../incidents/selection.ts';
 import { metadataPairs } from '../tenants/ids.ts';
 import { actor, tenantId, text, time } from './fields.ts';
@@ -28,6 +28,11 @@ const selectionFields = {
   metadata: metadataPairs(text(64), text(512))
     .optional()
     .meta({ description: 'Pairs that the metadata of the tenant contains.', examples: [{ plan: 'pro' }] }),
+  except: z.array(tenantId).min(1).max(1000).optional().meta({ description: 'Not these tenants.' }),
+  found_by: jobId.optional().meta({
+    description:
+      'The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.',
+  }),
 };
 
 /** Tenants of a job. The default is all tenants that the key may see. */
@@ -46,11 +51,14 @@ export const selectionBody = z
  * @throws ServiceError 403 if the caller may not see one of the tenants
  */
 export function selectionOf(
-  { ids, ...selection }: z.output<typeof selectionBody>,
+  { ids, found_by: foundBy, ...selection }: z.output<typeof selectionBody>,
   scope: string[] | null,
 ): { selection: TenantSelection; onlyTenants: string[] | null } {
   for (const id of ids ?? []) requireInScope(scope, id);
-  return { selection, onlyTenants: ids === undefined ? scope : [...new Set(ids)].sort() };
+  return {
+    selection: { ...selection, foundBy },
+    onlyTenants: ids === undefined ? scope : [...new Set(ids)].sort(),
+  };
 }
 
 export const counts = z.record(z.string(), counted).meta({
@@ -98,25 +106,32 @@ export const jobSchema = z
   })
   .meta({ id: 'Job' });
 
-/** Creates a job for the caller of an operation, adds it to the audit trail, and returns its record. */
+/**
+ * Creates a job for the caller of an operation, adds it to the audit trail, and returns its record.
+ *
+ * @throws ServiceError if too many jobs are active, or if the caller may not see the job of `found_by`
+ */
 export async function startJob(
   { database, administrator, note }: Pick<AdminContext, 'database' | 'administrator' | 'note'>,
   job: Omit<NewJob, 'createdBy'>,
   details: Record<string, unknown> = {},
 ) {
+  const { foundBy } = job.selection;
+  if (foundBy !== undefined) await findJob(database, foundBy, administrator.onlyTenants);
   const created = await createJob(database, { ...job, createdBy: administrator.actor });
   note({ details: { job: created.id, ...details, tenants: created.tenants } });
   return jobRecord(created);
 }
 
 export function jobRecord(job: Job): z.input<typeof jobSchema> {
-  const { request, isComplete, ...rest } = job;
+  const { request, isComplete, selection, ...rest } = job;
+  const { foundBy, ...selected } = selection;
   return {
     id: rest.id,
     kind: rest.kind as z.input<typeof jobKind>,
     state: rest.state,
     request: request as Record<string, unknown>,
-    selection: rest.selection,
+    selection: { ...selected, ...(foundBy !== undefined && { found_by: foundBy }) },
     only_tenants: rest.onlyTenants,
     created_by: rest.createdBy as z.input<typeof actor>,
     created_at: rest.createdAt,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cancelJob, findJob, readJobPage, readOutcomePage } from '../incidents/jobs.ts';
 import { storedTime } from '../lib/rfc3339.ts';
-import { flag, next, pageFields, readCursor, tenantId, time, writeCursor } from './fields.ts';
+import { flag, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
 
@@ -85,18 +85,26 @@ export const listJobTenants = defineOperation({
   tag: 'incidents',
   scope: 'handler',
   params: jobParams,
-  query: z.strictObject(pageFields(200, 50)),
+  query: z.strictObject({
+    search: text(128).optional().meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
+    left: flag.optional().meta({
+      description: 'True: only tenants that failed or have conflicts. False: only other tenants.',
+    }),
+    ...pageFields(200, 50),
+  }),
   response: { description: 'A page.', schema: z.object({ tenants: z.array(outcomeSchema), next }) },
   errors: [noSuchJob],
-  async run({ database, params: { job }, query: { limit, after }, administrator }) {
+  async run({ database, params: { job }, query, administrator }) {
+    const { limit, after, search = null, left = null } = query;
     const scope = administrator.onlyTenants;
     await findJob(database, job, scope);
     const from = readCursor(tenantId, after) ?? '';
-    const outcomes = await readOutcomePage(database, { job, after: from, scope, limit: limit + 1 });
-    const page = outcomes.slice(0, limit);
+    const page = { job, after: from, scope, limit: limit + 1 };
+    const outcomes = await readOutcomePage(database, page, { search, isLeft: left });
+    const shown = outcomes.slice(0, limit);
     return {
-      tenants: page.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
-      next: writeCursor(outcomes.length > limit ? (page.at(-1)?.tenant ?? null) : null),
+      tenants: shown.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
+      next: writeCursor(outcomes.length > limit ? (shown.at(-1)?.tenant ?? null) : null),
     };
   },
 });

@@ -48,7 +48,7 @@ export const startRevert = defineOperation({
     }),
   status: 201,
   response,
-  errors: [tooManyJobs],
+  errors: [noSuchJob, tooManyJobs],
   async run(context) {
     const { database, body } = context;
     const { by, source, tenants } = body;

@@ -17,6 +17,8 @@ export interface SelectionOptions {
   tenantSearch?: string;
   status?: 'active' | 'suspended' | 'archived';
   metadata?: [string, string][];
+  except?: string[];
+  foundBy?: string;
 }
 
 interface FindOptions extends SelectionOptions {
@@ -46,7 +48,9 @@ export function addSelectionOptions(command: Command): Command {
         'archived',
       ]),
     )
-    .option('--metadata <key=value>', 'only tenants with this metadata; may be repeated', repeated(pair));
+    .option('--metadata <key=value>', 'only tenants with this metadata; may be repeated', repeated(pair))
+    .option('--except <tenant>', 'not this tenant; may be repeated', repeated(tenantId))
+    .option('--found-by <job>', 'only tenants with an outcome in this job, such as the hits of a find');
 }
 
 function repeated<T>(parse: (value: string) => T) {
@@ -61,27 +65,29 @@ function pair(value: string): [string, string] {
 
 /** Returns the selection of the options, or reports a usage error if no tenants are selected. */
 export function selectionOf(
-  { all, tenant, tenantSearch, status, metadata }: SelectionOptions,
+  { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
   command: Command,
 ) {
-  if ([all, tenant, tenantSearch, status, metadata].every((each) => each === undefined))
+  if ([all, tenant, tenantSearch, status, metadata, foundBy].every((each) => each === undefined))
     command.error(
-      'error: choose tenants with --tenant, --tenant-search, --status or --metadata, or use --all',
+      'error: choose tenants with --tenant, --tenant-search, --status, --metadata or --found-by, or use --all',
     );
   return {
     ...(tenant && { ids: tenant }),
     ...(tenantSearch && { search: tenantSearch }),
     ...(status && { status }),
     ...(metadata && { metadata: Object.fromEntries(metadata) }),
+    ...(except && { except }),
+    ...(foundBy && { found_by: foundBy }),
   };
 }
 
 /** Reports a usage error if the options select tenants although an argument names the tenant. */
 export function rejectSelection(
-  { all, tenant, tenantSearch, status, metadata }: SelectionOptions,
+  { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
   command: Command,
 ): void {
-  if ([all, tenant, tenantSearch, status, metadata].some((each) => each !== undefined))
+  if ([all, tenant, tenantSearch, status, metadata, except, foundBy].some((each) => each !== undefined))
     command.error('error: name one tenant, or choose tenants with options, not both');
 }
 

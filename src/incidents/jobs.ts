@@ -58,6 +58,16 @@ export interface JobOutcome {
   counts: Counts;
 }
 
+/** Filter of outcomes. Null fields do not filter. */
+export type OutcomeFilter = {
+  /** Part of the ID of the tenant, case-insensitive. */
+  search: string | null;
+  /** True: only tenants that failed or have conflicts. False: only other tenants. */
+  isLeft: boolean | null;
+};
+
+const NO_FILTER: OutcomeFilter = { search: null, isLeft: null };
+
 export interface NewJob {
   kind: string;
   request: object;
@@ -134,13 +144,15 @@ WHERE id = $id::text::uuid AND ended_at IS NULL
 );
 
 const listOutcomesQuery = defineQuery<
-  { job: string; after: string; scope: string[] | null; limit: number },
+  OutcomeFilter & { job: string; after: string; scope: string[] | null; limit: number },
   JobOutcome
 >(
   'list_job_outcomes',
   `
 SELECT tenant_id AS tenant, ${time('at')} AS at, error, is_complete AS "isComplete", counts FROM job_outcomes
 WHERE job_id = $job::text::uuid AND tenant_id > $after AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
+  AND ($search::text IS NULL OR strpos(lower(tenant_id), lower($search::text)) > 0)
+  AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)
 ORDER BY tenant_id LIMIT $limit::bigint
 `,
 );
@@ -233,8 +245,9 @@ export async function cancelJob(database: Database, id: string, scope: string[] 
 export async function readOutcomePage(
   database: Database,
   page: { job: string; after: string; scope: string[] | null; limit: number },
+  filter: OutcomeFilter = NO_FILTER,
 ): Promise<JobOutcome[]> {
-  return (await database.query(listOutcomesQuery, page)).rows;
+  return (await database.query(listOutcomesQuery, { ...page, ...filter })).rows;
 }
 
 /** Returns the outcome of a job for a tenant, or undefined if the job has recorded none. */

@@ -8,12 +8,18 @@ export interface TenantSelection {
   status?: 'active' | 'suspended' | 'archived' | undefined;
   /** Pairs that the metadata of the tenant contains. */
   metadata?: Record<string, string> | undefined;
+  /** Tenants that are left out. */
+  except?: string[] | undefined;
+  /** ID of a job. Only tenants with an outcome in this job match, such as the tenants with hits of a find. */
+  foundBy?: string | undefined;
 }
 
 type Filter = {
   search: string | null;
   status: string | null;
   metadata: string | null;
+  except: string[];
+  foundBy: string | null;
   onlyTenants: string[] | null;
 };
 
@@ -25,6 +31,10 @@ const MATCHES = `draft_of IS NULL
     ELSE suspended_at IS NULL AND archived_at IS NULL
   END)
   AND ($metadata::text IS NULL OR metadata @> $metadata::text::jsonb)
+  AND id <> ALL ($except::text[])
+  AND ($foundBy::text IS NULL OR EXISTS (
+    SELECT FROM job_outcomes AS o WHERE o.tenant_id = tenants.id AND o.job_id = $foundBy::text::uuid
+  ))
   AND ($onlyTenants::text[] IS NULL OR id = ANY ($onlyTenants::text[]))`;
 
 const selectTenantsQuery = defineQuery<Filter & { after: string; limit: number }, { id: string }>(
@@ -38,13 +48,15 @@ const countSelectedQuery = defineQuery<Filter, { count: number }>(
 );
 
 function filterOf(
-  { search, status, metadata }: TenantSelection,
+  { search, status, metadata, except, foundBy }: TenantSelection,
   onlyTenants: readonly string[] | null,
 ): Filter {
   return {
     search: search ?? null,
     status: status ?? null,
     metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    except: except ?? [],
+    foundBy: foundBy ?? null,
     onlyTenants: onlyTenants === null ? null : [...onlyTenants],
   };
 }

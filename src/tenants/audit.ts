@@ -112,10 +112,15 @@ WHERE id = $id::text::uuid
 /** Filter of a list of events. Null fields do not filter. */
 export interface AuditFilter {
   tenant: string | null;
+  /** Part of the ID of the tenant, case-insensitive. */
+  tenantContains: string | null;
   key: string | null;
   /** ID of a key, subject of a token, or name of an operator. */
   actor: string | null;
-  action: string | null;
+  /** Part of the same texts, or of the label of a key or user, case-insensitive. */
+  actorContains: string | null;
+  /** Any of these operations. */
+  actions: string[] | null;
   /** `ok`, `failed` (any completed event except `ok`), or an error code. */
   outcome: string | null;
   /** ISO 8601; `until` is exclusive. */
@@ -153,7 +158,11 @@ SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_i
 FROM audit_events
 WHERE ${ofTenant} AND ($key::text IS NULL OR key_id = $key)
   AND ($actor::text IS NULL OR $actor IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
-  AND ($action::text IS NULL OR action = $action)
+  AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains::text)) > 0)
+  AND ($actorContains::text IS NULL OR strpos(
+    lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'subject', actor ->> 'name', actor ->> 'label')), lower($actorContains::text)
+  ) > 0)
+  AND ($actions::text[] IS NULL OR action = ANY ($actions::text[]))
   AND ($outcome::text IS NULL OR outcome = $outcome OR ($outcome = 'failed' AND outcome <> 'ok'))
   AND at >= COALESCE($since::text::timestamptz, '-infinity') AND at < COALESCE($until::text::timestamptz, 'infinity')
   AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))

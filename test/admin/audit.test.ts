@@ -241,6 +241,30 @@ describeService(
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
+    it('filters by parts of the tenant and the actor, and by several actions', async () => {
+      const id = await create();
+      const { key, id: keyId } = await makeKey(service(), { isAdmin: true, label: 'Ada Lovelace' });
+      for (const action of ['suspend', 'resume'])
+        await admin().call('POST', `/tenants/${id}/${action}`, { key });
+      const actions = async (query: string) => (await events(query)).map(({ action }) => action);
+      const part = id.slice(2).toUpperCase();
+      expect(await actions(`tenant_contains=${part}`)).toStrictEqual([
+        'resumeTenant',
+        'suspendTenant',
+        'createTenant',
+      ]);
+      expect(await actions(`tenant_contains=${part}&actor_contains=LOVE`)).toStrictEqual([
+        'resumeTenant',
+        'suspendTenant',
+      ]);
+      expect(await actions(`tenant=${id}&actor_contains=${keyId.slice(1, 6)}`)).toHaveLength(2);
+      expect(await actions(`tenant=${id}&action=createTenant,suspendTenant`)).toStrictEqual([
+        'suspendTenant',
+        'createTenant',
+      ]);
+      expect(await actions(`tenant=${id}&actor_contains=%25`)).toStrictEqual([]);
+    });
+
     it('returns each event once across pages', async () => {
       const id = await create();
       for (let i = 0; i < 4; i++) {

@@ -247,6 +247,27 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get('/jobs?active=true')).jobs).toStrictEqual([]);
   });
 
+  it('select the tenants with an outcome in an earlier job, except some', async () => {
+    const [first = '', second = '', third = ''] = await planted('found', 3);
+    await write(freshTenant('found-clean'), cmd.create('/memories/a.md', 'clean'));
+    const { id } = await start({ search: 'found-' });
+    await run();
+    const rest = { found_by: id, except: [second] };
+    const again = await start(rest);
+    expect(again).toMatchObject({ tenants: 2, selection: rest });
+    await run();
+    const listed = async (query: string) =>
+      ((await get(`/jobs/${again.id}/tenants${query}`)).tenants as { tenant: string }[]).map(
+        ({ tenant }) => tenant,
+      );
+    expect(await listed('')).toStrictEqual([first, third]);
+    expect(await listed(`?search=${third.toUpperCase()}`)).toStrictEqual([third]);
+    const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [first] })).key;
+    const body = { text: SECRET, tenants: { found_by: id } };
+    const rejected = await admin().call('POST', '/find', { body, key: scoped });
+    expect([rejected.status, rejected.body.code]).toStrictEqual([404, 'not_found']);
+  });
+
   it('find only versions of an actor, a source, and a time', async () => {
     const [tenant = ''] = await planted('filtered', 1);
     const change = (origin: string, at: string, operation: string) =>

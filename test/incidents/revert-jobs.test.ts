@@ -91,6 +91,8 @@ describeServiceOnOwnDatabase(
         counts: { files: 3, directories: 2, conflicts: 1 },
         request: { by: 'mallory', isDryRun: true },
       });
+      expect((await get(`/jobs/${dryRun}/tenants?left=true`)).tenants).toMatchObject([{ tenant: conflict }]);
+      expect((await get(`/jobs/${dryRun}/tenants?left=false`)).tenants).toMatchObject([{ tenant: merge }]);
       expect(await fileIn(merge)).toBe('evil\n2\n3\n4\n55\n');
       const applied = await post(`/jobs/${dryRun}/apply`);
       await run();
@@ -127,6 +129,10 @@ describeServiceOnOwnDatabase(
         { tenant: changed, error: 'precondition_failed', counts: {} },
         { tenant: clean, error: 'precondition_failed', counts: {} },
         { tenant: other, error: null, counts: { files: 2 } },
+      ]);
+      expect((await get(`/jobs/${applied}/tenants?left=true`)).tenants).toMatchObject([
+        { tenant: changed },
+        { tenant: clean },
       ]);
       expect(await get(`/jobs/${applied}`)).toMatchObject({ tenants_failed: 2, is_exact: false });
       expect([await fileIn(changed), await fileIn(clean), await fileIn(other)]).toStrictEqual([

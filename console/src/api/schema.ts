@@ -440,6 +440,13 @@ export interface components {
                 metadata?: {
                     [key: string]: string;
                 };
+                /** @description Not these tenants. */
+                except?: string[];
+                /**
+                 * @description The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.
+                 * @example 0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52
+                 */
+                found_by?: unknown;
             };
             /** @description The tenants to which the job is limited; null for no limit. */
             only_tenants: string[] | null;
@@ -876,6 +883,13 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /** @description Not these tenants. */
+            except?: string[];
+            /**
+             * Format: uuid
+             * @description The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.
+             */
+            found_by?: string;
         };
         /**
          * @description ISO 8601, UTC.
