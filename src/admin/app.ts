@@ -32,6 +32,7 @@ import { diffTimes, diffVersion } from './diffs.ts';
 import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
 import { compareTenantDraft, diffDraft } from './draft-review.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
+import { startErase } from './erase.ts';
 import { listDirectory, sumSizes } from './files.ts';
 import { listHits, startFind } from './find.ts';
 import { HeavyWork } from './heavy-work.ts';
@@ -181,6 +182,7 @@ const OPERATIONS = [
   listHits,
   startRevert,
   applyRevert,
+  startErase,
 ] as AnyAdminOperation[];
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

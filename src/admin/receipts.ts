@@ -35,10 +35,11 @@ export const listErasureReceipts = defineOperation({
   query: z.strictObject({
     ...pageFields(200, 50),
     tenant: tenantId.optional().meta({ description: 'Only receipts for this tenant, or for this hash.' }),
+    job: uuid.optional().meta({ description: 'Only receipts of this job.' }),
   }),
   response: { description: 'A page.', schema: z.object({ receipts: z.array(storedReceipt), next }) },
-  async run({ database, query: { limit, after, tenant = null } }) {
-    const page = await listReceipts(database, tenant, { limit, after: readCursor(position, after) });
+  async run({ database, query: { limit, after, tenant = null, job = null } }) {
+    const page = await listReceipts(database, { tenant, job }, { limit, after: readCursor(position, after) });
     return { receipts: page.receipts.map(record), next: writeCursor(page.next) };
   },
 });

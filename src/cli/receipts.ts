@@ -115,7 +115,11 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
       const { receipt, proof, key_id: keyId } = signed;
       const erased = Object.entries(receipt.erased).map(([name, count]) => `${count} ${name}`);
       printLine(io.stdout, `Valid, signed with the key ${keyId}.`);
-      printLine(io.stdout, `${receipt.kind}, tenant ${proof?.tenant ?? receipt.tenant}, ${receipt.at}.`);
+      const of = proof?.tenant ?? receipt.tenant;
+      printLine(
+        io.stdout,
+        `${receipt.kind}, ${of === null ? 'many tenants' : `tenant ${of}`}, ${receipt.at}.`,
+      );
       printLine(io.stdout, `Erased: ${erased.join(', ')}.`);
       for (const { place, until } of receipt.remaining)
         printLine(io.stdout, `May remain: ${place}, until ${until ?? 'you delete it'}.`);

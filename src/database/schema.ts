@@ -492,7 +492,7 @@ export const receipts = pgTable(
   {
     id: uuid('id').primaryKey(),
     at: timestamp('at', { withTimezone: true }).notNull(),
-    /** ID of the tenant, or the hash that replaces the ID. */
+    /** ID of the tenant, or the hash that replaces the ID. Empty for a job over many tenants. */
     tenantId: key('tenant_id').notNull(),
     body: jsonb('body').notNull(),
     signature: key('signature').notNull(),

@@ -81,7 +81,7 @@ async function findForJob(
 ): Promise<TenantResult> {
   const { by, since, until, places, ...stored } = job.request as StoredFindRequest;
   const query = findQuery({ by, since, until, places, ...stored }, job.texts as FindTexts);
-  const found = new FoundInTenant(MAX_HITS.job - (job.counts.hits ?? 0));
+  const found = new FoundInTenant(job);
   for await (const page of finder.find(tenant, { query, by, since, until, places }, signal)) {
     found.add(page);
     report(found.counts());
@@ -89,10 +89,25 @@ async function findForJob(
   return found.result();
 }
 
+/** The first hits of a tenant. */
+export class FirstHits {
+  readonly #maxHits: number;
+  readonly stored: StoredHit[] = [];
+
+  constructor({ counts }: Pick<RunningJob, 'counts'>) {
+    this.#maxHits = Math.min(MAX_HITS.tenant, MAX_HITS.job - (counts.hits ?? 0));
+  }
+
+  /** Adds the hit unless it is a directory, or too many hits are stored. */
+  add({ tenant: _, path: _path, origin: _origin, at: _at, memoryId, versionId, ...hit }: Hit): void {
+    if (memoryId === null || versionId === null || this.stored.length >= this.#maxHits) return;
+    this.stored.push({ ...hit, memoryId, versionId });
+  }
+}
+
 /** Counts the hits of a tenant, and keeps the first ones. */
 class FoundInTenant {
-  readonly #maxHits: number;
-  readonly #hits: StoredHit[] = [];
+  readonly #hits: FirstHits;
   readonly #counts = {
     files: 0,
     current: 0,
@@ -107,8 +122,8 @@ class FoundInTenant {
   #unsearched = 0;
   #lastFile: string | null = null;
 
-  constructor(maxHits: number) {
-    this.#maxHits = Math.min(MAX_HITS.tenant, maxHits);
+  constructor(job: RunningJob) {
+    this.#hits = new FirstHits(job);
   }
 
   add({ hits, versions, unsearched }: FoundPage): void {
@@ -125,14 +140,15 @@ class FoundInTenant {
   result(): TenantResult {
     const isComplete = this.#unsearched === 0;
     const hasOutcome = this.#counts.hits > 0 || !isComplete;
-    return { counts: this.counts(), isComplete, details: hasOutcome ? { hits: this.#hits } : null };
+    return { counts: this.counts(), isComplete, details: hasOutcome ? { hits: this.#hits.stored } : null };
   }
 
-  #count({ tenant: _, path: _path, origin: _origin, at: _at, ...hit }: Hit): void {
+  #count(hit: Hit): void {
     const counts = this.#counts;
     counts.hits++;
-    const { memoryId, versionId } = hit;
-    if (memoryId === null || versionId === null) {
+    this.#hits.add(hit);
+    const { memoryId } = hit;
+    if (memoryId === null) {
       counts.directories++;
       return;
     }
@@ -144,7 +160,6 @@ class FoundInTenant {
       counts[hit.draft === null ? hit.place : 'drafts']++;
       counts.lines += hit.lines;
     }
-    if (this.#hits.length < this.#maxHits) this.#hits.push({ ...hit, memoryId, versionId });
   }
 }
 

@@ -17,10 +17,12 @@ const count = z.int().min(0);
 export const receiptSchema = z.strictObject({
   format: z.literal(RECEIPT_FORMAT),
   id: z.guid(),
-  kind: z.enum(['tenant_deleted', 'version_redacted', 'directories_redacted']),
+  kind: z.enum(['tenant_deleted', 'version_redacted', 'directories_redacted', 'text_erased']),
   at: text.meta({ description: 'The time of the database after the erasure. ISO 8601, UTC.' }),
   by: z.record(text, z.union([text, z.null()])).meta({ description: 'The actor of the erasure.' }),
-  tenant: text.meta({ description: 'The ID of the tenant. If the ID was forgotten, the hash of the ID.' }),
+  tenant: text.nullable().meta({
+    description: 'The ID of the tenant, or the hash of a forgotten ID. Null for a job over many tenants.',
+  }),
   searched: z.array(text).readonly().meta({ description: 'The data that was searched.' }),
   subject: z.record(text, text).meta({ description: 'IDs of the deleted data, by their kind.' }),
   erased: z.record(text, count).meta({ description: 'Numbers of deleted items, by their kind.' }),

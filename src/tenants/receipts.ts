@@ -23,6 +23,9 @@ interface ReceiptRow {
   publicKey: string;
 }
 
+/** Owner of the receipt of a job over many tenants. */
+const NO_TENANT = '';
+
 const COLUMNS = `id::text, ${time('at')} AS at, body, signature, key_id AS "keyId", public_key AS "publicKey"`;
 
 const addReceiptQuery = defineQuery<{
@@ -47,13 +50,13 @@ const findReceiptQuery = defineQuery<{ id: string }, ReceiptRow>(
 );
 
 const listReceiptsQuery = defineQuery<
-  { subject: string | null; beforeAt: string; beforeId: string; limit: number },
+  { subject: string | null; job: string | null; beforeAt: string; beforeId: string; limit: number },
   ReceiptRow
 >(
   'list_receipts',
   `
 SELECT ${COLUMNS} FROM receipts AS r
-WHERE ($subject::text IS NULL OR tenant_id = $subject) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
+WHERE ($subject::text IS NULL OR tenant_id = $subject) AND ($job::text IS NULL OR body -> 'subject' ->> 'job' = $job) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
 ORDER BY r.at DESC, r.id DESC LIMIT $limit::bigint
 `,
 );
@@ -103,7 +106,7 @@ export async function addReceipt(
   await database.query(addReceiptQuery, {
     id: signed.receipt.id,
     at,
-    subject: erasure.tenant,
+    subject: erasure.tenant ?? NO_TENANT,
     body: JSON.stringify(signed.receipt),
     signature: signed.signature,
     keyId: signed.key_id,
@@ -134,11 +137,11 @@ const AFTER_ALL: ReceiptPosition = { at: 'infinity', id: 'ffffffff-ffff-ffff-fff
 /** Lists receipts, latest first. */
 export async function listReceipts(
   { query }: Pick<Database, 'query'>,
-  subject: string | null,
+  { tenant: subject, job }: { tenant: string | null; job: string | null },
   page: { after: ReceiptPosition | null; limit: number },
 ): Promise<{ receipts: StoredReceipt[]; next: ReceiptPosition | null }> {
   const { at: beforeAt, id: beforeId } = page.after ?? AFTER_ALL;
-  const { rows } = await query(listReceiptsQuery, { subject, beforeAt, beforeId, limit: page.limit });
+  const { rows } = await query(listReceiptsQuery, { subject, job, beforeAt, beforeId, limit: page.limit });
   const last = rows.length < page.limit ? undefined : rows.at(-1);
   return { receipts: rows.map(stored), next: last === undefined ? null : { at: last.at, id: last.id } };
 }

@@ -419,7 +419,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             /** @enum {string} */
-            kind: "find" | "revert";
+            kind: "find" | "revert" | "erase";
             /** @enum {string} */
             state: "queued" | "running" | "done" | "cancelled";
             /** @description The request without its texts. */
@@ -459,7 +459,7 @@ export interface components {
             /** @description The number of these tenants that failed. */
             tenants_failed: number;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -489,7 +489,7 @@ export interface components {
             /** @description The code of the error; null for a success. */
             error: string | null;
             /**
-             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert.
+             * @description Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, and `conflicts`, which it does not revert. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.
              * @example {
              *       "files": 2,
              *       "current": 1,
@@ -804,15 +804,15 @@ export interface components {
                 /** Format: uuid */
                 id: string;
                 /** @enum {string} */
-                kind: "tenant_deleted" | "version_redacted" | "directories_redacted";
+                kind: "tenant_deleted" | "version_redacted" | "directories_redacted" | "text_erased";
                 /** @description The time of the database after the erasure. ISO 8601, UTC. */
                 at: string;
                 /** @description The actor of the erasure. */
                 by: {
                     [key: string]: string | null;
                 };
-                /** @description The ID of the tenant. If the ID was forgotten, the hash of the ID. */
-                tenant: string;
+                /** @description The ID of the tenant, or the hash of a forgotten ID. Null for a job over many tenants. */
+                tenant: string | null;
                 /** @description The data that was searched. */
                 readonly searched: string[];
                 /** @description IDs of the deleted data, by their kind. */

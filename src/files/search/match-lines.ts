@@ -61,7 +61,7 @@ function literal(text: string, ignoresCase = false): Pattern {
 }
 
 /** Returns a text without the difference of upper and lower case. The number of lines is preserved. */
-function withoutCase(text: string): string {
+export function withoutCase(text: string): string {
   // A final sigma depends on its neighbors.
   return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../incidents/erase-job.ts';
+import { containsText } from '../incidents/erase-text.ts';
+import { text } from './fields.ts';
+import { jobSchema, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
+import { defineOperation } from './operation.ts';
+
+const eraseBody = z
+  .strictObject({
+    text: text(MAX_TEXT)
+      .refine((given) => given.trim().length >= MIN_TEXT, {
+        error: `needs at least ${MIN_TEXT} characters besides white space, because a shorter text is part of many others.`,
+      })
+      .meta({
+        description: `This very text, which may have several lines. At least ${MIN_TEXT} characters besides white space. It is deleted when the job ends.`,
+        examples: ['4929 1234 5678 9012'],
+      }),
+    ignore_case: z.boolean().default(false),
+    replacement: text(255).default('[erased]').meta({
+      description:
+        'Replaces the text in current files and drafts; empty to remove the text. A file that would become too large gets no replacement.',
+    }),
+    keep_out: z.boolean().default(false).meta({
+      description:
+        'Keep the text out before it is erased, so that no agent writes it again: out of all tenants if all are selected, otherwise out of each selected tenant.',
+    }),
+    tenants: selectionBody,
+    dry_run: z.boolean().default(true).meta({ description: 'Find and count the places, without a change.' }),
+  })
+  .refine(
+    ({ text: wanted, ignore_case: ignoresCase, replacement }) =>
+      !containsText(replacement, { text: wanted, ignoresCase }),
+    { error: 'requires a `replacement` that does not contain the `text`.' },
+  );
+
+export const startErase = defineOperation({
+  id: 'startErase',
+  method: 'POST',
+  url: '/erase',
+  summary: 'Erase a text from the files, history, drafts, and paths of many tenants',
+  description:
+    'Creates a job. By default, it is a dry run, which stores the places like a find. With `dry_run: false`, the job edits current files, renames paths, and redacts versions and stored results that contain the text. `GET /v1/jobs/{job}/tenants` lists the tenants with the text, and `GET /v1/receipts?job={job}` the receipts. Start it again to continue after a failure.',
+  tag: 'incidents',
+  access: 'operate',
+  scope: 'handler',
+  body: eraseBody,
+  status: 201,
+  response: { description: 'The job.', schema: jobSchema },
+  errors: [tooManyJobs],
+  async run(context) {
+    const { text: wanted, ignore_case: ignoresCase, replacement, keep_out: keepsOut } = context.body;
+    const request: StoredEraseRequest = { ignoresCase, keepsOut, isDryRun: context.body.dry_run };
+    const selection = selectionOf(context.body.tenants, context.administrator.onlyTenants);
+    return startJob(context, { kind: ERASE, request, texts: { text: wanted, replacement }, ...selection });
+  },
+  location: ({ id }) => `/jobs/${id}`,
+});
