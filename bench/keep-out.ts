@@ -31,7 +31,13 @@ await withCleanup(async (scratch, later) => {
   const server = await startPostgres(scratch);
   later(() => server.stop());
   const { url, query } = await server.createDatabase();
-  const config = loadConfig({ DATABASE_URL: url, AUTH: 'none', LOG_LEVEL: 'silent', HISTORY_DAYS: '0' });
+  const config = loadConfig({
+    DATABASE_URL: url,
+    AUTH: 'none',
+    LOG_LEVEL: 'silent',
+    HISTORY_DAYS: '0',
+    RATE_LIMIT_PER_MINUTE: '0',
+  });
   const database = await openDatabase(config);
   later(() => database.close());
   await migrate(database);
@@ -59,7 +65,7 @@ await withCleanup(async (scratch, later) => {
       headers: { 'x-tenant-id': tenant },
       payload,
     });
-    if (response.json().is_error) throw new Error(response.body);
+    if (response.statusCode !== 200 || response.json().is_error) throw new Error(response.body);
   };
   const cases = {
     'create, 1 KB': () => ({

@@ -91,6 +91,18 @@ describe('a text that is kept out', () => {
     );
   });
 
+  it.each(['a', 'é', 'e\u0301'])('is found across the parts of a long text of %j', async (filler) => {
+    const texts = await keepOut(['12 Elm Street now', 'one two three four five']);
+    for (const entry of ['12 elm street now', 'one two three four five']) {
+      const scans = Array.from({ length: 24 }, (_, i) => {
+        const before = `${filler} `.repeat(Math.floor((0x4000 - i) / (filler.length + 1)));
+        return masked(texts, `${before}${entry}, ${before}`);
+      });
+      for (const text of await Promise.all(scans))
+        expect(text.replaceAll(`${filler} `, '')).toBe('[REDACTED:kept_out], ');
+    }
+  });
+
   it('must be neither too short nor too long', async () => {
     expect(await keptOutEntry('a-b-c', hashes)).toBe('too_short');
     expect(await keptOutEntry(' \n', hashes)).toBe('too_short');

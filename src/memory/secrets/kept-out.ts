@@ -2,7 +2,7 @@ import { endOfSlice } from '../../lib/time-slice.ts';
 import { type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
 import { halfSipHash, type ShortKey } from './half-sip-hash.ts';
 import type { Range, Redaction, SecretScanner } from './secrets.ts';
-import { normalForm, type Tokens, tokensOf } from './tokens.ts';
+import { isWhiteSpace, normalForm, normalized, STEP, splitPart, type Tokens, tokensOf } from './tokens.ts';
 
 /** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
 export interface KeyedHashes {
@@ -69,7 +69,7 @@ function extended(prefix: number, tag: number): number {
 export class KeptOutList {
   readonly longest: number;
   /** Numbers of tokens in the tags, as bits. */
-  readonly prefixes: number;
+  readonly #prefixes: number;
   readonly #signatures: ReadonlySet<string>;
   /** Numbers of tokens of the entries with a tag. */
   readonly #lengths: ReadonlyMap<number, readonly number[]>;
@@ -92,13 +92,34 @@ export class KeptOutList {
     }
     this.#lengths = new Map([...lengths].map(([prefix, set]) => [prefix, [...set]]));
     this.longest = longest;
-    this.prefixes = prefixes;
+    this.#prefixes = prefixes;
   }
 
-  /** Returns the numbers of tokens of the entries with a tag. */
-  lengthsOf(prefix: number): readonly number[] {
-    const word = this.#filter[(prefix >>> 5) & (this.#filter.length - 1)] as number;
-    return ((word >>> (prefix & 31)) & 1) === 0 ? NONE : (this.#lengths.get(prefix) ?? NONE);
+  /**
+   * Returns the first position in a range of tokens at which an entry may start, or the end of the range.
+   *
+   * @param count number of tokens
+   */
+  nextCandidate(tags: Int32Array, from: number, to: number, count: number): number {
+    const filter = this.#filter;
+    const prefixes = this.#prefixes;
+    for (let at = from; at < to; at++) {
+      const end = Math.min(at + PREFIX_TOKENS, count);
+      let prefix = 0;
+      for (let i = at; i < end; i++) {
+        prefix = extended(prefix, tags[i] as number);
+        if (((prefixes >>> (i + 1 - at)) & 1) === 0) continue;
+        const word = filter[(prefix >>> 5) & (filter.length - 1)] as number;
+        if (((word >>> (prefix & 31)) & 1) !== 0 && this.#lengths.has(prefix)) return at;
+      }
+    }
+    return to;
+  }
+
+  /** Returns the numbers of tokens of the entries whose tag matches at a position. */
+  lengthsAt(tags: Int32Array, at: number): number[] {
+    const window = [...tags.subarray(at, at + PREFIX_TOKENS)];
+    return window.flatMap((_, i) => this.#lengths.get(combined(window.slice(0, i + 1))) ?? []);
   }
 
   has(signature: string): boolean {
@@ -106,26 +127,30 @@ export class KeptOutList {
   }
 }
 
-const NONE: readonly number[] = [];
-
 /** Number of tokens between two looks at the clock. */
-const STEP = 1024;
+const TOKENS_A_STEP = 1024;
+const ASCII = 128;
 
-/** A position at which an entry with one of the lengths may start. */
-interface Candidate {
-  list: KeptOutList;
-  lengths: readonly number[];
-  at: number;
-}
+/** Memory for the tokens of a part of a text. */
+const scratch = {
+  starts: new Int32Array(STEP),
+  ends: new Int32Array(STEP),
+  tags: new Int32Array(STEP + PREFIX_TOKENS),
+};
 
 /** Finds the texts that lists keep out: all windows of tokens whose hash is an entry. */
 export class KeptOutTexts {
   readonly #lists: readonly KeptOutList[];
   readonly #hashes: KeyedHashes;
+  /** Tags of the tokens of one ASCII character. */
+  readonly #asciiTags: Int32Array;
 
   constructor(lists: readonly KeptOutList[], hashes: KeyedHashes) {
     this.#lists = lists;
     this.#hashes = hashes;
+    this.#asciiTags = Int32Array.from({ length: ASCII }, (_, code) =>
+      halfSipHash(hashes.shortKey, String.fromCharCode(code), 0, 1),
+    );
   }
 
   /**
@@ -137,43 +162,63 @@ export class KeptOutTexts {
     const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#around(text, near);
     // A placeholder of the scanner is replaced by a character that no entry contains.
     const part = text.slice(start, end).replace(PLACEHOLDER, (known) => '\0'.repeat(known.length));
+    if (!(await this.#mayOccurIn(part))) return [];
     const tokens = await tokensOf(part);
-    const tags = await this.#tagsOf(tokens);
+    const count = tokens.starts.length;
+    const tags = new Int32Array(count);
+    for (let i = 0; i < count; i += TOKENS_A_STEP) {
+      this.#addTags(tokens, i, Math.min(i + TOKENS_A_STEP, count), tags, i);
+      await endOfSlice();
+    }
     const findings: Finding[] = [];
-    for (let i = 0; i < tags.length; i += STEP) {
-      for (const { list, lengths, at } of this.#candidates(tags, i, Math.min(i + STEP, tags.length))) {
-        const longest = await this.#longestAt(tokens, at, list, lengths);
+    for (const list of this.#lists) {
+      for (let i = 0; i < count; await endOfSlice()) {
+        const to = Math.min(i + TOKENS_A_STEP, count);
+        const at = list.nextCandidate(tags, i, to, count);
+        i = at === to ? to : at + 1;
+        if (at === to) continue;
+        const longest = await this.#longestAt(tokens, at, list, list.lengthsAt(tags, at));
         if (longest > 0) findings.push({ kind: 'kept_out', ...place(tokens, at, longest, start) });
       }
-      await endOfSlice();
     }
     return merge(findings, GENERIC_KINDS);
   }
 
-  /** Returns the positions in a range of tokens at which the tag of an entry matches. */
-  #candidates(tags: Int32Array, from: number, to: number): Candidate[] {
-    const found: Candidate[] = [];
-    for (const list of this.#lists) {
-      for (let at = from; at < to; at++) {
-        let prefix = 0;
-        for (let i = at; i < tags.length && i < at + PREFIX_TOKENS; i++) {
-          prefix = extended(prefix, tags[i] as number);
-          if (((list.prefixes >>> (i + 1 - at)) & 1) === 0) continue;
-          const lengths = list.lengthsOf(prefix);
-          if (lengths.length > 0) found.push({ list, lengths, at });
-        }
-      }
+  /** Whether the tag of an entry matches anywhere. Few texts have a match and need more than this pass. */
+  async #mayOccurIn(text: string): Promise<boolean> {
+    const normal = await normalized(text);
+    // The last tags before the part. An entry may start there and continue in the part.
+    let before = new Int32Array(0);
+    for (let from = 0; from < normal.length; await endOfSlice()) {
+      const { end, count } = splitPart(normal, from, scratch, 0);
+      const { tags } = scratch;
+      tags.set(before);
+      this.#addTags({ normal, ...scratch }, 0, count, tags, before.length);
+      const total = before.length + count;
+      if (this.#lists.some((list) => list.nextCandidate(tags, 0, total, total) < total)) return true;
+      before = tags.slice(Math.max(0, total - PREFIX_TOKENS + 1), total);
+      from = end;
     }
-    return found;
+    return false;
   }
 
-  async #tagsOf({ normal, starts, ends }: Tokens): Promise<Int32Array> {
-    const tags = new Int32Array(starts.length);
-    for (let i = 0; i < tags.length; i++) {
-      tags[i] = halfSipHash(this.#hashes.shortKey, normal, starts[i] as number, ends[i] as number);
-      if (i % 4096 === 0) await endOfSlice();
+  /** Writes the tags of a range of tokens to an array. */
+  #addTags(
+    { normal, starts, ends }: Pick<Tokens, 'normal' | 'starts' | 'ends'>,
+    from: number,
+    to: number,
+    tags: Int32Array,
+    at: number,
+  ): void {
+    const key = this.#hashes.shortKey;
+    const asciiTags = this.#asciiTags;
+    for (let i = from; i < to; i++) {
+      const start = starts[i] as number;
+      const end = ends[i] as number;
+      const unit = normal.charCodeAt(start);
+      const isAscii = end - start === 1 && unit < ASCII;
+      tags[at + i - from] = isAscii ? (asciiTags[unit] as number) : halfSipHash(key, normal, start, end);
     }
-    return tags;
   }
 
   /** Returns the number of tokens of the longest entry at a position, or 0. */
@@ -207,7 +252,7 @@ function place(tokens: Tokens, at: number, length: number, offset: number): Rang
 }
 
 function isSpace(text: string, at: number): boolean {
-  return /\s/.test(text[at] as string);
+  return isWhiteSpace(text.charCodeAt(at));
 }
 
 function wordsBefore(text: string, at: number, words: number): number {

@@ -4,8 +4,8 @@ import { endOfSlice } from '../../lib/time-slice.ts';
 export interface Tokens {
   /** The normalized text. */
   readonly normal: string;
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
   /** Returns the UTF-16 offset in the text at which a token starts. */
   startInText(token: number): number;
   /** Returns the UTF-16 offset in the text after a token. */
@@ -50,6 +50,11 @@ function classOf(unit: number): number {
   return made;
 }
 
+/** Whether a UTF-16 unit is white space. */
+export function isWhiteSpace(unit: number): boolean {
+  return (classOf(unit) & ~NOT_ALONE) === SPACE;
+}
+
 function kindOf(character: string): number {
   if (/\s/.test(character)) return SPACE;
   return LETTER_OR_DIGIT.test(character) && !UNSPACED.test(character) ? WORD : SINGLE;
@@ -62,7 +67,7 @@ function fold(text: string): string {
 }
 
 /** Number of characters between two looks at the clock. */
-const STEP = 0x4000;
+export const STEP = 0x4000;
 
 /**
  * Splits a text into the tokens of its normal form. A token is a word of letters, marks, and digits, or any other
@@ -89,6 +94,11 @@ export async function tokensOf(text: string): Promise<Tokens> {
   };
 }
 
+/** Returns the normal form of a text with its white space, without the origin of its units. */
+export async function normalized(text: string): Promise<string> {
+  return (await foldUnits(text)) ?? (await normalize(text)).normal;
+}
+
 /** Joins the tokens of a text by spaces. Two texts match if these forms are equal. */
 export function normalForm({ normal, starts, ends }: Tokens, first = 0, last = starts.length): string {
   let joined = '';
@@ -110,27 +120,55 @@ async function foldUnits(text: string): Promise<string | undefined> {
 }
 
 async function split(normal: string): Promise<Pick<Tokens, 'starts' | 'ends'>> {
-  const starts: number[] = [];
-  const ends: number[] = [];
-  let step = STEP;
-  let isInWord = false;
-  for (let i = 0; i < normal.length; ) {
-    const unit = normal.charCodeAt(i);
-    const isPair = unit >= 0xd800 && unit < 0xdc00 && i + 1 < normal.length;
-    const end = i + (isPair ? 2 : 1);
-    const kind = isPair ? kindOf(normal.slice(i, end)) : classOf(unit) & ~NOT_ALONE;
-    if (isInWord && kind === WORD) ends[ends.length - 1] = end;
-    else if (kind !== SPACE) {
-      starts.push(i);
-      ends.push(end);
-    }
-    isInWord = kind === WORD;
-    i = end;
-    if (i < step) continue;
-    step = i + STEP;
+  const tokens = { starts: new Int32Array(normal.length), ends: new Int32Array(normal.length) };
+  let count = 0;
+  for (let from = 0; from < normal.length; ) {
+    const part = splitPart(normal, from, tokens, count);
+    from = part.end;
+    count = part.count;
     await endOfSlice();
   }
-  return { starts, ends };
+  return { starts: tokens.starts.subarray(0, count), ends: tokens.ends.subarray(0, count) };
+}
+
+/**
+ * Adds the tokens of the next part of a normalized text to arrays. Only at its end can the last token of a part be
+ * longer than the part.
+ *
+ * @returns the end of the part, and the number of tokens in the arrays
+ */
+export function splitPart(
+  normal: string,
+  from: number,
+  { starts, ends }: Pick<Tokens, 'starts' | 'ends'>,
+  before: number,
+): { end: number; count: number } {
+  const to = from + STEP;
+  let count = before;
+  let isInWord = false;
+  let i = from;
+  for (let end = i; i < normal.length && (i < to || isInWord); i = end) {
+    const unit = normal.charCodeAt(i);
+    end = i + 1;
+    let kind = classes[unit] as number;
+    if (kind !== WORD && kind !== SPACE) {
+      const isPair = unit >= 0xd800 && unit < 0xdc00 && end < normal.length;
+      if (isPair) end++;
+      kind = isPair ? kindOf(normal.slice(i, end)) : classOf(unit) & ~NOT_ALONE;
+    }
+    if (kind === WORD) {
+      if (!isInWord) starts[count] = i;
+      isInWord = true;
+      continue;
+    }
+    if (isInWord) ends[count++] = i;
+    isInWord = false;
+    if (kind === SPACE) continue;
+    starts[count] = i;
+    ends[count++] = end;
+  }
+  if (isInWord) ends[count++] = i;
+  return { end: i, count };
 }
 
 /** Normalizes a text, and returns the start and the end of the origin of each unit of the normal form. */
