@@ -12,7 +12,13 @@ export function Segmented<T extends string>({ label, options, value, onChange }:
     <fieldset class="segmented">
       <legend class="visually-hidden">{label}</legend>
       {options.map(([option, text]) => (
-        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option)}>
+        <button
+          key={option}
+          type="button"
+          aria-pressed={option === value}
+          // The second click of a double click could hit the buttons of another item, which the first one opened.
+          onClick={({ detail }) => detail < 2 && onChange(option)}
+        >
           {text}
         </button>
       ))}

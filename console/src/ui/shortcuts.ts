@@ -15,13 +15,23 @@ export function focusMain(): void {
  * Keys in a field or in a dialog, and keys with a modifier, keep their meaning.
  */
 export function onShortcut(event: KeyboardEvent): void {
-  const { key, target, altKey, ctrlKey, metaKey, defaultPrevented } = event;
-  if (defaultPrevented || altKey || ctrlKey || metaKey) return;
-  if (!(target instanceof Element) || target.closest(`${TYPING}, dialog`)) return;
+  const { key, defaultPrevented } = event;
+  if (defaultPrevented || isTyping(event)) return;
   const focused = key === '/' ? searchField() : key === 'j' ? rowAt(1) : key === 'k' ? rowAt(-1) : undefined;
   if (focused === undefined) return;
   event.preventDefault();
   focused.focus();
+}
+
+/** Whether a key is text, or belongs to a dialog, the browser, or another program. */
+export function isTyping({ target, altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  return (
+    altKey ||
+    ctrlKey ||
+    metaKey ||
+    !(target instanceof Element) ||
+    target.closest(`${TYPING}, dialog`) !== null
+  );
 }
 
 const searchField = () => document.querySelector<HTMLElement>('main input[type="search"]') ?? undefined;

@@ -1,14 +1,18 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { DraftChange } from '../../api/drafts.ts';
 import { formatNumber } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 import { type Progress, progressOf, type Settlement, type Settlements } from './settlements.ts';
-import { GROUPS, type Group, groupOf, pathsOf, sidesText } from './words.ts';
+import { isViewed } from './viewed.ts';
+import { GROUPS, type Group, grouped, pathsOf, sidesText } from './words.ts';
 
 type Row = { title: string } | { change: DraftChange };
 
 interface Props {
+  /** ID of the draft. */
+  draft: string;
   changes: readonly DraftChange[];
   settlements: Settlements;
   /** Memory ID of the selected file. */
@@ -17,58 +21,95 @@ interface Props {
 }
 
 /** Lists the changed files by kind of change, conflicts first. */
-export function ChangeList({ changes, settlements, selected, onSelect }: Props) {
+export function ChangeList({ draft, changes, settlements, selected, onSelect }: Props) {
+  const list = useRef<VirtualListHandle>(null);
   const rows = useMemo(() => rowsOf(changes), [changes]);
+  const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
+  useEffect(() => {
+    if (index !== -1) list.current?.scrollTo(index);
+  }, [index]);
   return (
-    <VirtualList class="versions" kind="list" label="Changed files" count={rows.length} rowHeight={57}>
-      {(index) => {
-        const row = rows[index];
-        if (row === undefined) return null;
-        if ('title' in row) return <h3 class="day">{row.title}</h3>;
-        const { change } = row;
-        return (
-          <ChangeRow
-            change={change}
-            settlement={settlements.get(change.memory_id)}
-            isSelected={change.memory_id === selected}
-            onSelect={onSelect}
-          />
-        );
-      }}
-    </VirtualList>
+    <>
+      <Counts draft={draft} changes={changes} />
+      <VirtualList
+        handle={list}
+        class="versions"
+        kind="list"
+        label="Changed files"
+        count={rows.length}
+        rowHeight={57}
+      >
+        {(index) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          if ('title' in row) return <h3 class="day">{row.title}</h3>;
+          const { change } = row;
+          return (
+            <ChangeRow
+              change={change}
+              settlement={settlements.get(change.memory_id)}
+              isSelected={change.memory_id === selected}
+              isViewed={isViewed(draft, change)}
+              onSelect={onSelect}
+            />
+          );
+        }}
+      </VirtualList>
+    </>
   );
 }
 
 function rowsOf(changes: readonly DraftChange[]): Row[] {
-  const groups = new Map<Group, DraftChange[]>();
-  for (const change of changes) {
-    const group = groupOf(change);
-    const members = groups.get(group);
-    if (members === undefined) groups.set(group, [change]);
-    else members.push(change);
-  }
-  return (Object.keys(GROUPS) as Group[]).flatMap((group): Row[] => {
-    const members = groups.get(group);
-    if (members === undefined) return [];
-    const title = `${GROUPS[group]} (${formatNumber(members.length)})`;
-    return [{ title }, ...members.map((change) => ({ change }))];
-  });
+  return grouped(changes).flatMap(([group, members]): Row[] => [
+    { title: `${GROUPS[group]} (${formatNumber(members.length)})` },
+    ...members.map((change) => ({ change })),
+  ]);
 }
+
+/** Numbers of changed files by kind, and of viewed files. */
+function Counts({ draft, changes }: Pick<Props, 'draft' | 'changes'>) {
+  const toView = changes.filter(({ in_draft }) => in_draft !== null);
+  const viewed = toView.filter((change) => isViewed(draft, change)).length;
+  return (
+    <p class="review-counts small" role="status">
+      {grouped(changes).map(([group, { length }]) => (
+        <span key={group} class={group === 'conflict' ? 'to-settle' : 'muted'}>
+          {formatNumber(length)} {COUNTED[group]}
+          {group === 'conflict' && length > 1 ? 's' : ''}
+        </span>
+      ))}
+      <span>
+        Viewed {formatNumber(viewed)} of {formatNumber(toView.length)}
+      </span>
+    </p>
+  );
+}
+
+const COUNTED: Record<Group, string> = {
+  conflict: 'conflict',
+  both: 'on both sides',
+  added: 'added',
+  changed: 'changed',
+  moved: 'moved',
+  deleted: 'deleted',
+  original: 'only in the original',
+};
 
 interface RowProps {
   change: DraftChange;
   settlement: Settlement | undefined;
   isSelected: boolean;
+  isViewed: boolean;
   onSelect: (id: string) => void;
 }
 
-function ChangeRow({ change, settlement, isSelected, onSelect }: RowProps) {
+function ChangeRow({ change, settlement, isSelected, isViewed, onSelect }: RowProps) {
   const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
   const progress = progressOf(change, settlement);
   return (
     <button
       type="button"
-      class="version-row"
+      class={isViewed ? 'version-row viewed' : 'version-row'}
       aria-pressed={isSelected}
       onClick={() => onSelect(change.memory_id)}
     >
@@ -77,6 +118,13 @@ function ChangeRow({ change, settlement, isSelected, onSelect }: RowProps) {
         <span class="version-path">
           <MovedPath {...pathsOf(change)} />
         </span>
+        {isViewed && (
+          <>
+            <span class="spacer" />
+            <span class="visually-hidden">viewed </span>
+            <Icon name="check" />
+          </>
+        )}
       </span>
       <span class="version-line muted small">
         <span class="cut" title={sidesText(change)}>
@@ -89,7 +137,12 @@ function ChangeRow({ change, settlement, isSelected, onSelect }: RowProps) {
   );
 }
 
-const CHOICES = { draft: 'takes the draft', original: 'keeps the original', text: 'takes your text' };
+const CHOICES = {
+  draft: 'takes the draft',
+  original: 'keeps the original',
+  parts: 'takes your parts',
+  text: 'takes your text',
+};
 
 const PROGRESS: Record<Progress, (settlement: Settlement | undefined) => string> = {
   merges: () => '',

@@ -11,9 +11,13 @@ import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
+import { markedText } from './own-text.ts';
 import { OwnText } from './own-text-editor.tsx';
+import { Parts } from './parts.tsx';
+import { choosableParts, type Side, withSides } from './regions.ts';
 import { SettleBar } from './settle-bar.tsx';
-import { type Settlement, stateOf } from './settlements.ts';
+import { type Settlement, settle, stateOf, textOf } from './settlements.ts';
+import { isViewed, markViewed } from './viewed.ts';
 import { shownOf, type View, viewsOf } from './views.ts';
 import { conflictText, pathsOf, sidesText } from './words.ts';
 
@@ -24,10 +28,12 @@ interface Props {
   settlement: Settlement | undefined;
   /** Called when the file differs from the reviewed comparison. */
   onOvertaken: () => void;
+  /** Called when the conflict of the file was resolved by taking one side. */
+  onResolved: () => void;
 }
 
 /** Shows the changes to a file and its resolution. */
-export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: Props) {
+export function ChangePane({ tenant, draft, change, settlement, onOvertaken, onResolved }: Props) {
   const state = stateOf(change);
   const { data, error, isLoading, reload } = useLoad(
     (signal) => diffDraft(tenant, draft, change.memory_id, signal),
@@ -37,6 +43,13 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
   useLayoutEffect(() => {
     if (isOvertaken) onOvertaken();
   }, [isOvertaken]);
+  const parts = useMemo(() => (data === undefined ? null : choosableParts(data)), [data]);
+  const chooseSide = (part: number, side: Side) => {
+    if (settlement?.parts === undefined || parts === null) return;
+    const sides = settlement.parts.sides.with(part, side);
+    const text = sides.includes(null) ? null : markedText(withSides(parts, sides));
+    settle(tenant, draft, change.memory_id, { ...settlement, of: state, parts: { sides, text } });
+  };
   const { from, path } = pathsOf(change);
   return (
     <>
@@ -52,19 +65,45 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
           </h2>
           <p class="muted small">{sidesText(change)}</p>
         </div>
+        {change.in_draft !== null && (
+          <label class="check viewed-mark">
+            <input
+              type="checkbox"
+              checked={isViewed(draft, change)}
+              onChange={({ currentTarget: { checked } }) => markViewed(draft, change, checked)}
+            />
+            Viewed
+          </label>
+        )}
       </div>
       {change.conflict !== null && (
         <p class="notice warning flat conflict-text">{visibleText(conflictText(change))}</p>
       )}
       {change.blocked_by !== null && <BlockedBy {...change.blocked_by} />}
       {canWrite.value && change.in_draft !== null && (
-        <SettleBar tenant={tenant} draft={draft} change={change} settlement={settlement} diff={data} />
+        <SettleBar
+          tenant={tenant}
+          draft={draft}
+          change={change}
+          settlement={settlement}
+          diff={data}
+          parts={parts}
+          onResolved={onResolved}
+        />
       )}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the differences" />}
       {data && (
         <div class="change-body">
-          <Differences key={state} diff={data} />
+          <Differences
+            key={state}
+            diff={data}
+            chosen={settlement === undefined ? null : textOf(settlement)}
+          />
+          {canWrite.value &&
+            settlement?.choice === 'parts' &&
+            settlement.parts !== undefined &&
+            parts !== null && <Parts regions={parts} sides={settlement.parts.sides} onChoose={chooseSide} />}
           {canWrite.value && settlement?.choice === 'text' && (
             <OwnText tenant={tenant} draft={draft} settlement={settlement} diff={data} />
           )}
@@ -101,19 +140,25 @@ function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked
   );
 }
 
-function Differences({ diff }: { diff: DraftDiff }) {
-  const views = useMemo(() => viewsOf(diff), [diff]);
-  const [chosen, setChosen] = useState<View | null>(null);
-  const view = chosen ?? views[0]?.[0] ?? 'draft';
-  const { files, summary } = useMemo(() => shownOf(diff, view), [diff, view]);
+/** @param props.chosen text of the resolution, if it has one */
+function Differences({ diff, chosen }: { diff: DraftDiff; chosen: string | null }) {
+  const hasText = chosen !== null;
+  const views = useMemo(() => viewsOf(diff, hasText), [diff, hasText]);
+  const [selected, setSelected] = useState<View | null>(null);
+  const view = views.some(([name]) => name === selected) ? selected : null;
+  const shown = view ?? views[0]?.[0] ?? 'draft';
+  const { files, summary } = useMemo(
+    () => shownOf(diff, shown, chosen),
+    [diff, shown, shown === 'chosen' ? chosen : null],
+  );
   return (
     <>
       {views.length > 1 && (
         <div class="change-views">
-          <Segmented label="Differences" options={views} value={view} onChange={setChosen} />
+          <Segmented label="Differences" options={views} value={shown} onChange={setSelected} />
         </div>
       )}
-      <DiffView key={view} files={files} summary={summary} />
+      <DiffView key={shown} files={files} summary={summary} />
     </>
   );
 }

@@ -21,8 +21,7 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
           Own text{' '}
           {hasMarks(text) && (
             <span class="marks-left">
-              Both sides are between the marks &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;.
-              Remove the marks, and the text that you do not want.
+              <MarksLeft />
             </span>
           )}
         </span>
@@ -39,6 +38,16 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
         />
       </label>
     </div>
+  );
+}
+
+/** Explains conflict markers that are left in a text. */
+export function MarksLeft() {
+  return (
+    <>
+      Both sides are between the marks &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;. Remove
+      the marks, and the text that you do not want.
+    </>
   );
 }
 

@@ -1,12 +1,21 @@
 import type { DraftDiff, Region } from '../../api/drafts.ts';
 
-/* The reviewer's own text for a file, with the conflict markers of Git. */
+/* A text that the user makes of two sides, with the conflict markers of Git. */
 
-const DRAFT_MARK = '<<<<<<< draft';
+const START_MARK = '<<<<<<<';
 const MIDDLE_MARK = '=======';
-const ORIGINAL_MARK = '>>>>>>> original';
+const END_MARK = '>>>>>>>';
 
-const MARKS = new RegExp(`^(${DRAFT_MARK}|${ORIGINAL_MARK})\\r?$`, 'm');
+/** Names of the two sides in the marks. */
+type Names = readonly [draft: string, original: string];
+const REVIEWED: Names = ['draft', 'original'];
+/** Names of the sides of an edit in the console. */
+export const EDITED: Names = ['yours', 'theirs'];
+
+const MARKS = new RegExp(
+  `^(${START_MARK} (${REVIEWED[0]}|${EDITED[0]})|${END_MARK} (${REVIEWED[1]}|${EDITED[1]}))\\r?$`,
+  'm',
+);
 
 /** Whether a text still contains conflict markers. */
 export const hasMarks = (text: string) => MARKS.test(text);
@@ -16,24 +25,25 @@ export const hasMarks = (text: string) => MARKS.test(text);
  * that text.
  */
 export function startingText({ regions, texts }: Pick<DraftDiff, 'regions' | 'texts'>): string {
-  if (regions !== null) return regions.map(textOf).join('');
+  if (regions !== null) return markedText(regions);
   const { draft, original } = texts;
   if (draft === null || original === null || draft === original) return draft ?? original ?? '';
   return draft === texts.base ? original : draft;
 }
 
-function textOf(region: Region): string {
-  if (region.kind === 'merged') return region.text;
-  const lines = [
-    DRAFT_MARK,
-    '\n',
-    ended(region.draft),
-    MIDDLE_MARK,
-    '\n',
-    ended(region.original),
-    ORIGINAL_MARK,
-  ];
-  return `${lines.join('')}\n`;
+/** Joins the parts of a file, with marks around the parts that conflict. */
+export function markedText(regions: readonly Region[], [draft, original] = REVIEWED): string {
+  const textOf = (region: Region) =>
+    region.kind === 'merged'
+      ? region.text
+      : [
+          `${START_MARK} ${draft}\n`,
+          ended(region.draft),
+          `${MIDDLE_MARK}\n`,
+          ended(region.original),
+          `${END_MARK} ${original}\n`,
+        ].join('');
+  return regions.map(textOf).join('');
 }
 
 const ended = (text: string) => (text === '' || text.endsWith('\n') ? text : `${text}\n`);

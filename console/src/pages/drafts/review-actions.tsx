@@ -14,6 +14,7 @@ import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 import { undoOf } from '../history/undo.ts';
 import { forgetSettlements, resolutionsOf, type Settlements, unsettled } from './settlements.ts';
+import { forgetViewed } from './viewed.ts';
 
 interface Props {
   comparison: Comparison;
@@ -41,7 +42,7 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
       onStart();
       try {
         const done = await mergeDraft(tenant, id, review, resolutionsOf(changes, settlements));
-        forgetSettlements();
+        forgetReview(draft.id);
         changed();
         toast(`Merged ${draft.title}: ${count(done.files.length, 'file')} changed.`, undoOfMerge(done));
       } catch (error) {
@@ -102,6 +103,12 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
 const undoOfMerge = ({ draft, merged_at }: MergedDraft) =>
   undoOf(draft.tenant, { changed_at: merged_at }, draft.id);
 
+/** Discards the choices and marks of a draft that is closed. */
+function forgetReview(draft: string): void {
+  forgetSettlements();
+  forgetViewed(draft);
+}
+
 const isOvertaken = (error: unknown) => error instanceof ApiError && error.status === 412;
 
 type DialogProps = Pick<Props, 'comparison'> & { onClose: () => void };
@@ -116,7 +123,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
       onStart();
       try {
         const done = await replaceByDraft(draft.tenant, draft.id, review);
-        forgetSettlements();
+        forgetReview(draft.id);
         changed();
         toast(`Replaced the memory by ${draft.title}.`, undoOfMerge(done));
       } catch (error) {
@@ -157,7 +164,7 @@ function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
   const reject = () =>
     action.run(async () => {
       await closeDraft(draft.tenant, draft.id);
-      forgetSettlements();
+      forgetReview(draft.id);
       changed();
       toast(`Rejected ${draft.title}.`);
       onClose();

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
-import { type Comparison, compareDraft, type Draft } from '../../api/drafts.ts';
+import { type Comparison, compareDraft, type Draft, type DraftChange } from '../../api/drafts.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
@@ -12,7 +12,9 @@ import { DraftTitle } from './draft-page.tsx';
 import { Author } from './drafts-section.tsx';
 import { Overtaken } from './overtaken.tsx';
 import { ReviewActions } from './review-actions.tsx';
-import { settlementsOf } from './settlements.ts';
+import { settlementsOf, unsettled } from './settlements.ts';
+import { selectedFile, useReviewKeys } from './use-review-keys.ts';
+import { grouped } from './words.ts';
 
 /** A merge that was rejected because the draft or the original had changed after the review. */
 export interface Refusal {
@@ -29,8 +31,24 @@ export function Review({ draft }: { draft: Draft }) {
     (signal) => compareDraft(tenant, id, signal),
     [tenant, id, changesMade.value],
   );
-  const selected = route.value.query.get('file');
+  const chosen = route.value.query.get('file');
   const settlements = settlementsOf(tenant, id);
+  const ordered = useMemo(
+    () => (data ? grouped(data.changes).flatMap(([, members]) => members) : []),
+    [data],
+  );
+  const selected = selectedFile(ordered);
+  const pane = useRef<HTMLElement>(null);
+  useReviewKeys(id, ordered);
+  const openNextConflict = (resolved: DraftChange) => {
+    const left = new Set(unsettled(ordered, settlementsOf(tenant, id)));
+    const at = ordered.indexOf(resolved);
+    const next = [...ordered.slice(at + 1), ...ordered.slice(0, at)].find((each) => left.has(each));
+    if (next === undefined) return;
+    pushQuery({ file: next.memory_id });
+    // The button that had the focus belongs to the resolved file.
+    pane.current?.focus({ preventScroll: true });
+  };
   const change = data?.changes.find(({ memory_id }) => memory_id === selected);
   const refused = (message: string) => {
     if (data !== undefined) setRefusal({ message, seen: data });
@@ -53,19 +71,18 @@ export function Review({ draft }: { draft: Draft }) {
       {data === undefined && error === undefined && <Loading what="the comparison" />}
       {data?.changes.length === 0 && <Empty title="Neither the draft nor the original has changed" />}
       {data !== undefined && data.changes.length > 0 && (
-        <div class={selected === null ? 'panes history' : 'panes history has-file'}>
+        <div class={chosen === null ? 'panes history' : 'panes history has-file'}>
           <section class="pane" aria-label="Changed files">
             <ChangeList
+              draft={id}
               changes={data.changes}
               settlements={settlements}
               selected={selected}
               onSelect={(file) => pushQuery({ file })}
             />
           </section>
-          <section class="pane file-pane" aria-label="Changes of the file">
-            {selected === null ? (
-              <Empty title="Select a file to see its changes" />
-            ) : change === undefined ? (
+          <section ref={pane} tabIndex={-1} class="pane file-pane" aria-label="Changes of the file">
+            {selected === null || change === undefined ? (
               <Empty title="This file has changed neither in the draft nor since">
                 <div class="buttons">
                   <button type="button" onClick={() => pushQuery({ file: null })}>
@@ -81,6 +98,7 @@ export function Review({ draft }: { draft: Draft }) {
                 draft={id}
                 settlement={settlements.get(selected)}
                 onOvertaken={() => refused('This file has changed since you opened the review.')}
+                onResolved={() => openNextConflict(change)}
               />
             )}
           </section>

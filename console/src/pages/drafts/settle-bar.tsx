@@ -1,8 +1,10 @@
-import type { DraftChange, DraftDiff } from '../../api/drafts.ts';
+import type { DraftChange, DraftDiff, Region } from '../../api/drafts.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { withLineEnding } from '../memory/line-endings.ts';
-import { startingText } from './own-text.ts';
+import { markedText, startingText } from './own-text.ts';
+import { withSides } from './regions.ts';
 import { type Choice, progressOf, type Settlement, settle, stateOf } from './settlements.ts';
+import { markViewed } from './viewed.ts';
 
 type Shown = Choice | 'merge';
 
@@ -13,24 +15,31 @@ interface Props {
   settlement: Settlement | undefined;
   /** Undefined while the differences load. */
   diff: DraftDiff | undefined;
+  /** Parts of the file whose sides can be chosen; null if there are none. */
+  parts: readonly Region[] | null;
+  /** Called when the conflict of the file was resolved by taking one side. */
+  onResolved: () => void;
 }
 
 /** Selects how a file is merged. */
-export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
+export function SettleBar({ tenant, draft, change, settlement, diff, parts, onResolved }: Props) {
   const chosen: Shown | null = settlement?.choice ?? (change.conflict === null ? 'merge' : null);
   const set = (next: Settlement | null) => settle(tenant, draft, change.memory_id, next);
   const choose = (choice: Shown) => {
     if (choice === 'merge') return set(null);
-    const start = () => (diff === undefined ? null : withLineEnding(startingText(diff), '\n'));
-    const text = settlement?.text ?? (choice === 'text' ? start() : null);
-    set({ choice, text, of: stateOf(change) });
+    const next = { ...KEPT, ...settlement, choice, of: stateOf(change) };
+    if (choice === 'text') next.text ??= withLineEnding(startOf(diff, parts, settlement), '\n');
+    if (choice === 'parts' && parts !== null) next.parts ??= partsAtStart(parts, change);
+    set(next);
+    markViewed(draft, change, true);
+    if (progress === 'open' && (choice === 'draft' || choice === 'original')) onResolved();
   };
   const progress = progressOf(change, settlement);
   return (
     <div class="settle-bar">
       <Segmented
         label="Resolution of this file"
-        options={optionsOf(change, diff !== undefined)}
+        options={optionsOf(change, diff !== undefined, parts !== null)}
         value={chosen}
         onChange={choose}
       />
@@ -57,13 +66,34 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
 const textIsBlocked = ({ conflict, blocked_by, base, draft }: DraftChange) =>
   conflict === 'occupied' || (blocked_by !== null && draft?.path !== base?.path);
 
-function optionsOf(change: DraftChange, isLoaded: boolean) {
+const KEPT = { text: null };
+
+/** Returns the initial text of the reviewer: the text of the chosen parts, or of both sides. */
+function startOf(
+  diff: DraftDiff | undefined,
+  parts: readonly Region[] | null,
+  settlement: Settlement | undefined,
+): string {
+  if (settlement?.choice === 'parts' && parts !== null && settlement.parts !== undefined)
+    return markedText(withSides(parts, settlement.parts.sides));
+  return diff === undefined ? '' : startingText(diff);
+}
+
+/** Returns the initial sides of the parts: the draft, unless the parts conflict. */
+function partsAtStart(parts: readonly Region[], change: DraftChange): NonNullable<Settlement['parts']> {
+  const side = change.conflict === null ? 'draft' : null;
+  const sides = parts.filter(({ kind }) => kind === 'conflict').map(() => side);
+  return { sides, text: side === null ? null : markedText(withSides(parts, sides)) };
+}
+
+function optionsOf(change: DraftChange, isLoaded: boolean, hasParts: boolean) {
   const { conflict, changed_in, draft, original } = change;
   const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
   // A text cannot remove a blocking file, and needs a file that still exists on one side.
   const mayHaveText = !textIsBlocked(change) && (draft !== null || original !== null);
+  if (mayHaveText && hasParts) options.push(['parts', 'By part']);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;
 }
@@ -83,6 +113,8 @@ function hintOf(choice: Shown, { draft, original, blocked_by, changed_in }: Draf
       return original === null
         ? 'The file is left out, as in the original.'
         : 'The file is kept as in the original.';
+    case 'parts':
+      return 'The file gets the side that you choose for each part below.';
     case 'text':
       return 'The file gets the text below.';
   }

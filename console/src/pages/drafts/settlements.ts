@@ -3,14 +3,18 @@ import type { Route } from '../../router.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { addUnsaved, removeUnsaved } from '../../ui/unsaved.ts';
 import { hasMarks } from './own-text.ts';
+import type { Side } from './regions.ts';
 
-export type Choice = 'draft' | 'original' | 'text';
+/** `parts`: another side for each part of the file. */
+export type Choice = 'draft' | 'original' | 'parts' | 'text';
 
 /** The reviewer's resolution of a file. */
 export interface Settlement {
   choice: Choice;
   /** The reviewer's text, kept while another choice is selected. */
   text: string | null;
+  /** Chosen side of each part, and the text of all parts once each part has a side. */
+  parts?: { sides: (Side | null)[]; text: string | null };
   /** State of the change that the reviewer resolved. If the change has another state, it must be reviewed again. */
   of: string;
 }
@@ -75,14 +79,21 @@ export type Progress = 'merges' | 'open' | 'settled' | 'marked' | 'stale';
 /**
  * Review progress of a file.
  * - `merges`: merges automatically.
- * - `open`: has an unresolved conflict.
+ * - `open`: has an unresolved conflict, or parts without a choice.
  * - `marked`: its text still contains conflict markers.
  * - `stale`: changed after it was resolved.
  */
 export function progressOf(change: DraftChange, settlement: Settlement | undefined): Progress {
   if (settlement === undefined) return change.conflict === null ? 'merges' : 'open';
   if (settlement.of !== stateOf(change)) return 'stale';
+  if (settlement.choice === 'parts') return textOf(settlement) === null ? 'open' : 'settled';
   return settlement.choice === 'text' && hasMarks(settlement.text ?? '') ? 'marked' : 'settled';
+}
+
+/** Returns the text that a resolution gives to the file, if the resolution has one. */
+export function textOf({ choice, text, parts }: Settlement): string | null {
+  if (choice === 'parts') return parts?.text ?? null;
+  return choice === 'text' ? (text ?? '') : null;
 }
 
 /** Returns the changes that prevent a merge. */
@@ -96,7 +107,8 @@ export function resolutionsOf(changes: readonly DraftChange[], settlements: Sett
   return changes.flatMap(({ memory_id, in_draft }): Resolution[] => {
     const settlement = settlements.get(memory_id);
     if (settlement === undefined || in_draft === null) return [];
-    const { choice, text } = settlement;
-    return choice === 'text' ? [{ memory_id, text: text ?? '' }] : [{ memory_id, take: choice }];
+    const { choice } = settlement;
+    if (choice === 'draft' || choice === 'original') return [{ memory_id, take: choice }];
+    return [{ memory_id, text: textOf(settlement) ?? '' }];
   });
 }

@@ -46,6 +46,15 @@ export function groupOf({ conflict, changed_in, in_draft }: DraftChange): Group 
   return in_draft ?? 'original';
 }
 
+/** Returns the changes by group, conflicts first, in the order in which a reviewer reads them. */
+export function grouped(changes: readonly DraftChange[]): [Group, DraftChange[]][] {
+  const groups = Map.groupBy(changes, groupOf);
+  return (Object.keys(GROUPS) as Group[]).flatMap((group) => {
+    const members = groups.get(group);
+    return members === undefined ? [] : [[group, members] as [Group, DraftChange[]]];
+  });
+}
+
 /** Describes the change of each side to a file. */
 export function sidesText({ in_draft, in_original, content_changed }: DraftChange): string {
   if (in_draft === in_original) return `${in_draft} on both sides`;

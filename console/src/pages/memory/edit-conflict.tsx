@@ -1,6 +1,7 @@
-import { applyPatch, structuredPatch } from 'diff';
 import { useMemo } from 'preact/hooks';
 import type { LoadedFile } from '../../api/memory.ts';
+import { EDITED, markedText, mergedText } from '../drafts/own-text.ts';
+import { mergeSides } from '../drafts/regions.ts';
 import { hunksBetween } from '../history/diff-rows.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { withLineEnding } from './line-endings.ts';
@@ -18,7 +19,11 @@ interface Props {
 /** Shows how the file changed during an edit, and lets the user resolve the conflict. */
 export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Props) {
   const now = theirs === null ? '' : withLineEnding(theirs.content, '\n');
-  const merged = useMemo(() => (theirs === null ? null : merge(base, mine, now)), [base, mine, now]);
+  const regions = useMemo(
+    () => (theirs === null ? null : mergeSides({ base, draft: mine, original: now })),
+    [base, mine, now],
+  );
+  const merged = mergedText(regions);
   const hunks = useMemo(() => hunksBetween(now, mine), [now, mine]);
   return (
     <div class="conflict">
@@ -28,6 +33,7 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
             {theirs === null ? 'This file was deleted' : 'This file was changed'} while you edited it.
           </strong>{' '}
           Your changes are not saved. Below, red is the current file, and green is your text.
+          {regions !== null && merged === null && ' For a text of both, choose Own text.'}
         </p>
         <div class="buttons">
           {merged !== null && (
@@ -38,6 +44,11 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
           <button type="button" onClick={() => keepEditing(mine)}>
             Keep mine
           </button>
+          {regions !== null && merged === null && (
+            <button type="button" onClick={() => keepEditing(markedText(regions, EDITED))}>
+              Own text
+            </button>
+          )}
           <button type="button" onClick={takeTheirs}>
             {theirs === null ? 'Leave it deleted' : 'Take theirs'}
           </button>
@@ -46,15 +57,4 @@ export function EditConflict({ base, mine, theirs, keepEditing, takeTheirs }: Pr
       <DiffView files={[{ title: null, hunks, note: null }]} />
     </div>
   );
-}
-
-/** Number of unchanged lines that must match around each edit. The user sees the result before saving it. */
-const CONTEXT = { context: 1 };
-
-/** Merges both edits into one text. Returns null if both changed the same lines. */
-function merge(base: string, mine: string, theirs: string): string | null {
-  const merged = applyPatch(theirs, structuredPatch('', '', base, mine, undefined, undefined, CONTEXT), {
-    autoConvertLineEndings: false,
-  });
-  return merged === false ? null : merged;
 }

@@ -6,6 +6,8 @@ import { ErrorText } from '../../ui/messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
+import { hasMarks } from '../drafts/own-text.ts';
+import { MarksLeft } from '../drafts/own-text-editor.tsx';
 import { draftOf, keepDraft } from './draft.ts';
 import { EditConflict } from './edit-conflict.tsx';
 import { lineEndingOf, withLineEnding } from './line-endings.ts';
@@ -29,6 +31,8 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
   const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
   const action = useAction();
   const ending = lineEndingOf(file.content);
+  // A file may have such lines by itself.
+  const hasMarksLeft = hasMarks(text) && !hasMarks(base.content);
   const isChanged = text !== withLineEnding(base.content, '\n');
   // A layout effect runs before the next event, so a click right after the last key already asks.
   useLayoutEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
@@ -75,12 +79,13 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       />
     );
   }
+  const maySave = isChanged && !hasMarksLeft && !action.isRunning;
   return (
     <form
       class="editor"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!action.isRunning) void save();
+        if (maySave) void save();
       }}
     >
       {ending === null && (
@@ -96,17 +101,23 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
         onKeyDown={(event) => {
           if (event.key === 's' && (event.ctrlKey || event.metaKey)) {
             event.preventDefault();
-            if (!action.isRunning) void save();
+            if (maySave) void save();
           }
         }}
       />
       <ErrorText message={action.error} />
       <footer class="editor-foot">
-        <span class="muted small spacer">{isChanged ? 'Unsaved changes' : 'No changes'}</span>
+        {hasMarksLeft ? (
+          <span class="marks-left small spacer" role="status">
+            <MarksLeft />
+          </span>
+        ) : (
+          <span class="muted small spacer">{isChanged ? 'Unsaved changes' : 'No changes'}</span>
+        )}
         <button type="button" onClick={async () => (await mayDiscard()) && close()}>
           Cancel
         </button>
-        <button type="submit" class="primary" disabled={action.isRunning || !isChanged}>
+        <button type="submit" class="primary" disabled={!maySave}>
           Save
         </button>
       </footer>

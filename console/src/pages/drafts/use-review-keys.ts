@@ -1,0 +1,36 @@
+import { useEffect } from 'preact/hooks';
+import type { DraftChange } from '../../api/drafts.ts';
+import { pushQuery, route } from '../../router.ts';
+import { isTyping } from '../../ui/shortcuts.ts';
+import { isViewed, markViewed } from './viewed.ts';
+
+/**
+ * Returns the memory ID of the selected file: the file in the URL, or the first one. Beside the list of a wide screen,
+ * the first conflict is open at the start.
+ */
+export const selectedFile = (ordered: readonly DraftChange[]) =>
+  route.value.query.get('file') ?? ordered[0]?.memory_id ?? null;
+
+const STEPS: Record<string, 1 | -1> = { j: 1, k: -1 };
+
+/** Handles the keys of a review: `j` and `k` open the next and previous file, and `v` marks the file as viewed. */
+export function useReviewKeys(draft: string, ordered: readonly DraftChange[]): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (isTyping(event)) return;
+      const selected = selectedFile(ordered);
+      const at = ordered.findIndex(({ memory_id }) => memory_id === selected);
+      const change = ordered[at];
+      const step = STEPS[event.key];
+      const next = step === undefined ? undefined : ordered[at + step];
+      if (next !== undefined) pushQuery({ file: next.memory_id });
+      else if (event.key === 'v' && change?.in_draft) markViewed(draft, change, !isViewed(draft, change));
+      else if (step === undefined) return;
+      // The keys of other pages move the focus through the rows of a list.
+      event.preventDefault();
+    };
+    // The capture phase is before the shortcuts of all pages.
+    addEventListener('keydown', onKeyDown, { capture: true });
+    return () => removeEventListener('keydown', onKeyDown, { capture: true });
+  }, [draft, ordered]);
+}

@@ -1,0 +1,189 @@
+/** @module-tag long */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { createAgent } from '../support/console.ts';
+import { describeConsole } from '../support/console-suite.ts';
+import { proposeDraft } from './draft-scenario.ts';
+
+const REFUNDS = '/memories/refunds.md';
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
+const row = (page: Page, name: string | RegExp) =>
+  page.getByRole('region', { name: 'Changed files' }).getByRole('button', { name });
+const openFile = (page: Page) =>
+  page.getByRole('region', { name: 'Changes of the file' }).getByRole('heading', { level: 2 });
+
+async function violationsOf(page: Page): Promise<unknown[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+  return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]);
+}
+
+describeConsole('the review of a draft in the console', (fixture) => {
+  /** Proposes a draft with conflicts in three files, one of them in two places. */
+  async function withConflicts() {
+    const { service, poisonedTenant } = fixture();
+    const tenant = await poisonedTenant();
+    const draft = await proposeDraft(service.app, service.database, tenant, 'Tidy up');
+    const agent = (of: string) => createAgent(service.app, service.database, of, 'editor');
+    const [proposer, other] = await Promise.all([agent(draft.id), agent(tenant)]);
+    const replace = (path: string, old_str: string, new_str: string) => ({
+      command: 'str_replace',
+      path,
+      old_str,
+      new_str,
+    });
+    await proposer(replace(REFUNDS, 'two working days', 'one working day'));
+    await other(replace(REFUNDS, 'two working days', 'three working days'));
+    await proposer(replace(REFUNDS, 'Amount | Approver', 'Sum | Approver'));
+    await other(replace(REFUNDS, 'Amount | Approver', 'Value | Approver'));
+    await proposer(replace('/memories/billing/invoices.md', 'second', 'third'));
+    await other(replace('/memories/billing/invoices.md', 'second', 'fourth'));
+    return { tenant, draft: draft.id, place: `#/tenants/${tenant}/drafts/${draft.id}`, proposer };
+  }
+  const contentOf = async (tenant: string, path: string) => {
+    const [entry] = await fixture().service.query(
+      'SELECT content FROM entries WHERE tenant_id = $1 AND path = $2',
+      [tenant, path],
+    );
+    return String(entry?.content);
+  };
+
+  it('opens the first conflict, and merges three conflicts with six clicks from the start page', async () => {
+    const { tenant } = await withConflicts();
+    const page = await fixture().openSignedIn('', { onlyTenants: [tenant] });
+    let clicks = 0;
+    const click = async (what: ReturnType<typeof button>) => {
+      await what.click();
+      clicks++;
+    };
+    await click(page.getByRole('link', { name: 'Drafts 1 to review' }));
+    await click(page.getByRole('link', { name: 'Tidy up' }));
+    const opened: (string | null)[] = [];
+    for (const name of ['invoices.md', 'lee.md', 'refunds.md']) {
+      await expect.poll(() => openFile(page).textContent()).toContain(name);
+      opened.push(await row(page, new RegExp(name)).getAttribute('aria-pressed'));
+      await button(page, 'Original').waitFor();
+      await click(button(page, 'Original'));
+    }
+    expect(opened).toStrictEqual(['true', 'true', 'true']);
+    await click(button(page, 'Approve and merge'));
+    await page.locator('.badge', { hasText: 'merged' }).waitFor();
+    expect(clicks).toBe(6);
+    expect(await contentOf(tenant, '/memories/billing/invoices.md')).toContain('the fourth of the month');
+    expect(await contentOf(tenant, '/memories/style.md')).toContain('Friendly, brief');
+  });
+
+  it('counts files, moves with j and k, and marks a file as viewed until it changes', async () => {
+    const { place, proposer } = await withConflicts();
+    const page = await fixture().openSignedIn(place);
+    const counts = page.getByRole('region', { name: 'Changed files' }).getByRole('status');
+    const shown = () => counts.locator('span').allTextContents();
+    await expect
+      .poll(shown)
+      .toStrictEqual([
+        '3 conflicts',
+        '1 on both sides',
+        '1 added',
+        '1 changed',
+        '1 moved',
+        '1 deleted',
+        '1 only in the original',
+        'Viewed 0 of 8',
+      ]);
+    await expect.poll(() => openFile(page).textContent()).toContain('invoices.md');
+    for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    await expect.poll(() => openFile(page).textContent()).toContain('taxes.md');
+    await page.keyboard.press('v');
+    expect(await page.getByLabel('Viewed').isChecked()).toBe(true);
+    await page.keyboard.press('j');
+    await expect.poll(() => openFile(page).textContent()).toContain('plans.md');
+    await page.getByLabel('Viewed').check();
+    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 2 of 8');
+    // The marks last until the file changes.
+    await page.reload();
+    await row(page, /taxes.*viewed/).waitFor();
+    await proposer({
+      command: 'insert',
+      path: '/memories/products/plans.md',
+      insert_line: 1,
+      insert_text: 'x',
+    });
+    await page.reload();
+    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 1 of 8');
+    expect(await row(page, /plans.*viewed/).count()).toBe(0);
+  });
+
+  it('takes another side for each part of a file, and shows the result', async () => {
+    const { tenant, place } = await withConflicts();
+    const page = await fixture().openSignedIn(place);
+    await row(page, /conflict.*refunds/).click();
+    await button(page, 'By part').click();
+    const part = (number: number) =>
+      page
+        .getByRole('list', { name: 'Parts of the file' })
+        .getByRole('listitem')
+        .nth(number - 1);
+    await part(1).getByText('Part 1 of 2').waitFor();
+    await part(1).getByRole('button', { name: 'Both' }).click();
+    await row(page, /refunds.*to resolve/).waitFor();
+    expect(await button(page, 'Result').count()).toBe(0);
+    await part(2).getByRole('button', { name: 'Draft' }).click();
+    await row(page, /refunds.*takes your parts/).waitFor();
+    await page.getByText('Red: the original. Green: your resolution.').waitFor();
+    const changed = () => page.locator('.diff :is(.removed, .added) .line-text').allTextContents();
+    await expect
+      .poll(changed)
+      .toStrictEqual(['- Answer within one working day.', '| Value | Approver |', '| Sum | Approver |']);
+    expect(await violationsOf(page)).toStrictEqual([]);
+    // A text of the reviewer starts with the chosen parts.
+    await button(page, 'Own text').click();
+    expect(await page.getByRole('textbox', { name: /^Own text/ }).inputValue()).toContain(
+      '- Answer within one working day.\n- Answer within three working days.\n',
+    );
+    await button(page, 'By part').click();
+    // A file without a conflict takes the draft, except for the parts that the reviewer leaves out.
+    await row(page, /taxes/).click();
+    await button(page, 'By part').click();
+    await row(page, /taxes.*takes your parts/).waitFor();
+    await part(1).getByRole('button', { name: 'Original' }).click();
+    for (const name of [/conflict.*lee/, /conflict.*invoices/]) {
+      await row(page, name).click();
+      await button(page, 'Draft').click();
+    }
+    await button(page, 'Approve and merge').click();
+    await page.locator('.badge', { hasText: 'merged' }).waitFor();
+    expect(await contentOf(tenant, REFUNDS)).toContain(
+      '- Answer within one working day.\n- Answer within three working days.\n\n## Approvals\n\n| Sum | Approver |',
+    );
+    expect(await contentOf(tenant, '/memories/billing/taxes.md')).toContain('- FR 20 %\n');
+    expect(await contentOf(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
+  });
+
+  it('asks for a text of both sides after conflicting edits of a file', async () => {
+    const { service, poisonedTenant, openSignedIn } = fixture();
+    const tenant = await poisonedTenant();
+    const path = '/memories/billing/taxes.md';
+    const page = await openSignedIn(`#/tenants/${tenant}?path=${path}`);
+    await button(page, 'Edit').click();
+    const text = page.getByRole('textbox', { name: 'Content of the file' });
+    const content = await text.inputValue();
+    await text.fill(content.replace('DE 19 %', 'DE 19 % (mine)').replace('# Taxes', '# All taxes'));
+    const agent = await createAgent(service.app, service.database, tenant, 'other');
+    await agent({ command: 'str_replace', path, old_str: 'DE 19 %', new_str: 'DE 19 % (agent)' });
+    await button(page, 'Save').click();
+    await page.getByText('This file was changed while you edited it.').waitFor();
+    expect(await button(page, 'Merge both').count()).toBe(0);
+    await button(page, 'Own text').click();
+    const marked =
+      '# All taxes\n\n- FR 20 %\n<<<<<<< yours\n- DE 19 % (mine)\n=======\n- DE 19 % (agent)\n>>>>>>> theirs\n';
+    expect(await text.inputValue()).toBe(`${marked}- ES 21 %\n- PT 23 %\n`);
+    await page.getByText('Remove the marks, and the text that you do not want.').waitFor();
+    expect(await button(page, 'Save').isDisabled()).toBe(true);
+    expect(await violationsOf(page)).toStrictEqual([]);
+    await text.fill('# All taxes\n\n- DE 19 % (both)\n');
+    await button(page, 'Save').click();
+    await page.getByText(`Saved ${path}.`).waitFor();
+    expect(await contentOf(tenant, path)).toBe('# All taxes\n\n- DE 19 % (both)\n');
+  });
+});
