@@ -35,6 +35,7 @@ import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } f
 import { startErase } from './erase.ts';
 import { listDirectory, sumSizes } from './files.ts';
 import { listHits, startFind } from './find.ts';
+import { listAllVersions } from './fleet-versions.ts';
 import { HeavyWork } from './heavy-work.ts';
 import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
 import {
@@ -174,6 +175,7 @@ const OPERATIONS = [
   diffDraft,
   mergeTenantDraft,
   replaceByTenantDraft,
+  listAllVersions,
   startFind,
   listJobs,
   getJob,

@@ -22,7 +22,7 @@ export const jobParams = z.strictObject({ job: jobId });
 export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
 export const tooManyJobs = new ServiceError('too_many_jobs', 20);
 
-const selectionFields = {
+export const selectionFields = {
   search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
   status: z.enum(['active', 'suspended', 'archived']).optional(),
   metadata: metadataPairs(text(64), text(512))

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
-import { type LogEntry, logPage, withChanges } from '../history/log.ts';
+import { type LogEntry, type LogOptions, logPage, withChanges } from '../history/log.ts';
 import { versionRecord } from '../history/version.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import { noSuchTenant } from './errors.ts';
 import {
   actor,
@@ -71,6 +72,40 @@ export const noSuchVersion = new ServiceError(
 
 const versionPosition = z.strictObject({ id });
 
+/** Parameters that filter versions. */
+export const versionFilter = {
+  path_contains: text(1000).optional().meta({
+    description:
+      'A part of the path (case-insensitive). A version that moved a file is found by the old path, too.',
+  }),
+  since: givenTime.optional(),
+  until: givenTime.optional(),
+  by: text(255).optional().meta({
+    description:
+      "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
+  }),
+  by_contains: text(255).optional().meta({
+    description: "A part of the actor's type, label, subject, name, job, or ID (case-insensitive).",
+  }),
+  operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
+};
+
+/** Returns the filter of the history for parameters whose times are read. */
+export function logFilter({
+  path,
+  path_contains: pathContains,
+  since,
+  until,
+  by,
+  by_contains: byContains,
+  operation,
+}: { [Name in keyof typeof versionFilter]?: z.output<(typeof versionFilter)[Name]> } & {
+  path?: MemoryPath | undefined;
+}): LogOptions {
+  const filter = { path, pathContains, since, until, by, byContains, operation };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
 export const listVersions = defineOperation({
   id: 'listVersions',
   method: 'GET',
@@ -83,37 +118,16 @@ export const listVersions = defineOperation({
       description:
         'For a file, its versions at any path. For a directory, the versions of everything below it.',
     }),
-    path_contains: text(1000).optional().meta({
-      description:
-        'A part of the path (case-insensitive). A version that moved a file is found by the old path, too.',
-    }),
-    since: givenTime.optional(),
-    until: givenTime.optional(),
-    by: text(255).optional().meta({
-      description:
-        "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-    }),
-    by_contains: text(255).optional().meta({
-      description: "A part of the actor's type, label, subject, name, job, or ID (case-insensitive).",
-    }),
-    operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
+    ...versionFilter,
     ...pageFields(200, 50),
   }),
   response: { description: 'A page.', schema: z.object({ versions: z.array(versionSchema), next }) },
   errors: [noSuchTenant],
   isHeavy: true,
-  async run({ database, params: { tenant }, query: { path, by, operation, limit, ...query } }) {
-    const before = readCursor(versionPosition, query.after);
-    const { since, until } = await readTimes(database, { since: query.since, until: query.until });
-    const filter = {
-      ...(path !== undefined && { path }),
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(query.path_contains !== undefined && { pathContains: query.path_contains }),
-      ...(by !== undefined && { by }),
-      ...(query.by_contains !== undefined && { byContains: query.by_contains }),
-      ...(operation !== undefined && { operation }),
-    };
+  async run({ database, params: { tenant }, query: { limit, after, ...query } }) {
+    const before = readCursor(versionPosition, after);
+    const times = await readTimes(database, { since: query.since, until: query.until });
+    const filter = logFilter({ ...query, ...times });
     const history = new History(database);
     const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);
     const shown = entries.slice(0, limit);
@@ -143,7 +157,7 @@ export const getVersion = defineOperation({
 
 export type VersionEntry = ReturnType<typeof entryRecord>;
 
-function entryRecord({ version, replaced, before }: LogEntry) {
+export function entryRecord({ version, replaced, before }: LogEntry) {
   return {
     ...versionRecord(version),
     previous_version: replaced,

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
@@ -75,4 +75,9 @@ export function versionArgument(value: string): string {
   throw new InvalidArgumentError(
     'Use the ID of a version from `memory-service log`, or at least its first four characters.',
   );
+}
+
+/** Creates an option for all actors of a source, as an alternative to `--by`. */
+export function sourceOption(description: string): Option {
+  return new Option('--source <source>', description).conflicts('by');
 }

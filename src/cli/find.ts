@@ -4,11 +4,10 @@ import { listJobTenants } from '../admin/jobs.ts';
 import { MAX_QUERY_LENGTH } from '../files/search/query.ts';
 import { PLACES } from '../incidents/find.ts';
 import { amount } from '../lib/units.ts';
-import { positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, readItems, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
-import { sourceOption } from './log.ts';
 import { printJson, printLine, shown } from './output.ts';
 
 export interface SelectionOptions {
@@ -92,7 +91,7 @@ export function rejectSelection(
 }
 
 export function registerFindCommand(program: Command, { connect, io }: Cli): void {
-  const find = program
+  const command = program
     .command('find')
     .description(
       'Find a text in the files, history, drafts, and paths of many tenants. A job does the work in the background; Ctrl-C leaves it running.',
@@ -104,7 +103,7 @@ export function registerFindCommand(program: Command, { connect, io }: Cli): voi
         .default('literal'),
     )
     .option('-i, --ignore-case', 'ignore case, with the mode literal');
-  addSelectionOptions(find)
+  addSelectionOptions(command)
     .addOption(
       new Option('--in <part>', 'part of the versions to read')
         .choices(['content', 'path', 'both'])
@@ -136,23 +135,35 @@ Examples:
         ignore_case: options.ignoreCase ?? false,
         in: options.in,
         tenants: selectionOf(options, command),
-        ...(options.place && { places: options.place }),
+        places: options.place ?? [...PLACES],
         ...(options.by !== undefined && { by: options.by }),
         ...(options.source !== undefined && { source: options.source }),
         ...(options.since !== undefined && { since: options.since }),
         ...(options.until !== undefined && { until: options.until }),
       };
       return withCaller(connect, async (caller) => {
+        if (options.wait) return find(caller, io, body, options);
         const job = await caller.call(startFind, { body });
-        if (!options.wait) return options.json ? printJson(io.stdout, job) : printLine(io.stdout, job.id);
-        printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
-        const ended = await waitForJob(caller, io, job.id);
-        await printHits(caller, io, ended, options);
+        return options.json ? printJson(io.stdout, job) : printLine(io.stdout, job.id);
       });
     });
 }
 
-function textArgument(value: string): string {
+type FindBody = Parameters<typeof startFind.run>[0]['body'];
+
+/** Finds a text in many tenants, and prints the hits. */
+export async function find(
+  caller: Caller,
+  io: Io,
+  body: FindBody,
+  options: { limit: number; json?: boolean | undefined },
+): Promise<void> {
+  const job = await caller.call(startFind, { body });
+  printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
+  await printHits(caller, io, await waitForJob(caller, io, job.id), options);
+}
+
+export function textArgument(value: string): string {
   if (value !== '' && value.length <= MAX_QUERY_LENGTH) return value;
   throw new InvalidArgumentError(`Use 1 to ${MAX_QUERY_LENGTH} characters.`);
 }

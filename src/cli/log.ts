@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { diffVersion } from '../admin/diffs.ts';
+import { listAllVersions } from '../admin/fleet-versions.ts';
 import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
@@ -8,18 +9,14 @@ import { bySource } from '../history/version.ts';
 import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { memoryPath, positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
+import { addSelectionOptions, rejectSelection, type SelectionOptions, selectionOf } from './find.ts';
 import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
 import { patchText, shown, styled } from './output.ts';
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
-
-/** Creates an option for all actors of a source, as an alternative to `--by`. */
-export function sourceOption(description: string): Option {
-  return new Option('--source <source>', description).conflicts('by');
-}
 
 /** Values of `--by` that match a kind of actor. They are valid without any versions. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
@@ -58,7 +55,10 @@ export async function resolvedTime(caller: Caller, tenant: string, given: string
   return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;
 }
 
-interface Options {
+/** A version with its tenant. */
+type LoggedVersion = VersionEntry & { tenant: string };
+
+interface Options extends SelectionOptions {
   pathContains?: string;
   since?: string;
   until?: string;
@@ -77,16 +77,18 @@ Examples:
   memory-service log acme
   memory-service log acme /memories/prefs.md -p
   memory-service log acme --since 2d --by laptop --operation deleted
-  memory-service log acme --json --limit 100 | jq -r .path`;
+  memory-service log acme --json --limit 100 | jq -r .path
+  memory-service log --all --source web --since 1d`;
 
 export function registerLogCommand(program: Command, connect: Connect, io: Io): void {
-  program
+  const log = program
     .command('log')
     .description(
-      "Show the versions of a tenant's files, newest first: of a file under all its past paths, or of everything below a directory.",
+      "Show the versions of a tenant's files, newest first: of a file under all its past paths, or of everything below a directory. Or of many tenants, one after another.",
     )
-    .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
+    .argument('[tenant]', 'tenant ID; choose many tenants with options instead', tenantId)
+    .argument('[path]', 'a file or a directory that exists or existed', memoryPath);
+  addSelectionOptions(log)
     .option(
       '--path-contains <text>',
       'only versions whose path, before or after the change, contains this text',
@@ -112,32 +114,51 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
     .option('--json', 'print JSON, one object per line')
     .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
-    .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
-      if (options.content && !options.json) command.error('error: --content works only with --json');
-      return withCaller(connect, async (caller) => {
+    .action(
+      (tenant: string | undefined, path: MemoryPath | undefined, options: Options, command: Command) => {
+        if (options.content && !options.json) command.error('error: --content works only with --json');
         const { patch = false, json, content = false, source } = options;
         const by = source === undefined ? options.by : bySource(source);
-        const versions = withNotice(versionsOf(caller, tenant, path, { ...options, by }));
-        const output = { patch, content };
-        await print(
-          io.stdout,
-          json ? jsonLines(caller, tenant, versions, output) : lines(caller, tenant, versions, output, io),
+        const output = { patch, content, isOfMany: tenant === undefined };
+        if (tenant === undefined) {
+          const selection = selectionOf(options, command);
+          return withCaller(connect, (caller) =>
+            printVersions(caller, versionsOfMany(caller, selection, options), async () => {}),
+          );
+        }
+        rejectSelection(options, command);
+        return withCaller(connect, (caller) =>
+          printVersions(caller, versionsOf(caller, tenant, path, { ...options, by }), async () => {
+            // A typo in the path or the actor has no versions either.
+            if (path !== undefined) await checkPath(caller, tenant, path);
+            if (by !== undefined) await checkActor(caller, tenant, by);
+          }),
         );
 
-        /** Checks the path and the actor if there are no versions, because a typo has the same result. */
-        async function* withNotice(all: AsyncIterable<VersionEntry>): AsyncGenerator<VersionEntry> {
+        async function printVersions(
+          caller: Caller,
+          versions: AsyncIterable<LoggedVersion>,
+          checkNone: () => Promise<void>,
+        ): Promise<void> {
+          const noted = withNotice(versions, checkNone);
+          await print(io.stdout, json ? jsonLines(caller, noted, output) : lines(caller, noted, output, io));
+        }
+
+        async function* withNotice(
+          all: AsyncIterable<LoggedVersion>,
+          checkNone: () => Promise<void>,
+        ): AsyncGenerator<LoggedVersion> {
           let isEmpty = true;
           for await (const version of all) {
             isEmpty = false;
             yield version;
           }
           if (!isEmpty) return;
-          if (path !== undefined) await checkPath(caller, tenant, path);
-          if (by !== undefined) await checkActor(caller, tenant, by);
+          await checkNone();
           io.stderr.write('No version matches.\n');
         }
-      });
-    });
+      },
+    );
 }
 
 const PAGE = 200;
@@ -152,7 +173,7 @@ async function* versionsOf(
     until,
     ...options
   }: Omit<Options, 'by'> & { by: string | undefined },
-): AsyncGenerator<VersionEntry> {
+): AsyncGenerator<LoggedVersion> {
   const query = {
     path,
     path_contains: options.pathContains,
@@ -171,6 +192,36 @@ async function* versionsOf(
     }),
   );
   for await (const { versions } of pages) {
+    for (const version of versions) yield { tenant, ...version };
+    left -= versions.length;
+    if (left <= 0) return;
+  }
+}
+
+/** Yields the versions of many tenants, tenant after tenant. */
+async function* versionsOfMany(
+  caller: Caller,
+  { ids, search, status, metadata }: ReturnType<typeof selectionOf>,
+  { limit = Number.POSITIVE_INFINITY, since, until, by, source, operation, ...options }: Options,
+): AsyncGenerator<LoggedVersion> {
+  const query = {
+    tenants: ids?.join(','),
+    search,
+    status,
+    metadata,
+    path_contains: options.pathContains,
+    by_contains: options.byContains,
+    since,
+    until,
+    by,
+    source,
+    operation,
+  };
+  let left = limit;
+  const pages = pagesOf((after) =>
+    caller.call(listAllVersions, { query: { ...query, limit: Math.min(PAGE, left), after } }),
+  );
+  for await (const { versions } of pages) {
     yield* versions;
     left -= versions.length;
     if (left <= 0) return;
@@ -186,15 +237,21 @@ export function versionJson<Version extends VersionEntry>({
   return version;
 }
 
+interface Output {
+  patch: boolean;
+  content: boolean;
+  isOfMany: boolean;
+}
+
 async function* jsonLines(
   caller: Caller,
-  tenant: string,
-  versions: AsyncIterable<VersionEntry>,
-  { patch, content }: { patch: boolean; content: boolean },
+  versions: AsyncIterable<LoggedVersion>,
+  { patch, content, isOfMany }: Output,
 ): AsyncGenerator<string> {
-  for await (const version of versions) {
+  for await (const { tenant, ...version } of versions) {
     const params = { tenant, version: version.id };
     const record = {
+      ...(isOfMany && { tenant }),
       ...versionJson(version),
       ...(content && { content: (await caller.call(getVersion, { params })).content }),
       ...(patch && { patch: (await patchOf(caller, tenant, version)).patch }),
@@ -215,25 +272,27 @@ async function patchOf(
 
 async function* lines(
   caller: Caller,
-  tenant: string,
-  versions: AsyncIterable<VersionEntry>,
-  { patch }: { patch: boolean },
+  versions: AsyncIterable<LoggedVersion>,
+  { patch, isOfMany }: Output,
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  let head = HEAD;
+  const textOf = ({ tenant, ...version }: LoggedVersion) =>
+    shown(stdout, isOfMany ? `${tenant.padEnd(COLUMNS.tenant)}  ${line(version)}` : line(version));
+  let head = isOfMany ? `${'TENANT'.padEnd(COLUMNS.tenant)}  ${HEAD}` : HEAD;
   for await (const version of versions) {
     if (!patch) {
-      yield `${head}${shown(stdout, line(version))}\n`;
+      yield `${head}${textOf(version)}\n`;
       head = '';
       continue;
     }
-    yield `${styled(stdout, 'yellow', shown(stdout, line(version)))}\n`;
+    const { tenant } = version;
+    yield `${styled(stdout, 'yellow', textOf(version))}\n`;
     const { patch: text, no_patch_reason: reason } = await patchOf(caller, tenant, version);
     yield text === null ? `(no diff: ${reason})\n\n` : `${patchText(stdout, text)}\n`;
   }
 }
 
-const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
+const COLUMNS = { tenant: 20, time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
 const HEAD = row('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
 function row(

@@ -11,6 +11,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { registerExportCommand, registerImportCommand } from './archives.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, type Connect, pagesOf, withCaller } from './caller.ts';
+import { find, textArgument } from './find.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { printJson, printLine, shown, time } from './output.ts';
 
@@ -137,6 +138,7 @@ export async function readText(source: string, { stdin }: Io): Promise<string> {
 }
 
 interface SearchOptions {
+  all?: boolean;
   mode: (typeof modes)[number];
   path: MemoryPath;
   limit: number;
@@ -144,12 +146,21 @@ interface SearchOptions {
   json?: boolean;
 }
 
+/** Parts of the tenants that `search --all` reads. */
+const CURRENT = {
+  in: 'both' as const,
+  places: ['current' as const],
+  ignore_case: false,
+  tenants: {},
+};
+
 export function registerSearchCommand(program: Command, connect: Connect, io: Io): void {
   program
     .command('search')
     .description('Find files by words, a literal text, or a regular expression.')
-    .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<query>', 'text or pattern to search for')
+    .argument('<tenant>', 'tenant ID; with --all, the text or pattern to search for')
+    .argument('[query]', 'text or pattern to search for')
+    .option('--all', 'search the current files of all tenants, like `find --all --place current`')
     .addOption(
       new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
         .choices(modes)
@@ -166,16 +177,37 @@ export function registerSearchCommand(program: Command, connect: Connect, io: Io
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d`,
+      `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d\n  memory-service search --all 'staging password'`,
     )
-    .action((tenant: string, query: string, { json, path, mode, limit, ...options }: SearchOptions) => {
-      const given = { query, mode, path, limit, at: options.at };
+    .action((first: string, query: string | undefined, options: SearchOptions, command: Command) => {
+      const { all, json, path, mode, limit, at } = options;
+      if (all) {
+        if (query !== undefined || path !== ROOT || at !== undefined)
+          command.error(
+            'error: --all works without a tenant, --path, and --at. See: memory-service find --help',
+          );
+        const body = { text: checked(textArgument, first, command), mode, ...CURRENT };
+        return withCaller(connect, (caller) => find(caller, io, body, { limit, json }));
+      }
+      if (query === undefined)
+        command.error('error: name a tenant and a text, or search all tenants with --all');
+      const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
       return withCaller(connect, async (caller) => {
         const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
         if (json) return printJson(io.stdout, found);
         await print(io.stdout, [`${shown(io.stdout, text)}\n`]);
       });
     });
+}
+
+/** Parses an argument whose meaning depends on the options. */
+function checked(parse: (value: string) => string, value: string, command: Command): string {
+  try {
+    return parse(value);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: ${JSON.stringify(value)} is invalid. ${error.message}`);
+  }
 }
 
 function limitArgument(value: string): number {

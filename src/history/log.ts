@@ -220,6 +220,7 @@ export async function withChanges(
   tenant: string,
   versions: Version[],
 ): Promise<LogEntry[]> {
+  if (versions.length === 0) return [];
   const { rows } = await history.query(listReplacedQuery, {
     tenant,
     ids: versions.map(({ id }) => id),

@@ -37,9 +37,20 @@ const MATCHES = `draft_of IS NULL
   ))
   AND ($onlyTenants::text[] IS NULL OR id = ANY ($onlyTenants::text[]))`;
 
-const selectTenantsQuery = defineQuery<Filter & { after: string; limit: number }, { id: string }>(
+interface Page {
+  after: string;
+  limit: number;
+  /** Only tenants whose memory has changed since this time. */
+  changedSince?: string | null;
+}
+
+const selectTenantsQuery = defineQuery<Filter & Required<Page>, { id: string }>(
   'select_tenants',
-  `SELECT id FROM tenants WHERE id > $after AND ${MATCHES} ORDER BY id LIMIT $limit::bigint`,
+  `
+SELECT id FROM tenants WHERE id > $after AND ${MATCHES}
+  AND ($changedSince::text IS NULL OR last_change_at >= $changedSince::text::timestamptz)
+ORDER BY id LIMIT $limit::bigint
+`,
 );
 
 const countSelectedQuery = defineQuery<Filter, { count: number }>(
@@ -66,9 +77,9 @@ export async function selectTenants(
   database: Database,
   selection: TenantSelection,
   onlyTenants: readonly string[] | null,
-  page: { after: string; limit: number },
+  page: Page,
 ): Promise<string[]> {
-  const params = { ...filterOf(selection, onlyTenants), ...page };
+  const params = { ...filterOf(selection, onlyTenants), changedSince: null, ...page };
   return (await database.query(selectTenantsQuery, params)).rows.map(({ id }) => id);
 }
 

@@ -891,6 +891,41 @@ export interface components {
              */
             found_by?: string;
         };
+        /** @description A change to a file of a tenant. */
+        TenantVersion: {
+            /** @example acme */
+            tenant: string;
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Identifies the file across edits and renames.
+             */
+            memory_id: string;
+            /** @enum {string} */
+            operation: "created" | "modified" | "renamed" | "deleted";
+            /** @description After the change; for a deletion, the last path. Null once redacted. */
+            path: string | null;
+            content_sha256: string | null;
+            content_size_bytes: number | null;
+            created_at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            request_id: string | null;
+            tool_use_id: string | null;
+            /** @description The tenant that mounts this memory, if the change came through its mount. */
+            via_tenant: string | null;
+            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
+            source: string | null;
+            /** @description The draft that it was merged from. */
+            draft: string | null;
+            /** @description The actor that merged the version from a draft of `actor`. */
+            approved_by: components["schemas"]["Actor"] | null;
+            redacted_at: components["schemas"]["Time"] | null;
+            redacted_by: components["schemas"]["Actor"] | null;
+            /** @description The version that it replaced; null if there was none or it has been pruned. */
+            previous_version: string | null;
+            previous_path: string | null;
+        };
         /**
          * @description ISO 8601, UTC.
          * @example 2026-11-22T09:30:00.123456Z
@@ -1053,6 +1088,7 @@ export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
 export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
+export type TenantVersion = components['schemas']['TenantVersion'];
 export type Time = components['schemas']['Time'];
 export type TreePage = components['schemas']['TreePage'];
 export type Usage = components['schemas']['Usage'];
