@@ -19,8 +19,7 @@ DECLARE
   live record;
   erased record;
   emptied text[];
-  bytes_before bigint;
-  bytes_after bigint;
+  done record;
   freed_directories bigint;
 BEGIN
   versions := 0;
@@ -43,17 +42,11 @@ BEGIN
   END IF;
 
   redacted_at := clock_timestamp();
-  bytes_before := (SELECT sum(v.bytes) FROM versions AS v WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id);
   SELECT array_agg(v.id ORDER BY v.id) AS ids, array_agg(DISTINCT v.path) AS paths INTO erased FROM versions AS v
   WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id
     AND (v.id = p_version OR v.content_sha256 = version.content_sha256);
-  PERFORM memory_make_whole(p_tenant, version.memory_id, erased.ids);
-  UPDATE versions AS v SET
-    path = NULL, size_bytes = NULL, content_sha256 = NULL, splice_start = NULL, splice_length = NULL, content = NULL,
-    bytes = memory_version_bytes(v.tenant_id, NULL, v.origin, NULL), redacted_at = memory_redact.redacted_at, redacted_by = p_by
-  WHERE v.tenant_id = p_tenant AND v.id = ANY (erased.ids);
-  versions := cardinality(erased.ids);
-  bytes_after := (SELECT sum(v.bytes) FROM versions AS v WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id);
+  done := memory_redact_file(p_tenant, version.memory_id, erased.ids, redacted_at, p_by);
+  versions := done.versions;
 
   emptied := ARRAY(
     SELECT DISTINCT a.path
@@ -63,8 +56,35 @@ BEGIN
   );
   freed_directories := memory_forget_directories(p_tenant, emptied);
   SELECT count(*) INTO same_path FROM versions AS v WHERE v.tenant_id = p_tenant AND v.path = ANY (erased.paths);
-  UPDATE tenants AS t SET history_bytes = t.history_bytes + bytes_after - bytes_before - freed_directories WHERE t.id = p_tenant;
+  UPDATE tenants AS t SET history_bytes = t.history_bytes + done.bytes - freed_directories WHERE t.id = p_tenant;
   outcome := 'redacted';
+END
+$$;
+
+-- Redacts superseded versions of a file. Other versions keep their contents. Versions that are pruned or already
+-- redacted are skipped. Returns the number of redacted versions, and the growth of the history in bytes.
+CREATE OR REPLACE FUNCTION memory_redact_file(
+  p_tenant text, p_memory uuid, p_versions uuid[], p_at timestamptz, p_by jsonb, OUT versions bigint, OUT bytes bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  redacted_version uuid;
+  bytes_before integer;
+  bytes_after integer;
+BEGIN
+  versions := 0;
+  bytes := memory_make_whole(p_tenant, p_memory, p_versions);
+  FOREACH redacted_version IN ARRAY p_versions LOOP
+    SELECT v.bytes INTO bytes_before FROM versions AS v
+    WHERE v.tenant_id = p_tenant AND v.id = redacted_version AND v.redacted_at IS NULL;
+    CONTINUE WHEN NOT FOUND;
+    UPDATE versions AS v SET
+      path = NULL, size_bytes = NULL, content_sha256 = NULL, splice_start = NULL, splice_length = NULL, content = NULL,
+      bytes = memory_version_bytes(v.tenant_id, NULL, v.origin, NULL), redacted_at = p_at, redacted_by = p_by
+    WHERE v.tenant_id = p_tenant AND v.id = redacted_version
+    RETURNING v.bytes INTO bytes_after;
+    versions := versions + 1;
+    bytes := bytes + bytes_after - bytes_before;
+  END LOOP;
 END
 $$;
 

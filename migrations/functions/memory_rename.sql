@@ -23,9 +23,6 @@ DECLARE
   );
   paths text[];
   problem_path text;
-  kept record;
-  versions bigint := 0;
-  history_bytes bigint := 0;
 BEGIN
   outcome := opened.outcome;
   data := opened.data;
@@ -69,8 +66,30 @@ BEGIN
     outcome := 'over_quota';
     RETURN;
   END IF;
-  IF opened.keeps_history THEN
-    kept := memory_keep_entries(p_tenant, paths, opened.at, false);
+  PERFORM memory_move_entries(
+    p_tenant, p_from, p_to, paths, opened.at, opened.keeps_history, opened.id_prefix, p_change, p_origin, p_max_history_bytes
+  );
+  IF p_key_hash IS NOT NULL THEN
+    INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
+  END IF;
+  outcome := 'renamed';
+END
+$$;
+
+-- Moves the entries at p_paths from p_from to p_to, whose parent exists. A null p_origin keeps the origins. The caller
+-- has locked the tenant.
+CREATE OR REPLACE FUNCTION memory_move_entries(
+  p_tenant text, p_from text, p_to text, p_paths text[], p_at timestamptz, p_keeps_history boolean, p_id_prefix text,
+  p_change uuid, p_origin jsonb, p_max_history_bytes bigint
+) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  kept record;
+  versions bigint := 0;
+  history_bytes bigint := 0;
+BEGIN
+  IF p_keeps_history THEN
+    kept := memory_keep_entries(p_tenant, p_paths, p_at, false);
     versions := kept.versions;
     history_bytes := kept.bytes;
   END IF;
@@ -78,17 +97,10 @@ BEGIN
     path = p_to || substr(e.path, length(p_from) + 1),
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)
       ELSE p_to || substr(e.parent_path, length(p_from) + 1) END,
-    version = CASE WHEN e.kind = 'file' THEN memory_version_id(opened.id_prefix, p_change, e.memory_id) END,
+    version = CASE WHEN e.kind = 'file' THEN memory_version_id(p_id_prefix, p_change, e.memory_id) END,
     operation = CASE WHEN e.kind = 'file' THEN 'renamed' END,
-    changed_at = opened.at, origin = p_origin
+    changed_at = p_at, origin = COALESCE(p_origin, e.origin)
   WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
-  PERFORM memory_count_change(
-    p_tenant, 0, 0, versions, history_bytes, opened.at, NOT opened.keeps_history, p_max_history_bytes
-  );
-  IF p_key_hash IS NOT NULL THEN
-    INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
-  END IF;
-  outcome := 'renamed';
+  PERFORM memory_count_change(p_tenant, 0, 0, versions, history_bytes, p_at, NOT p_keeps_history, p_max_history_bytes);
 END
 $$;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../incidents/erase-job.ts';
 import { containsText } from '../incidents/erase-text.ts';
+import { addKeptOut, checkKeptOut, FOR_ALL } from '../tenants/kept-out.ts';
 import { text } from './fields.ts';
 import { jobSchema, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
+import { keptOutErrors } from './kept-out.ts';
 import { defineOperation } from './operation.ts';
 
 const eraseBody = z
@@ -46,11 +48,30 @@ export const startErase = defineOperation({
   body: eraseBody,
   status: 201,
   response: { description: 'The job.', schema: jobSchema },
-  errors: [tooManyJobs],
+  errors: [tooManyJobs, ...keptOutErrors],
   async run(context) {
-    const { text: wanted, ignore_case: ignoresCase, replacement, keep_out: keepsOut } = context.body;
-    const request: StoredEraseRequest = { ignoresCase, keepsOut, isDryRun: context.body.dry_run };
-    const selection = selectionOf(context.body.tenants, context.administrator.onlyTenants);
+    const { config, database, administrator, body, note } = context;
+    const {
+      text: wanted,
+      ignore_case: ignoresCase,
+      replacement,
+      keep_out: keepsOut,
+      dry_run: isDryRun,
+    } = body;
+    const selection = selectionOf(body.tenants, administrator.onlyTenants);
+    const filters = [selection.onlyTenants ?? undefined, ...Object.values(selection.selection)];
+    const selectsAll = filters.every((filter) => filter === undefined);
+    if (keepsOut) await checkKeptOut(wanted);
+    if (keepsOut && selectsAll && !isDryRun) {
+      const entry = { text: wanted, label: 'erase', by: administrator.actor };
+      const { id } = await addKeptOut(database, config, FOR_ALL, entry);
+      note({ details: { entry: id } });
+    }
+    const request: StoredEraseRequest = {
+      ignoresCase,
+      keepsOut: keepsOut ? (selectsAll ? 'all' : 'tenants') : null,
+      isDryRun,
+    };
     return startJob(context, { kind: ERASE, request, texts: { text: wanted, replacement }, ...selection });
   },
   location: ({ id }) => `/jobs/${id}`,

@@ -59,6 +59,8 @@ const invalidTexts = [
   new ServiceError('kept_out_too_short', MIN_BYTES),
   new ServiceError('kept_out_too_long', MAX_TOKENS),
 ];
+/** Errors of an operation that keeps a text out. */
+export const keptOutErrors = [full, ...invalidTexts];
 const HOLDS =
   'It applies to new writes on every replica within `AUTH_CACHE_SECONDS`. Stored files keep the text.';
 

@@ -178,7 +178,7 @@ async function callRedactDirectories(database: Database, tenant: string, path: M
 }
 
 /** Redacts the results stored until a time. Later results cannot quote content that was redacted by then. */
-async function redactResults(database: Database, tenant: string, until: string): Promise<number> {
+export async function redactResults(database: Database, tenant: string, until: string): Promise<number> {
   let redacted = 0;
   for (let after = ''; ; ) {
     const params = { tenant, after, until, text: resultRedacted, limit: RESULTS_A_BATCH };

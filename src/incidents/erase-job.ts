@@ -1,8 +1,28 @@
+import type { Config } from '../config.ts';
+import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
-import type { Query } from '../files/search/query.ts';
-import { createFindThread, Finder, type FindRequest, type Hit } from './find.ts';
+import type { QueryExecutor } from '../database/query.ts';
+import { WorkerThreads } from '../lib/worker-threads.ts';
+import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
+import { requireInstallation } from '../tenants/installation.ts';
+import { addKeptOut } from '../tenants/kept-out.ts';
+import { findTenantQuery } from '../tenants/queries.ts';
+import {
+  countOrigins,
+  countSettings,
+  eraseQuery,
+  eraseResults,
+  eraseTenant,
+  eraseTitles,
+  isErasable,
+} from './erase.ts';
+import type { Erasure } from './erase-files.ts';
+import { addJobReceipt, addTenantReceipt } from './erase-receipt.ts';
+import type { ErasedText } from './erase-text.ts';
+import type { EraseTask } from './erase-text-thread.ts';
+import { createFindThread, Finder, type Hit, PLACES } from './find.ts';
 import { FirstHits } from './find-job.ts';
-import type { Counts, RunningJob } from './jobs.ts';
+import { type Counts, findOutcome, type RunningJob, recordOutcome } from './jobs.ts';
 import type { JobKind, TenantResult } from './runner.ts';
 
 /** Name of the kind of job. */
@@ -15,7 +35,8 @@ export const MAX_TEXT = 16_384;
 /** The request of a stored erasure, without its texts. */
 export interface StoredEraseRequest {
   ignoresCase: boolean;
-  keepsOut: boolean;
+  /** Owner of the list that keeps the text out: `tenants` for each selected tenant, or null. */
+  keepsOut: 'tenants' | 'all' | null;
   isDryRun: boolean;
 }
 
@@ -24,76 +45,223 @@ export interface EraseTexts {
   replacement: string;
 }
 
+/** Changes that an erasure counts. The other counts are of its search. */
+const CHANGES = ['files', 'versions', 'drafts', 'paths', 'directories', 'results', 'titles'] as const;
+
+const MAX_HEAP_MIB = 512;
+
 /** Returns the kind of job that erases a text in each tenant. */
-export function eraseJobs(database: Database): JobKind {
-  const thread = createFindThread();
+export function eraseJobs(database: Database, config: Config): JobKind {
+  const findThread = createFindThread();
+  const eraseThread = new WorkerThreads<EraseTask, string[]>({
+    module: new URL('./erase-text-thread', import.meta.url),
+    threads: 1,
+    idleMs: 30_000,
+    maxHeapMiB: MAX_HEAP_MIB,
+  });
   // The pauses leave at least half of the time of a core, and of the database, to requests.
-  const finder = new Finder(database, thread, (busyMs) => busyMs);
+  const finder = new Finder(database, findThread, (busyMs) => busyMs);
   return {
     kind: ERASE,
-    async work(job, tenant, signal, report) {
-      if (!(job.request as StoredEraseRequest).isDryRun) throw new Error('not yet');
-      return tryInTenant(finder, job, tenant, signal, report);
+    work(job, tenant, signal, report) {
+      const erasing = new ErasingTenant(
+        { database, config, finder, eraseThread },
+        job,
+        tenant,
+        signal,
+        report,
+      );
+      return (job.request as StoredEraseRequest).isDryRun ? erasing.try() : erasing.erase();
     },
-    close: () => thread.close(),
+    async finish(job) {
+      if (!(job.request as StoredEraseRequest).isDryRun)
+        await addJobReceipt(database, config, job, CHANGES, (job.texts as EraseTexts).text);
+    },
+    async close() {
+      await Promise.all([findThread.close(), eraseThread.close()]);
+    },
   };
 }
 
-function findRequest(job: RunningJob): FindRequest {
-  const { ignoresCase } = job.request as StoredEraseRequest;
-  const { text } = job.texts as EraseTexts;
-  const query: Query = { mode: 'literal', text, ignoresCase, where: 'both' };
-  return { query, places: ['current', 'superseded', 'drafts'], by: null, since: null, until: null };
+interface Services {
+  database: Database;
+  config: Config;
+  finder: Finder;
+  eraseThread: WorkerThreads<EraseTask, string[]>;
 }
 
-/** Finds the places that an erasure would change. */
-async function tryInTenant(
-  finder: Finder,
-  job: RunningJob,
-  tenant: string,
-  signal: AbortSignal,
-  report: (counts: Counts) => void,
-): Promise<TenantResult> {
-  const hits = new FirstHits(job);
-  const places = new ErasedPlaces();
-  for await (const page of finder.find(tenant, findRequest(job), signal)) {
-    for (const hit of page.hits) {
-      hits.add(hit);
-      places.add(hit);
-    }
-    places.counts.searched += page.versions;
-    places.counts.unsearched += page.unsearched;
-    report(places.counts);
+/** One attempt of a job in one tenant. */
+class ErasingTenant {
+  readonly #services: Services;
+  readonly #job: RunningJob;
+  readonly #tenant: string;
+  readonly #signal: AbortSignal;
+  readonly #report: (counts: Counts) => void;
+  readonly #request: StoredEraseRequest;
+  readonly #texts: EraseTexts;
+  readonly #erased: ErasedText;
+  #counts: Counts = {};
+
+  constructor(
+    services: Services,
+    job: RunningJob,
+    tenant: string,
+    signal: AbortSignal,
+    report: (counts: Counts) => void,
+  ) {
+    this.#services = services;
+    this.#job = job;
+    this.#tenant = tenant;
+    this.#signal = signal;
+    this.#report = report;
+    this.#request = job.request as StoredEraseRequest;
+    this.#texts = job.texts as EraseTexts;
+    this.#erased = { text: this.#texts.text, ignoresCase: this.#request.ignoresCase };
   }
-  const { counts } = places;
-  const isComplete = counts.unsearched === 0;
-  return { counts, isComplete, details: counts.hits > 0 || !isComplete ? { hits: hits.stored } : null };
+
+  /** Finds the places that an erasure would change. */
+  async try(): Promise<TenantResult> {
+    const { finder } = this.#services;
+    const hits = new FirstHits(this.#job);
+    const counts = new CountedPlaces(this.#counts, this.#erased);
+    let [unsearched, origins] = [0, 0];
+    const request = { query: eraseQuery(this.#erased), places: PLACES, by: null, since: null, until: null };
+    for await (const page of finder.find(this.#tenant, request, this.#signal)) {
+      for (const hit of page.hits) if (counts.add(hit)) hits.add(hit);
+      this.#add({ searched: page.versions });
+      unsearched += page.unsearched;
+      origins += countOrigins(page, this.#erased);
+    }
+    await this.#finish(origins, true);
+    const isComplete = unsearched === 0;
+    return this.#result(isComplete, { hits: hits.stored });
+  }
+
+  /** Erases the text. An interrupted attempt has recorded its counts, and this attempt continues them. */
+  async erase(): Promise<TenantResult | null> {
+    const { database, config, finder, eraseThread } = this.#services;
+    const job = this.#job.id;
+    // Without the secret, the erasure would end without a receipt.
+    await requireInstallation(database.query, config);
+    const [row] = (await database.query(findTenantQuery, { tenant: this.#tenant })).rows;
+    if (row === undefined) return null;
+    if (this.#request.keepsOut === 'tenants') await this.#keepOut();
+    const {
+      searched: _,
+      settings: __,
+      ...before
+    } = (await findOutcome(database, job, this.#tenant))?.counts ?? {};
+    this.#counts = before;
+    const { maxFileBytes } = effectiveSettings(row, config);
+    const { replacement } = this.#texts;
+    const at = await databaseInstant(database);
+    const erasure: Erasure = {
+      erased: this.#erased,
+      origin: { actor: this.#job.createdBy, requestId: job },
+      defaults: tenantDefaults(config),
+      eraseAll: async (contents) => {
+        if (contents.length === 0) return [];
+        const task = { contents, erased: this.#erased, replacement, maxBytes: maxFileBytes };
+        const texts = await eraseThread.run(task, this.#signal);
+        if (texts === 'out_of_memory')
+          throw new Error('A text could not be erased within the memory of a thread.');
+        return texts;
+      },
+      count: (query, more) => this.#record(query, at, more),
+    };
+    const onPage = ({ versions }: { versions: number }) => this.#add({ searched: versions });
+    const { left, origins } = await eraseTenant(
+      database,
+      finder,
+      this.#tenant,
+      erasure,
+      this.#signal,
+      onPage,
+    );
+    if (left > 0) this.#add({ left });
+    await this.#finish(origins, false);
+    const result = this.#result(left === 0, {});
+    if (result.details !== null && this.#hasChanges())
+      await addTenantReceipt(
+        database,
+        config,
+        this.#job,
+        this.#tenant,
+        changesOf(this.#counts),
+        this.#erased.text,
+      );
+    return result;
+  }
+
+  async #keepOut(): Promise<void> {
+    const { database, config } = this.#services;
+    const entry = { text: this.#texts.text, label: `erase ${this.#job.id}`, by: this.#job.createdBy };
+    await addKeptOut(database, config, this.#tenant, entry);
+  }
+
+  /** Handles the data outside of the memory, after the memory. */
+  async #finish(origins: number, isDryRun: boolean): Promise<void> {
+    const { database } = this.#services;
+    const titles = await eraseTitles(database, this.#tenant, this.#erased, isDryRun);
+    this.#add({ titles });
+    const options = { wasFound: this.#hasChanges(), isDryRun };
+    this.#add({ results: await eraseResults(database, this.#tenant, this.#erased, options) });
+    this.#add({ settings: origins + (await countSettings(database, this.#tenant, this.#erased)) });
+  }
+
+  #hasChanges(): boolean {
+    return CHANGES.some((name) => (this.#counts[name] ?? 0) > 0);
+  }
+
+  /** Returns the result. Only tenants that contain the text have an outcome. */
+  #result(isComplete: boolean, details: object): TenantResult {
+    const hasOutcome = this.#hasChanges() || !isComplete || (this.#counts.settings ?? 0) > 0;
+    return { counts: this.#counts, isComplete, details: hasOutcome ? details : null };
+  }
+
+  #add(more: Counts): void {
+    addTo(this.#counts, more);
+    this.#report(this.#counts);
+  }
+
+  async #record(query: QueryExecutor, at: string, more: Counts): Promise<void> {
+    this.#add(more);
+    const outcome = { at, error: null, isComplete: false, counts: this.#counts, details: {} };
+    await recordOutcome(query, { tenant: this.#tenant, job: this.#job.id, ...outcome });
+  }
+}
+
+function addTo(counts: Counts, more: Counts): void {
+  for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count;
+}
+
+function changesOf(counts: Counts): Counts {
+  return Object.fromEntries(CHANGES.map((name) => [name, counts[name] ?? 0]));
 }
 
 /** Counts the places that an erasure changes. A version whose content and path contain the text counts once. */
-class ErasedPlaces {
-  readonly counts = {
-    files: 0,
-    versions: 0,
-    drafts: 0,
-    paths: 0,
-    directories: 0,
-    hits: 0,
-    searched: 0,
-    unsearched: 0,
-  };
+class CountedPlaces {
+  readonly #counts: Counts;
+  readonly #erased: ErasedText;
   #last: string | null = null;
 
-  add({ draft, memoryId, versionId, place, in: part }: Hit): void {
-    const { counts } = this;
-    counts.hits++;
+  constructor(counts: Counts, erased: ErasedText) {
+    this.#counts = counts;
+    this.#erased = erased;
+  }
+
+  /** @returns false if an erasure does not change the place */
+  add(hit: Hit): boolean {
+    if (!isErasable(hit, this.#erased)) return false;
+    const { draft, memoryId, versionId, place, in: part } = hit;
+    addTo(this.#counts, { hits: 1 });
     // The hits in the content and in the path of a version follow each other.
     const isSameVersion = versionId !== null && `${draft} ${versionId}` === this.#last;
     this.#last = versionId === null ? null : `${draft} ${versionId}`;
-    if (draft !== null) counts.drafts += isSameVersion ? 0 : 1;
-    else if (place === 'superseded') {
-      if (memoryId === null) counts.directories++;
-      else counts.versions += isSameVersion ? 0 : 1;
-    } else counts[part === 'path' ? 'paths' : 'files']++;
+    if (draft !== null) addTo(this.#counts, { drafts: isSameVersion ? 0 : 1 });
+    else if (place === 'current') addTo(this.#counts, { [part === 'path' ? 'paths' : 'files']: 1 });
+    else if (memoryId === null) addTo(this.#counts, { directories: 1 });
+    else addTo(this.#counts, { versions: isSameVersion ? 0 : 1 });
+    return true;
   }
 }

@@ -48,8 +48,9 @@ export interface Hit {
 
 export interface FoundPage {
   hits: Hit[];
-  /** Number of versions that were read. */
+  /** Number of versions that were read, and their origins. */
   versions: number;
+  origins: (Origin | null)[];
   /** Number of contents and paths that were not searched, because the search would have taken too long. */
   unsearched: number;
 }
@@ -222,7 +223,8 @@ export class Finder {
           },
         ];
       });
-      yield { hits, versions: rows.length, unsearched: scanned.unsearched };
+      const origins = rows.map(({ origin }) => origin);
+      yield { hits, versions: rows.length, origins, unsearched: scanned.unsearched };
       await this.#rest(startedAt, signal);
     }
   }
@@ -253,7 +255,7 @@ export class Finder {
         const { path } = directory;
         return [{ ...store, ...NO_VERSION, place: placeOf(directory), ...match, path }];
       });
-      yield { hits, versions: 0, unsearched: 0 };
+      yield { hits, versions: 0, origins: [], unsearched: 0 };
       if (rows.length < PAGE.limit) return;
       after = last.path;
       await this.#rest(startedAt, signal);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
-import { defineQuery, time } from '../database/query.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { LAST_ID } from '../history/version.ts';
 import { DAY_MS } from '../lib/units.ts';
@@ -164,6 +164,35 @@ SELECT tenant_id AS tenant, ${time('at')} AS at, error, is_complete AS "isComple
 WHERE tenant_id = $tenant AND job_id = $job::text::uuid
 `,
 );
+
+/** Records the outcome for a tenant, or replaces the outcome of an interrupted attempt. */
+const recordOutcomeQuery = defineQuery<{
+  tenant: string;
+  job: string;
+  at: string;
+  error: string | null;
+  isComplete: boolean;
+  counts: string;
+  details: string;
+}>(
+  'record_job_outcome',
+  `
+INSERT INTO job_outcomes AS o (tenant_id, job_id, at, error, is_complete, counts, details)
+SELECT t.id, $job::text::uuid, $at::text::timestamptz, $error, $isComplete::boolean, $counts::text::jsonb, $details::text::jsonb
+FROM tenants AS t WHERE t.id = $tenant
+ON CONFLICT (tenant_id, job_id) DO UPDATE SET
+  at = excluded.at, error = excluded.error, is_complete = excluded.is_complete, counts = excluded.counts, details = excluded.details
+`,
+);
+
+/** Records the outcome of a job for a tenant. It has none if the tenant was deleted in the meantime. */
+export async function recordOutcome(
+  query: QueryExecutor,
+  { counts, details, ...outcome }: JobOutcome & { job: string; details: object | null },
+): Promise<void> {
+  const json = { counts: JSON.stringify(counts), details: JSON.stringify(details) };
+  await query(recordOutcomeQuery, { ...outcome, ...json });
+}
 
 const listExpiredQuery = defineQuery<{ before: string; limit: number }, { id: string }>(
   'list_expired_jobs',

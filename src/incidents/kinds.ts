@@ -7,5 +7,5 @@ import type { JobKind } from './runner.ts';
 
 /** Returns the kinds of jobs that this version can run. */
 export function jobKinds(database: Database, config: Config): JobKind[] {
-  return [findJobs(database), eraseJobs(database), revertJobs(database, config)];
+  return [findJobs(database), eraseJobs(database, config), revertJobs(database, config)];
 }

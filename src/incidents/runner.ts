@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import { DatabaseError, FOREIGN_KEY_VIOLATION } from '../database/errors.ts';
 import { defineQuery } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { type Counts, JOB_COLUMNS, type RunningJob } from './jobs.ts';
+import { type Counts, JOB_COLUMNS, type RunningJob, recordOutcome } from './jobs.ts';
 import { selectTenants } from './selection.ts';
 
 /** Result of a job for one tenant. */
@@ -33,6 +33,8 @@ export interface JobKind {
     signal: AbortSignal,
     report: (counts: Counts) => void,
   ): Promise<TenantResult | null>;
+  /** Finishes a job after its last tenant. Must be safe to repeat. */
+  finish?(job: RunningJob): Promise<void>;
   close?(): Promise<void>;
 }
 
@@ -100,26 +102,6 @@ WHERE ${HELD}
 `,
 );
 
-/** Records the outcome for a tenant, or replaces the outcome of an interrupted attempt. */
-const recordOutcomeQuery = defineQuery<{
-  tenant: string;
-  job: string;
-  at: string;
-  error: string | null;
-  isComplete: boolean;
-  counts: string;
-  details: string;
-}>(
-  'record_job_outcome',
-  `
-INSERT INTO job_outcomes AS o (tenant_id, job_id, at, error, is_complete, counts, details)
-SELECT t.id, $job::text::uuid, $at::text::timestamptz, $error, $isComplete::boolean, $counts::text::jsonb, $details::text::jsonb
-FROM tenants AS t WHERE t.id = $tenant
-ON CONFLICT (tenant_id, job_id) DO UPDATE SET
-  at = excluded.at, error = excluded.error, is_complete = excluded.is_complete, counts = excluded.counts, details = excluded.details
-`,
-);
-
 /** Thrown when the replica has lost the lease of a job: the job was cancelled, or another replica continues it. */
 class LeaseLost extends Error {}
 
@@ -162,8 +144,10 @@ export class JobRunner {
     const renewing = this.#renew(job, ended);
     try {
       const signal = AbortSignal.any([ended.signal, this.#stopping.signal]);
-      if (await this.#work(job, kind, signal)) await this.#end(job);
-      else await this.#release(job);
+      if (await this.#work(job, kind, signal)) {
+        await this.#finish(job, kind);
+        await this.#end(job);
+      } else await this.#release(job);
     } catch (error) {
       if (!(ended.signal.reason instanceof LeaseLost || error instanceof LeaseLost)) {
         await this.#release(job);
@@ -216,8 +200,14 @@ export class JobRunner {
 
   async #workOn(job: RunningJob, kind: JobKind, tenant: string, signal: AbortSignal): Promise<void> {
     const { result, error } = await this.#attempt(job, kind, tenant, signal);
+    // A failed tenant keeps its counts so far.
+    const soFar = error === null ? {} : (job.progress ?? {});
     job.progress = null;
-    const { counts = {}, isComplete = error === null, details = error === null ? null : {} } = result ?? {};
+    const {
+      counts = soFar,
+      isComplete = error === null,
+      details = error === null ? null : {},
+    } = result ?? {};
     if (details !== null) await this.#record(job, tenant, { error, isComplete, counts, details });
     job.counts = sumOf(job.counts, counts);
     job.position = tenant;
@@ -264,13 +254,22 @@ export class JobRunner {
     tenant: string,
     { counts, details, ...result }: TenantResult & { error: string | null },
   ): Promise<void> {
-    const outcome = { ...result, counts: JSON.stringify(counts), details: JSON.stringify(details) };
     try {
       const at = await databaseInstant(this.#database);
-      await this.#database.query(recordOutcomeQuery, { tenant, job, at, ...outcome });
+      await recordOutcome(this.#database.query, { tenant, job, at, counts, details, ...result });
     } catch (failure) {
       // The tenant was deleted in the meantime.
       if (!(failure instanceof DatabaseError && failure.sqlState === FOREIGN_KEY_VIOLATION)) throw failure;
+    }
+  }
+
+  async #finish(job: RunningJob, kind: JobKind): Promise<void> {
+    try {
+      await kind.finish?.(job);
+    } catch (error) {
+      // Another attempt would fail in the same way.
+      if (!(error instanceof ServiceError) || error instanceof DatabaseError) throw error;
+      this.#onFault(job, error);
     }
   }
 

@@ -145,7 +145,7 @@ export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: num
 }
 
 /** Returns, for each prefix of `needle`, the length of its longest proper prefix that is also its suffix. */
-function bordersOf(needle: CodeUnits): Int32Array {
+export function bordersOf(needle: CodeUnits): Int32Array {
   const borders = new Int32Array(needle.length);
   let length = 0;
   for (let i = 1; i < needle.length; i++) {

@@ -4,7 +4,13 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
-import { keptOutEntry, MAX_TOKENS, MIN_BYTES } from '../memory/secrets/kept-out.ts';
+import {
+  type KeptOutEntry,
+  type KeyedHashes,
+  keptOutEntry,
+  MAX_TOKENS,
+  MIN_BYTES,
+} from '../memory/secrets/kept-out.ts';
 import { keyedHashes, requireInstallation } from './installation.ts';
 import { lockTenantQuery } from './queries.ts';
 
@@ -112,9 +118,7 @@ export async function addKeptOut(
     }
     // Locks the installation, so that its secret and the number of entries remain the same.
     await query(countChangeQuery, {});
-    const entry = await keptOutEntry(text, keyedHashes(await requireInstallation(query, config)));
-    if (entry === 'too_short') throw new ServiceError('kept_out_too_short', MIN_BYTES);
-    if (entry === 'too_long') throw new ServiceError('kept_out_too_long', MAX_TOKENS);
+    const entry = await entryFor(text, keyedHashes(await requireInstallation(query, config)));
     const [count] = (await query(countEntriesQuery, { owner })).rows;
     const { owned = 0, total = 0 } = count ?? {};
     const [known] = (await query(findEntryQuery, { owner, hash: entry.hash })).rows;
@@ -132,6 +136,18 @@ export async function addKeptOut(
     if (added === undefined) throw new Error('An entry was removed in the transaction that added it.');
     return added;
   });
+}
+
+async function entryFor(text: string, hashes: KeyedHashes): Promise<KeptOutEntry> {
+  const entry = await keptOutEntry(text, hashes);
+  if (entry === 'too_short') throw new ServiceError('kept_out_too_short', MIN_BYTES);
+  if (entry === 'too_long') throw new ServiceError('kept_out_too_long', MAX_TOKENS);
+  return entry;
+}
+
+/** @throws ServiceError if the text is too short or too long to be kept out */
+export async function checkKeptOut(text: string): Promise<void> {
+  await entryFor(text, { sign: () => '', shortKey: [0, 0] });
 }
 
 export async function listKeptOut(

@@ -41,6 +41,7 @@ const addReceiptQuery = defineQuery<{
   `
 INSERT INTO receipts (id, at, tenant_id, body, signature, key_id, public_key)
 VALUES ($id::text::uuid, $at::text::timestamptz, $subject, $body::text::jsonb, $signature, $keyId, $publicKey)
+ON CONFLICT (id) DO NOTHING
 `,
 );
 
@@ -69,6 +70,8 @@ const forgetReceiptsQuery = defineQuery<{ subject: string }>(
 /** Erasure for which a receipt is made. */
 export type Erasure = Pick<Receipt, 'kind' | 'tenant' | 'searched' | 'subject' | 'erased'> & {
   by: Actor;
+  /** A repeated call with the same ID adds no second receipt. The default is a random ID. */
+  id?: string;
   /** ID and salt of a forgotten tenant. They are part of the result, and are not stored. */
   proof?: { tenant: string; salt: string };
 };
@@ -88,7 +91,7 @@ export async function addReceipt(
   const signed = signReceipt(
     {
       ...erasure,
-      id: randomUUID(),
+      id: erasure.id ?? randomUUID(),
       at,
       by: JSON.parse(storedActor(by)),
       remaining: [

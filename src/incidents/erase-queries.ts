@@ -1,0 +1,185 @@
+import { defineQuery } from '../database/query.ts';
+import type { MemoryPath } from '../memory/path.ts';
+
+/* Statements of an erasure in one tenant or draft. The functions are in migrations/functions/memory_erase_text.sql. */
+
+type Files = { tenant: string; memoryIds: string[] };
+type FileVersions = Files & { versions: string[] };
+
+/** Reads the current state of files. */
+export const currentFilesQuery = defineQuery<
+  Files,
+  { memoryId: string; versionId: string; path: MemoryPath; bytes: number; origin: string | null }
+>(
+  'erased_files',
+  `
+SELECT e.memory_id::text AS "memoryId", e.version::text AS "versionId", e.path, e.size_bytes AS bytes, e.origin::text AS origin
+FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT memory_id, version, path, size_bytes, origin FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
+) AS e
+`,
+);
+
+/** Reads the base versions of files in a draft. */
+export const baseVersionsQuery = defineQuery<Files, { memoryId: string; versionId: string }>(
+  'erased_base_versions',
+  `
+SELECT memory_id::text AS "memoryId", version::text AS "versionId" FROM draft_base
+WHERE tenant_id = $tenant AND memory_id = ANY ($memoryIds::text[]::uuid[])
+`,
+);
+
+export const redactVersionsQuery = defineQuery<FileVersions & { by: string }, { redacted: number | string }>(
+  'redact_versions',
+  'SELECT memory_redact_versions($tenant, $memoryIds::text[]::uuid[], $versions::text[]::uuid[], $by::text::jsonb) AS redacted',
+);
+
+export const redactBelowQuery = defineQuery<
+  { tenant: string; path: string; limit: number; by: string },
+  { redacted: number | string }
+>(
+  'redact_below',
+  'SELECT memory_redact_below($tenant, $path, $limit::integer, $by::text::jsonb) AS redacted',
+);
+
+export const forgetPathsQuery = defineQuery<
+  { tenant: string; paths: string[]; below: boolean },
+  { forgotten: number | string }
+>('forget_paths', 'SELECT memory_forget_paths($tenant, $paths::text[], $below::boolean) AS forgotten');
+
+export const erasePathQuery = defineQuery<
+  {
+    tenant: string;
+    from: string;
+    to: string;
+    change: string;
+    /** Null keeps the origins. */
+    origin: string | null;
+    historyDays: number;
+    maxHistoryBytes: number;
+  },
+  { moved: number | string }
+>(
+  'erase_path',
+  `
+SELECT memory_erase_path(
+  $tenant, $from, $to, $change::text::uuid, $origin::text::jsonb, $historyDays::bigint, $maxHistoryBytes::bigint
+) AS moved
+`,
+);
+
+export const eraseBasePathQuery = defineQuery<
+  { tenant: string; from: string; to: string },
+  { renamed: number | string }
+>('erase_base_path', 'SELECT memory_erase_base_path($tenant, $from, $to) AS renamed');
+
+export const eraseBaseVersionsQuery = defineQuery<FileVersions>(
+  'erase_base_versions',
+  'SELECT memory_erase_base_versions($tenant, $memoryIds::text[]::uuid[], $versions::text[]::uuid[]) AS done',
+);
+
+export const rewriteVersionQuery = defineQuery<{
+  tenant: string;
+  memoryId: string;
+  version: string;
+  path: string;
+  content: string;
+}>(
+  'rewrite_version',
+  'SELECT memory_rewrite_version($tenant, $memoryId::text::uuid, $version::text::uuid, $path, $content) AS done',
+);
+
+/** Finds the kind of an entry, and the size of the longest path at or below it. */
+export const subtreeQuery = defineQuery<
+  { tenant: string; path: string },
+  { kind: 'file' | 'dir' | null; longest: number | null }
+>(
+  'erased_subtree',
+  `
+SELECT (SELECT kind FROM entries WHERE tenant_id = $tenant AND path = $path) AS kind, max(longest)::integer AS longest FROM (
+  SELECT max(octet_length(path)) AS longest FROM entries WHERE tenant_id = $tenant AND memory_in_subtree(path, $path)
+  UNION ALL
+  SELECT max(octet_length(path)) FROM draft_base WHERE tenant_id = $tenant AND memory_in_subtree(path, $path)
+) AS paths
+`,
+);
+
+/** Whether a path exists in a memory or, for a draft, in its base. */
+export const isTakenQuery = defineQuery<{ tenant: string; path: string }, { taken: boolean }>(
+  'is_taken',
+  `
+SELECT EXISTS (SELECT FROM entries WHERE tenant_id = $tenant AND path = $path)
+  OR EXISTS (SELECT FROM draft_base WHERE tenant_id = $tenant AND path = $path) AS taken
+`,
+);
+
+export const basePathsQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  { path: MemoryPath }
+>(
+  'list_draft_base_paths',
+  'SELECT path FROM draft_base WHERE tenant_id = $tenant AND path > $after ORDER BY path LIMIT $limit::integer',
+);
+
+export const titlesQuery = defineQuery<{ tenant: string }, { id: string; title: string }>(
+  'list_draft_titles',
+  'SELECT id, title FROM drafts WHERE tenant_id = $tenant',
+);
+
+export const setTitleQuery = defineQuery<{ tenant: string; id: string; title: string }>(
+  'set_draft_title',
+  'UPDATE drafts SET title = $title WHERE tenant_id = $tenant AND id = $id',
+);
+
+/** Counts the stored results that contain the text, and all results that are not redacted. */
+export const countResultsQuery = defineQuery<
+  { tenant: string; text: string; ignoresCase: boolean; redacted: string },
+  { found: number; all: number }
+>(
+  'count_results_with_text',
+  `
+SELECT count(*)::float8 AS "all", count(*) FILTER (
+  WHERE strpos(content, $text) > 0 OR ($ignoresCase::boolean AND strpos(lower(content), lower($text)) > 0)
+)::float8 AS found
+FROM idempotency_keys WHERE tenant_id = $tenant AND (content <> $redacted OR request_hash <> '')
+`,
+);
+
+type Wanted = { tenant: string; text: string; json: string; ignoresCase: boolean };
+
+/*
+ * Count fields with names that an operator or a client chose, and that contain the text. `json` is the text with the
+ * escapes of JSON. The tables are distributed in three ways on Citus, so each has its own statement.
+ */
+
+export const countNamesQuery = defineQuery<Wanted, { found: number }>(
+  'count_names_with_text',
+  `
+SELECT (
+  (SELECT count(*) FROM tenants AS t WHERE t.id = $tenant AND (
+    ${contains("concat_ws(' ', t.id, t.name, t.description)", '$text')} OR ${contains("concat_ws(' ', t.metadata::text, t.mounts::text)", '$json')}
+  ))
+  + (SELECT count(*) FROM drafts AS d WHERE d.tenant_id = $tenant AND ${contains("concat_ws(' ', d.author::text, d.closed_by::text)", '$json')})
+)::float8 AS found
+`,
+);
+
+export const countKeysQuery = defineQuery<Omit<Wanted, 'json'>, { found: number }>(
+  'count_keys_with_text',
+  `
+SELECT count(*)::float8 AS found FROM api_keys AS k
+WHERE k.tenant_id = $tenant AND ${contains("concat_ws(' ', k.label, k.source)", '$text')}
+`,
+);
+
+export const countEventsQuery = defineQuery<Omit<Wanted, 'text'>, { found: number }>(
+  'count_events_with_text',
+  `
+SELECT count(*)::float8 AS found FROM audit_events AS a
+WHERE a.tenant_id = $tenant AND ${contains("concat_ws(' ', a.actor::text, a.details::text, a.request_id)", '$json')}
+`,
+);
+
+function contains(column: string, text: string): string {
+  return `(strpos(${column}, ${text}) > 0 OR ($ignoresCase::boolean AND strpos(lower(${column}), lower(${text})) > 0))`;
+}

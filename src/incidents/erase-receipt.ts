@@ -1,0 +1,78 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { Config } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { deriveKey, type Installation, requireInstallation } from '../tenants/installation.ts';
+import { addReceipt, type Erasure } from '../tenants/receipts.ts';
+import type { Counts, RunningJob } from './jobs.ts';
+
+/* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
+
+const SEARCHED = [
+  'current files',
+  'superseded versions',
+  'open drafts',
+  'paths',
+  'past directories',
+  'titles of drafts',
+  'stored results',
+];
+
+/** Adds the receipt of one tenant, unless an interrupted attempt has added it. */
+export function addTenantReceipt(
+  database: Database,
+  config: Config,
+  job: RunningJob,
+  tenant: string,
+  erased: Counts,
+  text: string,
+): Promise<unknown> {
+  return add(database, config, job, { tenant, erased }, text);
+}
+
+/** Adds the receipt of the whole job. */
+export function addJobReceipt(
+  database: Database,
+  config: Config,
+  job: RunningJob,
+  names: readonly string[],
+  text: string,
+): Promise<unknown> {
+  const erased = {
+    tenants: job.tenantsDone,
+    failed_tenants: job.tenantsFailed,
+    ...Object.fromEntries(names.map((name) => [name, job.counts[name] ?? 0])),
+  };
+  return add(database, config, job, { tenant: null, erased }, text);
+}
+
+async function add(
+  database: Database,
+  config: Config,
+  job: RunningJob,
+  { tenant, erased }: Pick<Erasure, 'tenant' | 'erased'>,
+  text: string,
+): Promise<unknown> {
+  const installation = await requireInstallation(database.query, config);
+  return addReceipt(database, config, {
+    kind: 'text_erased',
+    id: receiptId(job.id, tenant),
+    tenant,
+    by: job.createdBy,
+    searched: SEARCHED,
+    subject: { job: job.id, text_hmac: textHmac(installation, text) },
+    erased,
+  });
+}
+
+/** Returns the keyed hash by which a holder of the secret can prove that a receipt is about a text. */
+export function textHmac(installation: Pick<Installation, 'secret'>, text: string): string {
+  return createHmac('sha256', deriveKey(installation, 'receipts: text')).update(text).digest('hex');
+}
+
+/** Derives the same ID each time, so that a repeated attempt adds no second receipt. */
+function receiptId(job: string, tenant: string | null): string {
+  const hex = createHash('sha256')
+    .update(`${job} ${tenant ?? ''}`)
+    .digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,18 @@
+import { type ErasedText, eraseText } from './erase-text.ts';
+
+export interface EraseTask {
+  contents: string[];
+  erased: ErasedText;
+  replacement: string;
+  /** Maximum size of each result in bytes. A longer result has no replacement. */
+  maxBytes: number;
+}
+
+/** Erases a text from contents. Runs in a thread, because a large content takes longer than a request may wait. */
+export default function eraseTexts({ contents, erased, replacement, maxBytes }: EraseTask): string[] {
+  return contents.map((content) => {
+    const replaced = eraseText(content, erased, replacement);
+    const isTooLong = Buffer.byteLength(replaced) > Math.max(maxBytes, Buffer.byteLength(content));
+    return isTooLong ? eraseText(content, erased, '') : replaced;
+  });
+}
