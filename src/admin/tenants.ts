@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { changedValues } from '../tenants/audit.ts';
 import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
-import { findListedTenant, readTenantPage } from '../tenants/listing.ts';
+import { countTenants, findListedTenant, readTenantPage } from '../tenants/listing.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { MAX_METADATA, mergeDetails, Stores } from '../tenants/stores.ts';
@@ -46,6 +46,14 @@ export const MAX_PAGE = 200;
 const listQuery = z.strictObject({
   search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
+  archived: flag.optional().meta({ description: 'Only archived tenants, or only tenants that are not.' }),
+  metadata: text(577)
+    .min(1)
+    .optional()
+    .meta({
+      description: 'Only tenants with a pair: `plan` for any value, `plan=pro` for exactly this value.',
+      examples: ['plan=pro'],
+    }),
   near_limit: count(1, 1000)
     .optional()
     .meta({ description: 'Only tenants with at least this `used_percent`.' }),
@@ -53,8 +61,15 @@ const listQuery = z.strictObject({
     description:
       '`id` is ascending; the others start with the largest (`used`: by `used_percent`) or the most recent change.',
   }),
+  totals: flag.default(false).meta({ description: 'Whether to also count all matching tenants.' }),
   ...pageFields(MAX_PAGE, 50),
 });
+
+/** Reads a pair of the metadata, such as `plan=pro`, or a key without a value. */
+function readPair(given: string | undefined) {
+  const [key, value] = given?.split(/=(.*)/s) ?? [];
+  return key === undefined ? undefined : { key, value };
+}
 
 const newTenant = z.strictObject({
   id: newTenantId,
@@ -104,6 +119,10 @@ async function readRecord({ database, config }: { database: Database; config: Co
   return tenantRecord(await findListedTenant(database, id), config);
 }
 
+const totalsSchema = z
+  .object({ tenants: counted, files: counted, bytes: counted, history_bytes: counted })
+  .meta({ id: 'TenantTotals', description: 'Counts of all tenants that match, on all pages.' });
+
 export const listTenants = defineOperation({
   id: 'listTenants',
   method: 'GET',
@@ -112,16 +131,34 @@ export const listTenants = defineOperation({
   tag: 'tenants',
   scope: 'handler',
   query: listQuery,
-  response: { description: 'A page.', schema: z.object({ tenants: z.array(tenantSchema), next }) },
+  response: {
+    description: 'A page.',
+    schema: z.object({
+      tenants: z.array(tenantSchema),
+      next,
+      totals: totalsSchema.nullable().meta({ description: 'Null without `totals=true`.' }),
+    }),
+  },
   async run({ database, config, query, administrator }) {
-    const { search, status, near_limit: nearLimit, sort: order, limit, after } = query;
+    const { near_limit: nearLimit, sort: order, limit, after } = query;
     const page = { limit, after: readCursor(position, after) };
     if (page.after !== null && page.after.sort !== order) throw new ServiceError('invalid_cursor');
-    const filter = { search, status, nearLimit, order, scope: administrator.onlyTenants };
-    const listed = await readTenantPage(database, config, filter, page);
+    const { search, status, archived } = query;
+    const metadata = readPair(query.metadata);
+    const filter = { search, status, archived, metadata, nearLimit, scope: administrator.onlyTenants };
+    const [listed, totals] = await Promise.all([
+      readTenantPage(database, config, { ...filter, order }, page),
+      query.totals ? countTenants(database, config, filter) : null,
+    ]);
     return {
       tenants: listed.tenants.map((row) => tenantRecord(row, config)),
       next: writeCursor(listed.next && { sort: order, ...listed.next }),
+      totals: totals && {
+        tenants: totals.tenants,
+        files: totals.files,
+        bytes: totals.bytes,
+        history_bytes: totals.historyBytes,
+      },
     };
   },
 });

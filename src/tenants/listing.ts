@@ -16,6 +16,10 @@ export interface ListedTenant extends TenantRow {
 export type Filter = {
   search: string | null;
   suspended: boolean | null;
+  archived: boolean | null;
+  metadataKey: string | null;
+  /** Exact value of the pair. Null matches each value. */
+  metadataValue: string | null;
   nearLimit: number | null;
   /** Limits for tenants without these settings. */
   maxFiles: number;
@@ -40,6 +44,8 @@ const FULLNESS = fullnessColumn('$maxFiles', '$maxBytes');
 const MATCHES = `
   draft_of IS NULL AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
   AND ($suspended::boolean IS NULL OR (suspended_at IS NOT NULL) = $suspended::boolean)
+  AND ($archived::boolean IS NULL OR (archived_at IS NOT NULL) = $archived::boolean)
+  AND ($metadataKey::text IS NULL OR metadata ->> $metadataKey::text = COALESCE($metadataValue::text, metadata ->> $metadataKey::text))
   AND ($nearLimit::float8 IS NULL OR ${FULLNESS} >= $nearLimit::float8)
   AND ($scope::text[] IS NULL OR id = ANY ($scope::text[]))`;
 
@@ -72,6 +78,21 @@ ORDER BY key DESC, id LIMIT $limit::bigint
 `,
 );
 
+/** Counts of the tenants that match a filter. */
+export interface MatchTotals {
+  tenants: number;
+  files: number;
+  bytes: number;
+  historyBytes: number;
+}
+
+const matchTotalsQuery = defineQuery<Filter, MatchTotals>(
+  'count_tenants',
+  `SELECT count(*)::float8 AS tenants, COALESCE(sum(file_count), 0)::float8 AS files,
+  COALESCE(sum(byte_count), 0)::float8 AS bytes, COALESCE(sum(history_bytes), 0)::float8 AS "historyBytes"
+FROM tenants WHERE ${MATCHES}`,
+);
+
 /**
  * Order of a list of tenants. `id` is ascending. The others are descending: most files or bytes first, or latest change
  * first, and then by ID.
@@ -83,6 +104,9 @@ export interface TenantFilter {
   /** Part of the ID or the name, case-insensitive. */
   search?: string | undefined;
   status?: 'active' | 'suspended' | undefined;
+  archived?: boolean | undefined;
+  /** A pair of the metadata. Without a value, each value matches. */
+  metadata?: { key: string; value?: string | undefined } | undefined;
   /** Minimum used percentage of a limit on files or bytes. */
   nearLimit?: number | undefined;
   /** Tenants that the caller may see; null means all. */
@@ -127,11 +151,28 @@ export async function readTenantPage(
   );
 }
 
-function filterParams({ search, status, nearLimit, scope = null }: TenantFilter, config: Config): Filter {
+/** Counts the tenants that match, with their files and sizes. Throws `DatabaseError`. */
+export async function countTenants(
+  database: Database,
+  config: Config,
+  filter: TenantFilter,
+): Promise<MatchTotals> {
+  const [totals] = (await database.query(matchTotalsQuery, filterParams(filter, config))).rows;
+  if (totals === undefined) throw new Error('An aggregate returned no row.');
+  return totals;
+}
+
+function filterParams(
+  { search, status, archived, metadata, nearLimit, scope = null }: TenantFilter,
+  config: Config,
+): Filter {
   const { maxFiles, maxBytes } = tenantDefaults(config);
   return {
     search: search ?? null,
     suspended: status === undefined ? null : status === 'suspended',
+    archived: archived ?? null,
+    metadataKey: metadata?.key ?? null,
+    metadataValue: metadata?.value ?? null,
     nearLimit: nearLimit ?? null,
     maxFiles,
     maxBytes,

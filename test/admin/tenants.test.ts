@@ -330,7 +330,27 @@ describeServiceOnOwnDatabase(
         'invalid_parameter',
         'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
       ]);
-      expect((await call('GET', '/tenants?search=%25')).body).toStrictEqual({ tenants: [], next: null });
+      expect((await call('GET', '/tenants?search=%25')).body).toStrictEqual({
+        tenants: [],
+        next: null,
+        totals: null,
+      });
+      const totals = async (query: string) =>
+        (await call('GET', `/tenants?search=p-&limit=1&totals=true&${query}`)).body.totals;
+      const history_bytes = expect.any(Number);
+      expect(await totals('')).toStrictEqual({ tenants: 4, files: 6, bytes: 46, history_bytes });
+      expect(await totals('status=suspended')).toMatchObject({ tenants: 1, files: 0, bytes: 0 });
+      await call('PATCH', '/tenants/p-1', { body: { metadata: { plan: 'pro', 'a=b': 'c' } } });
+      await call('PATCH', '/tenants/p-2', { body: { metadata: { plan: 'free' } } });
+      expect(await listed('metadata=plan')).toStrictEqual(['p-1', 'p-2']);
+      expect(await listed('metadata=plan%3Dpro')).toStrictEqual(['p-1']);
+      expect(await listed('metadata=plan%3DPRO')).toStrictEqual([]);
+      expect(await listed('metadata=plan%3D')).toStrictEqual([]);
+      expect(await totals('metadata=plan&sort=used')).toMatchObject({ tenants: 2, files: 4, bytes: 30 });
+      await service().query(`UPDATE tenants SET archived_at = now() WHERE id = 'P-3'`);
+      expect(await listed('archived=true')).toStrictEqual(['P-3']);
+      expect(await listed('archived=false&sort=changed')).toStrictEqual(['p-2', 'p-1', 'p-4']);
+      expect((await call('GET', '/tenants?metadata=')).status).toBe(400);
       expect((await call('GET', '/tenants/p-2')).body).toMatchObject({
         used_percent: 100,
         last_change_at: TIME,

@@ -32,6 +32,7 @@ export const statements = definedQueries.filter(
 export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_id',
   'list_tenants_by_key',
+  'count_tenants',
   'list_stores',
   'list_draft_tenants',
   'list_draft_memories',

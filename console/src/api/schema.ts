@@ -891,6 +891,13 @@ export interface components {
              */
             found_by?: string;
         };
+        /** @description Counts of all tenants that match, on all pages. */
+        TenantTotals: {
+            tenants: number;
+            files: number;
+            bytes: number;
+            history_bytes: number;
+        };
         /** @description A change to a file of a tenant. */
         TenantVersion: {
             /** @example acme */
@@ -1088,6 +1095,7 @@ export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type SignedReceipt = components['schemas']['SignedReceipt'];
 export type Tenant = components['schemas']['Tenant'];
 export type TenantSelectionInput = components['schemas']['TenantSelectionInput'];
+export type TenantTotals = components['schemas']['TenantTotals'];
 export type TenantVersion = components['schemas']['TenantVersion'];
 export type Time = components['schemas']['Time'];
 export type TreePage = components['schemas']['TreePage'];
