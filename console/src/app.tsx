@@ -20,7 +20,7 @@ import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { TenantPage } from './pages/tenant-page.tsx';
-import { TenantsPage } from './pages/tenants-page.tsx';
+import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { hrefOf, route } from './router.ts';
 import { titleOf } from './title.ts';
 import { Questions } from './ui/confirm.tsx';

@@ -25,8 +25,8 @@ const VIEWS: View[] = [
     '#/',
     async (page) => {
       await page.getByRole('checkbox').first().check();
-      await click(page, 'Set limits…');
-      await page.getByText('These replace the limits').waitFor();
+      await click(page, 'Change settings…');
+      await page.getByText('Filled fields replace the settings').waitFor();
     },
   ],
   ['the overview', '#/overview', (page) => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],

@@ -97,15 +97,31 @@ describeConsole('several selected tenants', (fixture) => {
     await select(`${prefix}-b`);
     await page.getByRole('button', { name: 'Select all shown' }).click();
     await page.getByText('3 selected').waitFor();
-    await page.getByRole('button', { name: 'Set limits…' }).click();
-    await dialog.getByRole('heading', { name: 'Set the limits of 3 tenants?' }).waitFor();
-    await dialog.getByRole('spinbutton', { name: /^Files/ }).fill('7');
-    await dialog.getByRole('button', { name: 'Set limits' }).click();
-    await page.getByText('Set the limits of 3 tenants.').waitFor();
-    expect((await rows()).map((row) => [row?.maxFiles, row?.maxBytes])).toStrictEqual([
-      [7, null],
-      [7, null],
-      [7, null],
+    await page.getByRole('button', { name: 'Change settings…' }).click();
+    await dialog.getByRole('heading', { name: 'Change the settings of 3 tenants?' }).waitFor();
+    await dialog.getByRole('textbox', { name: /^Files/ }).fill('7');
+    await dialog.getByRole('textbox', { name: /^Size of all files/ }).fill('2 MB');
+    await dialog.getByRole('button', { name: 'Change settings' }).click();
+    await page.getByText('Changed the settings of 3 tenants.').waitFor();
+    const limits = async () => (await rows()).map((row) => [row?.maxFiles, row?.maxBytes, row?.historyDays]);
+    expect(await limits()).toStrictEqual([
+      [7, 2_097_152, null],
+      [7, 2_097_152, null],
+      [7, 2_097_152, null],
+    ]);
+    await select(`${prefix}-a`, `${prefix}-b`);
+    await page.getByRole('button', { name: 'Change settings…' }).click();
+    await dialog.getByRole('textbox', { name: /^Files/ }).fill('default');
+    await dialog
+      .getByRole('textbox', { name: /history/i })
+      .first()
+      .fill('4w');
+    await dialog.getByRole('button', { name: 'Change settings' }).click();
+    await page.getByText('Changed the settings of 2 tenants.').waitFor();
+    expect(await limits()).toStrictEqual([
+      [null, 2_097_152, 28],
+      [null, 2_097_152, 28],
+      [7, 2_097_152, null],
     ]);
 
     await select(`${prefix}-a`, `${prefix}-c`);
@@ -116,8 +132,12 @@ describeConsole('several selected tenants', (fixture) => {
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByLabel('Type the number of tenants to confirm').fill('2');
     await confirm.click();
-    await page.getByText('Deleted 1 tenant.').waitFor();
-    await page.getByText(new RegExp(`^${prefix}-c: `)).waitFor();
+    await dialog.getByRole('heading', { name: 'Deleted 1 tenant.' }).waitFor();
+    await dialog.getByText('1 tenant failed.').waitFor();
+    await dialog.getByText(`${prefix}-c: Tenant ${prefix}-c does not exist.`).waitFor();
+    await dialog.getByRole('button', { name: 'Try 1 tenant again' }).click();
+    await dialog.getByRole('heading', { name: 'Deleted 1 tenant.' }).waitFor();
+    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
     await page.getByLabel(`Select ${prefix}-a`).waitFor({ state: 'detached' });
     expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
   });

@@ -1,4 +1,4 @@
-import { packTar } from 'modern-tar';
+import { createTarPacker, packTar } from 'modern-tar';
 
 /** Files that file managers create by themselves; an upload skips them. */
 const LEFT_OUT = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini']);
@@ -16,4 +16,15 @@ export async function archiveOf(directory: string, files: readonly File[]): Prom
       body: file,
     }));
   return new Blob([(await packTar(entries)) as Uint8Array<ArrayBuffer>]);
+}
+
+/** Packs archives into one tar archive. The browser may keep the result on disk. */
+export async function archiveOfArchives(archives: readonly { name: string; archive: Blob }[]): Promise<Blob> {
+  const { readable, controller } = createTarPacker();
+  const packed = new Response(readable).blob();
+  for (const { name, archive } of archives) {
+    await archive.stream().pipeTo(controller.add({ name, size: archive.size, mtime: new Date() }));
+  }
+  controller.finalize();
+  return packed;
 }

@@ -1,4 +1,5 @@
 import { send, sendJson } from './client.ts';
+import type { TenantTotals } from './schema.ts';
 import type {
   Access,
   FleetUsage,
@@ -19,17 +20,38 @@ export const getSession = () => sendJson<SessionInfo>('session');
 export interface TenantQuery {
   search?: string;
   status?: Tenant['status'] | undefined;
+  archived?: boolean;
+  /** A key of the metadata, or a key and its value as `key=value`. */
+  metadata?: string;
   sort?: string;
   /** Minimum used percentage of a limit. */
   near_limit?: number | undefined;
   limit?: number;
   after?: string | null;
+  /** Whether to also count all matching tenants. */
+  totals?: boolean;
 }
 
-export const listTenants = (query: TenantQuery, signal: AbortSignal) =>
-  sendJson<{ tenants: Tenant[]; next: string | null }>('tenants', { query: { ...query }, signal });
+export type { TenantTotals };
 
-export const createTenant = (id: string) => sendJson<Tenant>('tenants', { method: 'POST', json: { id } });
+export const listTenants = (query: TenantQuery, signal: AbortSignal) =>
+  sendJson<{ tenants: Tenant[]; next: string | null; totals: TenantTotals | null }>('tenants', {
+    query: { ...query },
+    signal,
+  });
+
+/** User-supplied name, description, and metadata of a tenant. In a change, null removes a pair. */
+export interface TenantDetails {
+  name?: string;
+  description?: string;
+  metadata?: Record<string, string | null>;
+}
+
+export const createTenant = (tenant: TenantDetails & { id: string }) =>
+  sendJson<Tenant>('tenants', { method: 'POST', json: tenant });
+
+export const changeDetails = (tenant: string, details: TenantDetails) =>
+  sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: details });
 
 /** Returns the path of a tenant's resource, relative to `v1/`. */
 export const tenantPath = (tenant: string, rest = '') => `tenants/${encodeURIComponent(tenant)}${rest}`;
@@ -40,8 +62,9 @@ export const getTenant = (tenant: string, signal?: AbortSignal) =>
 export const getUsage = (tenant: string, signal: AbortSignal) =>
   sendJson<Usage>(tenantPath(tenant, '/usage'), { signal });
 
-export const listUsageDays = (tenant: string, signal: AbortSignal) =>
-  sendJson<{ days: UsageDay[] }>(tenantPath(tenant, '/usage/days'), { signal });
+/** Lists the usage by day, oldest first. Days without requests and changes are omitted. */
+export const listUsageDays = (tenant: string, since: string, signal: AbortSignal) =>
+  sendJson<{ days: UsageDay[] }>(tenantPath(tenant, '/usage/days'), { query: { since }, signal });
 
 /** Returns the usage of all tenants together, now and by day. */
 export const getFleetUsage = (since: string, signal: AbortSignal) =>

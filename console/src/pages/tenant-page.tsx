@@ -3,6 +3,7 @@ import { getTenant } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { hrefOf, route } from '../router.ts';
 import { count, formatBytes, formatNumber } from '../text/format.ts';
+import { lazy } from '../ui/lazy.tsx';
 import { LoadError, Loading } from '../ui/messages.tsx';
 import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
@@ -13,8 +14,12 @@ import { ComparePage } from './history/compare-page.tsx';
 import { HistoryPage } from './history/history-page.tsx';
 import { WithMoments } from './history/with-moments.tsx';
 import { MemoryPage } from './memory/memory-page.tsx';
-import { SettingsPage } from './settings/settings-page.tsx';
-import { About, StatusBadge } from './tenants-page.tsx';
+import { About, StatusBadge } from './tenants/about.tsx';
+
+const SettingsPage = lazy(
+  'the settings',
+  async () => (await import('./settings/settings-page.tsx')).SettingsPage,
+);
 
 const TABS = [
   ['', 'Memory'],

@@ -4,8 +4,8 @@ const numbers = new Intl.NumberFormat('en-US');
 export const formatNumber = (value: number) => numbers.format(value);
 
 /** Formats a count as `1 file` or `2,000 files`. */
-export function count(value: number, noun: string): string {
-  return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`;
+export function count(value: number, noun: string, plural = `${noun}s`): string {
+  return `${formatNumber(value)} ${value === 1 ? noun : plural}`;
 }
 
 /** Formats a duration as `5 s` or `2 min 5 s`. */

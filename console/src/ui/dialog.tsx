@@ -14,6 +14,8 @@ interface Props extends ModalProps {
   hasInput?: boolean;
   /** Progress message of a slow action. */
   doing?: string;
+  /** Completed part of a slow action from 0 to 1, or null if unknown. */
+  fraction?: number | null;
   action: Action;
   onSubmit: () => void;
 }
@@ -25,6 +27,7 @@ export function FormDialog({
   isReady = true,
   hasInput = false,
   doing,
+  fraction = null,
   action,
   onSubmit,
   ...props
@@ -44,7 +47,7 @@ export function FormDialog({
         <div class="dialog-body">
           {props.children}
           <ErrorText message={action.error} />
-          {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={null} />}
+          {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={fraction} />}
         </div>
         <footer>
           <button type="button" onClick={close}>

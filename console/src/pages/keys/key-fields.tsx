@@ -1,6 +1,7 @@
 import { onlyTenants } from '../../api/session.ts';
 import type { Access, KeyKind } from '../../api/types.ts';
 import { Options } from '../../ui/options.tsx';
+import { TenantField } from '../../ui/tenant-field.tsx';
 import { ExpiryFields, LabelField } from './changeable-fields.tsx';
 import { accessesOf, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
 
@@ -84,16 +85,7 @@ function Holder({ form, onChange }: HolderProps) {
         </select>
       </label>
       {form.kind === 'tenant' && (
-        <label>
-          Tenant
-          <input
-            required
-            spellcheck={false}
-            placeholder="Its ID"
-            value={form.tenant}
-            onInput={(event) => onChange({ tenant: event.currentTarget.value })}
-          />
-        </label>
+        <TenantField label="Tenant" value={form.tenant} onChange={(tenant) => onChange({ tenant })} />
       )}
       {form.kind === 'admin' && <Scope form={form} onChange={onChange} />}
     </>

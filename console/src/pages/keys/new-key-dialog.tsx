@@ -4,7 +4,7 @@ import { createKey, type KeyWithSecret, type NewKey } from '../../api/tenants.ts
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { KeyFields } from './key-fields.tsx';
-import { type KeyForm, leastKey, newKeyOf } from './new-key.ts';
+import { type KeyForm, leastKey, newKeyOf, randomId } from './new-key.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
 interface Props {
@@ -65,6 +65,3 @@ function useCreation(): (form: KeyForm) => Creation | null {
     return creation;
   };
 }
-
-/** Browsers provide `crypto.randomUUID` only over TLS or on localhost. */
-const randomId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('');

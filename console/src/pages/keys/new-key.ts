@@ -106,3 +106,7 @@ export function expiryOf({ expires, expiresAt }: Expiry): string | null {
 }
 
 const idsOf = (text: string) => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+
+/** Returns a random idempotency key. Browsers provide `crypto.randomUUID` only over TLS or on localhost. */
+export const randomId = () =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('');

@@ -1,12 +1,6 @@
 import { useState } from 'preact/hooks';
-import { snakeCase } from '../../../../src/lib/text.ts';
-import { expectedQuantity, formatQuantity, parseQuantity, typedQuantity } from '../../../../src/lib/units.ts';
-import {
-  ALL_SETTINGS,
-  formatSetting,
-  type NumberSetting,
-  type Setting,
-} from '../../../../src/tenants/settings.ts';
+import { typedQuantity } from '../../../../src/lib/units.ts';
+import type { Setting } from '../../../../src/tenants/settings.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { changeSettings, getTenant } from '../../api/tenants.ts';
@@ -16,12 +10,11 @@ import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
+import { parseSetting, SETTINGS, SettingField } from './setting-field.tsx';
 
 type Field = keyof Settings;
 /** Text of each input field. */
 type Fields = Record<Field, string>;
-
-const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
 
 /** Form for the settings of a tenant. An empty field selects the default of the service. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
@@ -73,64 +66,6 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   );
 }
 
-function SettingField({
-  setting,
-  byDefault,
-  value,
-  onChange,
-}: {
-  setting: Setting;
-  /** Default of the service. Null if unknown, because the tenant overrides it. */
-  byDefault: number | string | null;
-  value: string;
-  onChange: (value: string) => void;
-}) {
-  if ('choices' in setting) {
-    return (
-      <label>
-        {setting.title}
-        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">{byDefault === null ? 'Default' : `Default (${byDefault})`}</option>
-          {Object.entries(setting.choices).map(([choice, title]) => (
-            <option key={choice} value={choice}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-    );
-  }
-  return (
-    <label>
-      {setting.title}
-      <input
-        inputmode={setting.unit === 'bytes' || setting.unit === 'days' ? 'text' : 'numeric'}
-        placeholder={byDefault === null ? 'default' : formatSetting(setting, byDefault)}
-        value={value}
-        onInput={(event) => {
-          onChange(event.currentTarget.value);
-          event.currentTarget.setCustomValidity(problemOf(event.currentTarget.value, setting));
-        }}
-      />
-      <span class="hint">
-        {HINTS[setting.unit]}0: {setting.zero}
-      </span>
-    </label>
-  );
-}
-
-const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
-  bytes: 'For example 10 MB. ',
-  days: 'For example 30 or 4w. ',
-};
-
-/** Returns the validation message of a value, or an empty string for a valid value. */
-function problemOf(text: string, { unit, max }: NumberSetting): string {
-  const value = text === '' ? 0 : parseQuantity(text, unit);
-  if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;
-  return value > max ? `Enter at most ${formatQuantity(max, unit)}.` : '';
-}
-
 function fieldsOf(settings: Settings): Fields {
   return Object.fromEntries(
     SETTINGS.map(([name, setting]) => [name, textOf(settings[name], setting)]),
@@ -151,9 +86,9 @@ function newerOf(started: Settings, current: Settings, changes: Partial<Settings
 
 function changesOf(initial: Fields, fields: Fields): Partial<Settings> {
   return Object.fromEntries(
-    SETTINGS.filter(([name]) => fields[name] !== initial[name]).map(([name, setting]) => {
-      if (fields[name] === '') return [name, null];
-      return [name, 'choices' in setting ? fields[name] : parseQuantity(fields[name], setting.unit)];
-    }),
+    SETTINGS.filter(([name]) => fields[name] !== initial[name]).map(([name, setting]) => [
+      name,
+      fields[name] === '' ? null : parseSetting(fields[name], setting),
+    ]),
   );
 }

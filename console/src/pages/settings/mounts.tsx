@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { changed, changesMade } from '../../api/changes.ts';
 import { canManage } from '../../api/session.ts';
 import { listMounts, removeMount, setMount } from '../../api/tenants.ts';
-import type { Mount, Mounts } from '../../api/types.ts';
+import type { Mounts } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -13,6 +13,7 @@ import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
+import { MountFields, type MountForm, mountOf, NEW_MOUNT } from './mount-fields.tsx';
 
 type ListedMount = Mounts['mounts'][number];
 
@@ -144,17 +145,15 @@ function TenantLink({ id }: { id: string }) {
 /** Adds or edits a mount. The name of an existing mount cannot be changed. */
 function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
   const { tenant, mount, onClose } = props;
-  const [name, setName] = useState(mount?.name ?? '');
-  const [mounted, setMounted] = useState(mount?.tenant ?? '');
-  const [access, setAccess] = useState<Mount['access']>(mount?.access ?? 'read_only');
-  const [instructions, setInstructions] = useState(mount?.instructions ?? '');
+  const [form, setForm] = useState<MountForm>({ ...NEW_MOUNT, ...mount, tenant: mount?.tenant ?? '' });
   const action = useAction();
   const save = () =>
     action.run(async (signal) => {
+      const wanted = mountOf(form);
       const { mounts } = await listMounts(tenant, signal);
-      const current = mounts.find((each) => each.name === (name || mounted));
+      const current = mounts.find((each) => each.name === wanted.name);
       if (current !== undefined && !(await mayOverwrite(newerOf(mount, current)))) return;
-      await setMount(tenant, { name: name || mounted, tenant: mounted, access, instructions });
+      await setMount(tenant, wanted);
       changed();
       toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
       onClose();
@@ -163,44 +162,17 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
     <FormDialog
       title={mount === null ? 'New mount' : `Mount /memories/${mount.name}`}
       verb={mount === null ? 'Mount' : 'Save'}
-      isReady={mounted !== ''}
+      isReady={form.tenant !== ''}
       action={action}
       onClose={onClose}
       onSubmit={save}
     >
-      <label>
-        Tenant whose memory it shows
-        <input autofocus value={mounted} onInput={(event) => setMounted(event.currentTarget.value)} />
-      </label>
-      {mount === null && (
-        <label>
-          Name of the directory
-          <input
-            placeholder={mounted || 'the ID of the tenant'}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-          <span class="hint">Directly below /memories.</span>
-        </label>
-      )}
-      <label>
-        Access
-        <select value={access} onChange={(event) => setAccess(event.currentTarget.value as Mount['access'])}>
-          <option value="read_only">Read only</option>
-          <option value="read_write">Read and write</option>
-        </select>
-        <span class="hint">Applies regardless of the access of the agents' keys.</span>
-      </label>
-      <label>
-        Instructions for agents
-        <textarea
-          rows={4}
-          maxLength={4096}
-          value={instructions}
-          onInput={(event) => setInstructions(event.currentTarget.value)}
-        />
-        <span class="hint">The purpose of the directory, part of GET /instructions.</span>
-      </label>
+      <MountFields
+        form={form}
+        isNew={mount === null}
+        except={tenant}
+        onChange={(changes) => setForm({ ...form, ...changes })}
+      />
     </FormDialog>
   );
 }

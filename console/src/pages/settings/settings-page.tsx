@@ -11,7 +11,9 @@ import { Name } from '../../ui/name.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { KeysSection } from '../keys/keys-section.tsx';
+import { detailsFormOf } from '../tenants/details-fields.tsx';
 import { DangerZone } from './danger-zone.tsx';
+import { DetailsForm } from './details-form.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { MountsSection } from './mounts.tsx';
 import { RenameCopy } from './rename-copy.tsx';
@@ -20,11 +22,6 @@ import { Transfer } from './transfer.tsx';
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
   return (
     <div class="settings">
-      {isDescribed(tenant) && (
-        <section class="card">
-          <Details tenant={tenant} />
-        </section>
-      )}
       <section class="card">
         <Usage tenant={tenant} />
       </section>
@@ -34,6 +31,17 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       <section class="card">
         <MountsSection tenant={tenant.id} />
       </section>
+      {canWrite.value && tenant.archived_at === null ? (
+        <section class="card">
+          <DetailsForm key={JSON.stringify(detailsFormOf(tenant))} tenant={tenant} />
+        </section>
+      ) : (
+        isDescribed(tenant) && (
+          <section class="card">
+            <Details tenant={tenant} />
+          </section>
+        )
+      )}
       <section class="card">
         <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
       </section>

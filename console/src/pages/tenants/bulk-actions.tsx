@@ -1,208 +1,147 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { messageOf } from '../../api/client.ts';
 import { canManage } from '../../api/session.ts';
-import { changeSettings, deleteTenant, setSuspended } from '../../api/tenants.ts';
-import type { Settings, Tenant } from '../../api/types.ts';
+import { deleteTenant, setSuspended, type TenantQuery, type TenantTotals } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
 import { count, formatNumber } from '../../text/format.ts';
-import { FormDialog } from '../../ui/dialog.tsx';
-import { toast } from '../../ui/toasts.ts';
-import { useAction } from '../../ui/use-load.ts';
-
-type Kind = 'suspend' | 'resume' | 'limits' | 'delete';
+import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';
+import { ExportDialog } from './bulk/export-dialog.tsx';
+import { KeysDialog } from './bulk/keys-dialog.tsx';
+import { LimitsDialog } from './bulk/limits-dialog.tsx';
+import { MountDialog } from './bulk/mount-dialog.tsx';
+import { allMatching, type Targets, targetsOf } from './bulk/targets.ts';
+import type { Selection } from './use-selection.ts';
 
 interface Props {
-  tenants: Tenant[];
-  /** Called to select all listed tenants. */
-  onSelectAll: () => void;
-  onClear: () => void;
+  selection: Selection;
+  /** Tenants that the list shows. */
+  listed: Tenant[];
+  filter: TenantQuery;
+  totals: TenantTotals | null;
   onDone: () => void;
 }
 
+type Kind = 'mount' | 'keys' | 'limits' | 'export' | 'suspend' | 'resume' | 'delete';
+
+const DIALOGS: Record<Kind, (props: BulkProps) => ComponentChildren> = {
+  mount: MountDialog,
+  keys: KeysDialog,
+  limits: LimitsDialog,
+  export: ExportDialog,
+  suspend: SuspendDialog,
+  resume: ResumeDialog,
+  delete: DeleteDialog,
+};
+
 /** Actions on the selected tenants. Each action asks for confirmation. */
-export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
+export function BulkActions({ selection, listed, filter, totals, onDone }: Props) {
   const [kind, setKind] = useState<Kind | null>(null);
-  const active = tenants.filter(({ status }) => status === 'active');
-  const suspended = tenants.filter(({ status }) => status === 'suspended');
-  const close = () => setKind(null);
-  const dialog = { onClose: close, onDone };
+  const { tenants, isAllMatching } = selection;
+  const isAll = isAllMatching && totals !== null;
+  const targets = isAll ? allMatching(filter, totals, listed) : targetsOf(tenants);
+  const isAny = (status: Tenant['status']) => isAll || tenants.some((tenant) => tenant.status === status);
+  const Dialog = kind === null ? null : DIALOGS[kind];
   return (
     <section class="bulk" aria-label="Selected tenants">
-      <strong>{formatNumber(tenants.length)} selected</strong>
-      <button type="button" class="quiet" onClick={onSelectAll}>
-        Select all shown
+      <strong>{formatNumber(targets.count)} selected</strong>
+      {!isAll && tenants.length < listed.length && (
+        <button type="button" class="quiet" onClick={() => selection.set(listed)}>
+          Select all shown
+        </button>
+      )}
+      {!isAll && totals !== null && totals.tenants > listed.length && (
+        <button type="button" class="quiet" onClick={selection.setAllMatching}>
+          Select all {formatNumber(totals.tenants)} matching
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={() => selection.set([])}>
+        Clear
       </button>
-      <button type="button" disabled={active.length === 0} onClick={() => setKind('suspend')}>
+      <span class="line-break" />
+      {canManage.value && (
+        <>
+          <button type="button" onClick={() => setKind('mount')}>
+            Mount…
+          </button>
+          <button type="button" onClick={() => setKind('keys')}>
+            New keys…
+          </button>
+        </>
+      )}
+      <button type="button" onClick={() => setKind('limits')}>
+        Change settings…
+      </button>
+      <button type="button" onClick={() => setKind('export')}>
+        Export…
+      </button>
+      <button type="button" disabled={!isAny('active')} onClick={() => setKind('suspend')}>
         Suspend…
       </button>
-      <button type="button" disabled={suspended.length === 0} onClick={() => setKind('resume')}>
+      <button type="button" disabled={!isAny('suspended')} onClick={() => setKind('resume')}>
         Resume…
-      </button>
-      <button type="button" onClick={() => setKind('limits')}>
-        Set limits…
       </button>
       {canManage.value && (
         <button type="button" class="danger-quiet" onClick={() => setKind('delete')}>
           Delete…
         </button>
       )}
-      <button type="button" class="quiet" onClick={onClear}>
-        Clear
-      </button>
-      {kind === 'suspend' && (
-        <BulkDialog
-          {...dialog}
-          tenants={active}
-          verb="Suspend"
-          done="Suspended"
-          isDangerous
-          work={({ id }) => setSuspended(id, true)}
-        >
-          <p>Their agents are rejected until you resume them. Their files are kept.</p>
-        </BulkDialog>
-      )}
-      {kind === 'resume' && (
-        <BulkDialog
-          {...dialog}
-          tenants={suspended}
-          verb="Resume"
-          done="Resumed"
-          work={({ id }) => setSuspended(id, false)}
-        >
-          <p>Their agents can read and write again.</p>
-        </BulkDialog>
-      )}
-      {kind === 'limits' && <LimitsDialog {...dialog} tenants={tenants} />}
-      {kind === 'delete' && <DeleteDialog {...dialog} tenants={tenants} />}
+      {Dialog !== null && <Dialog targets={targets} onClose={() => setKind(null)} onDone={onDone} />}
     </section>
   );
 }
 
-interface DialogProps {
-  tenants: Tenant[];
-  onClose: () => void;
-  onDone: () => void;
+/** Leaves out tenants that are already in the wanted state, if all tenants are known. */
+function onlyWith(targets: Targets, status: Tenant['status']): Targets {
+  return targets.isAllMatching
+    ? targets
+    : targetsOf(targets.examples.filter((each) => each.status === status));
 }
 
-/** Applies `work` to each tenant in turn. After a failure, continues with the next tenant. */
-function BulkDialog(
-  props: DialogProps & {
-    verb: string;
-    /** Replaces the default question, which consists of the verb and the number of tenants. */
-    title?: string;
-    /** Past tense of the verb. */
-    done: string;
-    work: (tenant: Tenant) => Promise<unknown>;
-    isDangerous?: boolean;
-    isReady?: boolean;
-    hasInput?: boolean;
-    children: ComponentChildren;
-  },
-) {
-  const { tenants, onClose, onDone, verb, title, done, work, children, ...dialog } = props;
-  const [finished, setFinished] = useState(0);
-  const action = useAction();
-  const what = count(tenants.length, 'tenant');
-  const run = () =>
-    action.run(async (signal) => {
-      const failures: string[] = [];
-      for (const [i, tenant] of tenants.entries()) {
-        if (signal.aborted) return;
-        setFinished(i);
-        try {
-          await work(tenant);
-        } catch (error) {
-          failures.push(`${tenant.id}: ${messageOf(error)}`);
-        }
-      }
-      toast(`${done} ${count(tenants.length - failures.length, 'tenant')}.`);
-      for (const failure of failures.slice(0, 3)) toast(failure);
-      if (failures.length > 3) toast(`${count(failures.length - 3, 'more tenant')} failed.`);
-      onDone();
-    });
-  return (
-    <FormDialog
-      title={title ?? `${verb} ${what}?`}
-      verb={verb}
-      doing={`${formatNumber(finished)} of ${what}`}
-      {...dialog}
-      action={action}
-      onClose={onClose}
-      onSubmit={run}
-    >
-      {children}
-      <Listed tenants={tenants} />
-    </FormDialog>
-  );
-}
-
-const SHOWN = 10;
-
-function Listed({ tenants }: { tenants: Tenant[] }) {
-  return (
-    <ul class="bulk-list small">
-      {tenants.slice(0, SHOWN).map(({ id }) => (
-        <li key={id}>{id}</li>
-      ))}
-      {tenants.length > SHOWN && <li class="muted">and {formatNumber(tenants.length - SHOWN)} more</li>}
-    </ul>
-  );
-}
-
-const LIMITS = { max_files: 'Files', max_bytes: 'Size of all files (bytes)' } as const;
-type Limit = keyof typeof LIMITS;
-
-function LimitsDialog(props: DialogProps) {
-  const [texts, setTexts] = useState<Partial<Record<Limit, string>>>({});
-  const changes: Partial<Settings> = {};
-  for (const [name, text] of Object.entries(texts) as [Limit, string][]) {
-    if (text !== '') changes[name] = Number(text);
-  }
-  const isReady = Object.keys(changes).length > 0;
+function SuspendDialog({ targets, ...props }: BulkProps) {
   return (
     <BulkDialog
       {...props}
-      verb="Set limits"
-      title={`Set the limits of ${count(props.tenants.length, 'tenant')}?`}
-      done="Set the limits of"
-      isReady={isReady}
-      hasInput={isReady}
-      work={({ id }) => changeSettings(id, changes)}
+      targets={onlyWith(targets, 'active')}
+      verb="Suspend"
+      done="Suspended"
+      isDangerous
+      work={async ({ id, status }) => (status === 'suspended' ? 'skipped' : setSuspended(id, true))}
     >
-      <p>These replace the limits of each tenant. Empty fields keep their setting.</p>
-      {(Object.keys(LIMITS) as Limit[]).map((name) => (
-        <label key={name}>
-          {LIMITS[name]}
-          <input
-            type="number"
-            min={0}
-            step={1}
-            value={texts[name] ?? ''}
-            onInput={(event) => setTexts({ ...texts, [name]: event.currentTarget.value })}
-          />
-          <span class="hint">0: no limit</span>
-        </label>
-      ))}
+      <p>Their agents are rejected until you resume them. Their files are kept.</p>
     </BulkDialog>
   );
 }
 
-function DeleteDialog({ tenants, ...props }: DialogProps) {
-  const [typed, setTyped] = useState('');
-  const files = tenants.reduce((sum, tenant) => sum + tenant.files, 0);
+function ResumeDialog({ targets, ...props }: BulkProps) {
   return (
     <BulkDialog
       {...props}
-      tenants={tenants}
+      targets={onlyWith(targets, 'suspended')}
+      verb="Resume"
+      done="Resumed"
+      work={async ({ id, status }) => (status === 'active' ? 'skipped' : setSuspended(id, false))}
+    >
+      <p>Their agents can read and write again.</p>
+    </BulkDialog>
+  );
+}
+
+function DeleteDialog(props: BulkProps) {
+  const [typed, setTyped] = useState('');
+  const { targets } = props;
+  return (
+    <BulkDialog
+      {...props}
       verb="Delete"
       done="Deleted"
       isDangerous
-      isReady={typed === String(tenants.length)}
+      isExact
+      isReady={typed === String(targets.count)}
       work={({ id }) => deleteTenant(id)}
     >
       <p>
-        This deletes {count(files, 'file')}, the history, and the keys of {count(tenants.length, 'tenant')}.
-        It cannot be undone.
+        This deletes {count(targets.files, 'file')}, the history, and the keys of{' '}
+        {count(targets.count, 'tenant')}. It cannot be undone.
       </p>
       <label>
         Type the number of tenants to confirm

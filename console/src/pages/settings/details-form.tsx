@@ -1,0 +1,57 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { changeDetails, getTenant, type TenantDetails } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { ErrorText } from '../../ui/messages.tsx';
+import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
+import { toast } from '../../ui/toasts.ts';
+import { useUnsaved } from '../../ui/unsaved.ts';
+import { useAction } from '../../ui/use-load.ts';
+import { changedDetails, DetailsFields, detailsFormOf } from '../tenants/details-fields.tsx';
+
+/** Form for the name, the description, and the metadata of a tenant. */
+export function DetailsForm({ tenant }: { tenant: Tenant }) {
+  const initial = detailsFormOf(tenant);
+  const [form, setForm] = useState(initial);
+  const action = useAction();
+  const changes = changedDetails(tenant.id, initial, form);
+  const isReady = Object.keys(changes).length > 0;
+  useUnsaved(isReady);
+  const save = () =>
+    action.run(async () => {
+      const current = await getTenant(tenant.id);
+      if (!(await mayOverwrite(newerOf(tenant, current, changes)))) return;
+      await changeDetails(tenant.id, changes);
+      changed();
+      toast('Saved the details.');
+    });
+  return (
+    <form
+      class="details-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady && !action.isRunning) void save();
+      }}
+    >
+      <h2>Details</h2>
+      <DetailsFields form={form} id={tenant.id} onChange={setForm} />
+      <ErrorText message={action.error} />
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={!isReady || action.isRunning}>
+          Save details
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Returns the details to save that have other values than the form started with. */
+function newerOf(started: Tenant, current: Tenant, changes: TenantDetails): NewerValue[] {
+  const texts = (['name', 'description'] as const)
+    .filter((field) => field in changes && current[field] !== started[field])
+    .map((field) => ({ name: field === 'name' ? 'Name' : 'Description', now: current[field] || 'empty' }));
+  const pairs = Object.keys(changes.metadata ?? {})
+    .filter((key) => current.metadata[key] !== started.metadata[key])
+    .map((key) => ({ name: key, now: current.metadata[key] ?? 'removed' }));
+  return [...texts, ...pairs];
+}

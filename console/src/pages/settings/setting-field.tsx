@@ -1,0 +1,80 @@
+import { snakeCase } from '../../../../src/lib/text.ts';
+import { expectedQuantity, formatQuantity, parseQuantity } from '../../../../src/lib/units.ts';
+import {
+  ALL_SETTINGS,
+  formatSetting,
+  type NumberSetting,
+  type Setting,
+} from '../../../../src/tenants/settings.ts';
+
+/** All settings, with their names in the API. */
+export const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
+
+/** Text that selects the default of the service in a form for several tenants. */
+export const DEFAULT = 'default';
+
+/** Returns the value of a field. The text must be valid. */
+export const parseSetting = (text: string, setting: Setting) =>
+  'choices' in setting ? text : parseQuantity(text, setting.unit);
+
+interface Props {
+  setting: Setting;
+  /** Default of the service. Null if unknown, because the tenant overrides it. */
+  byDefault: number | string | null;
+  /** Whether the form is for several tenants: an empty field changes no tenant, and `DEFAULT` selects the default. */
+  isForSeveral?: boolean;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Field for a setting of a tenant. An empty field selects the default of the service. */
+export function SettingField({ setting, byDefault, isForSeveral = false, value, onChange }: Props) {
+  if ('choices' in setting) {
+    const empty = byDefault === null ? 'Default' : `Default (${byDefault})`;
+    return (
+      <label>
+        {setting.title}
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{isForSeveral ? 'Unchanged' : empty}</option>
+          {isForSeveral && <option value={DEFAULT}>Default</option>}
+          {Object.entries(setting.choices).map(([choice, title]) => (
+            <option key={choice} value={choice}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  const empty = byDefault === null ? DEFAULT : formatSetting(setting, byDefault);
+  return (
+    <label>
+      {setting.title}
+      <input
+        inputmode={setting.unit === 'bytes' || setting.unit === 'days' || isForSeveral ? 'text' : 'numeric'}
+        placeholder={isForSeveral ? 'unchanged' : empty}
+        value={value}
+        onInput={({ currentTarget }) => {
+          onChange(currentTarget.value);
+          const isDefault = isForSeveral && currentTarget.value === DEFAULT;
+          currentTarget.setCustomValidity(isDefault ? '' : problemOf(currentTarget.value, setting));
+        }}
+      />
+      <span class="hint">
+        {HINTS[setting.unit]}0: {setting.zero}
+      </span>
+    </label>
+  );
+}
+
+const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
+  bytes: 'For example 10 MB. ',
+  days: 'For example 30 or 4w. ',
+};
+
+/** Returns the validation message of a value, or an empty string for a valid value. */
+function problemOf(text: string, { unit, max }: NumberSetting): string {
+  const value = text === '' ? 0 : parseQuantity(text, unit);
+  if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;
+  return value > max ? `Enter at most ${formatQuantity(max, unit)}.` : '';
+}

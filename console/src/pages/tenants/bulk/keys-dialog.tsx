@@ -1,0 +1,75 @@
+import { useRef, useState } from 'preact/hooks';
+import { createKey, type KeyWithSecret } from '../../../api/tenants.ts';
+import { count } from '../../../text/format.ts';
+import { CopyButton } from '../../../ui/copy.tsx';
+import { Icon } from '../../../ui/icon.tsx';
+import { save } from '../../../ui/save.ts';
+import { useUnsaved } from '../../../ui/unsaved.ts';
+import { KeyFields } from '../../keys/key-fields.tsx';
+import { leastKey, newKeyOf, randomId } from '../../keys/new-key.ts';
+import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
+import { csvOf } from './run.ts';
+
+const START = leastKey('');
+
+/** Creates a key for each of several tenants. */
+export function KeysDialog(props: BulkProps) {
+  const [form, setForm] = useState(START);
+  const created = useRef(new Map<string, KeyWithSecret>());
+  // A second attempt after a lost response creates no second key.
+  const creations = useRef(new Map<string, string>());
+  const create = async (tenant: string) => {
+    const key = newKeyOf({ ...form, tenant });
+    if (key === null) throw new Error('The form is incomplete.');
+    const creation = creations.current.get(tenant) ?? randomId();
+    creations.current.set(tenant, creation);
+    created.current.set(tenant, await createKey(key, creation));
+  };
+  return (
+    <BulkDialog
+      {...props}
+      verb="Create keys"
+      title={`Create a key for each of ${count(props.targets.count, 'tenant')}?`}
+      done="Created a key for"
+      isReady={newKeyOf({ ...form, tenant: 'any' }) !== null}
+      hasInput={form !== START}
+      work={({ id }) => create(id)}
+      results={() => <Secrets keys={[...created.current]} />}
+    >
+      <KeyFields form={form} isForTenant onChange={(changes) => setForm({ ...form, ...changes })} />
+    </BulkDialog>
+  );
+}
+
+const LEAVE = {
+  title: 'Leave without the keys?',
+  text: 'You have not downloaded or copied them, and they are not shown again.',
+  verb: 'Leave',
+  otherwise: 'Stay',
+  isDangerous: true,
+};
+
+/** Offers the new secrets, which are shown only once. */
+function Secrets({ keys }: { keys: readonly (readonly [tenant: string, KeyWithSecret])[] }) {
+  const [isSaved, setIsSaved] = useState(keys.length === 0);
+  useUnsaved(!isSaved, LEAVE);
+  const csv = csvOf([['tenant', 'id', 'key'], ...keys.map(([tenant, { id, key }]) => [tenant, id, key])]);
+  return (
+    <>
+      <p>Download or copy the keys now: they are shown only once.</p>
+      <div class="buttons">
+        <button
+          type="button"
+          onClick={() => {
+            save(new Blob([csv]), 'keys.csv');
+            setIsSaved(true);
+          }}
+        >
+          <Icon name="download" /> Keys as CSV
+        </button>
+        <CopyButton text={csv} what="the keys" isLarge onCopied={() => setIsSaved(true)} />
+      </div>
+      {!isSaved && <p class="notice warning">You have not downloaded or copied the keys.</p>}
+    </>
+  );
+}

@@ -1,0 +1,47 @@
+import { useState } from 'preact/hooks';
+import { changeSettings } from '../../../api/tenants.ts';
+import type { Settings } from '../../../api/types.ts';
+import { count } from '../../../text/format.ts';
+import { DEFAULT, parseSetting, SETTINGS, SettingField } from '../../settings/setting-field.tsx';
+import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
+
+/** Changes the limits and the retention of several tenants. */
+export function LimitsDialog(props: BulkProps) {
+  const [texts, setTexts] = useState<Partial<Record<keyof Settings, string>>>({});
+  const changes: Partial<Settings> = Object.fromEntries(
+    SETTINGS.filter(([name]) => (texts[name] ?? '') !== '').map(([name, setting]) => {
+      const text = texts[name] ?? '';
+      return [name, text === DEFAULT ? null : parseSetting(text, setting)];
+    }),
+  );
+  const isReady = Object.keys(changes).length > 0;
+  return (
+    <BulkDialog
+      {...props}
+      verb="Change settings"
+      title={`Change the settings of ${count(props.targets.count, 'tenant')}?`}
+      done="Changed the settings of"
+      isWide
+      isReady={isReady}
+      hasInput={isReady}
+      work={({ id }) => changeSettings(id, changes)}
+    >
+      <p>
+        Filled fields replace the settings of each tenant. Empty fields change nothing. Type “{DEFAULT}” for
+        the default of the service.
+      </p>
+      <fieldset class="grid">
+        {SETTINGS.map(([name, setting]) => (
+          <SettingField
+            key={name}
+            setting={setting}
+            byDefault={null}
+            isForSeveral
+            value={texts[name] ?? ''}
+            onChange={(value) => setTexts({ ...texts, [name]: value })}
+          />
+        ))}
+      </fieldset>
+    </BulkDialog>
+  );
+}

@@ -1,0 +1,50 @@
+import { listTenants, type TenantQuery, type TenantTotals } from '../../../api/tenants.ts';
+import type { Tenant } from '../../../api/types.ts';
+
+export type Target = Pick<Tenant, 'id' | 'status' | 'files'>;
+
+/** The tenants of an action on several tenants. */
+export interface Targets {
+  count: number;
+  /** Number of their files. */
+  files: number;
+  /** The tenants, or only the first ones if `isAllMatching`. */
+  examples: readonly Target[];
+  /** Whether the tenants are all that match a filter. */
+  isAllMatching: boolean;
+  /** @param onRead receives the number of tenants read */
+  read: (onRead: (count: number) => void, signal: AbortSignal) => Promise<readonly Target[]>;
+}
+
+export function targetsOf(tenants: readonly Target[]): Targets {
+  return {
+    count: tenants.length,
+    files: tenants.reduce((sum, tenant) => sum + tenant.files, 0),
+    examples: tenants,
+    isAllMatching: false,
+    read: async () => tenants,
+  };
+}
+
+/** The service's maximum of tenants on a page. */
+const PAGE = 200;
+
+export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: readonly Target[]): Targets {
+  return {
+    count: totals.tenants,
+    files: totals.files,
+    examples: shown,
+    isAllMatching: true,
+    async read(onRead, signal) {
+      const found: Target[] = [];
+      for (let after: string | null = null; ; ) {
+        const page = await listTenants({ ...filter, sort: 'id', limit: PAGE, after }, signal);
+        // Keeps only the needed fields of up to 100,000s of tenants.
+        found.push(...page.tenants.map(({ id, status, files }) => ({ id, status, files })));
+        onRead(found.length);
+        after = page.next;
+        if (after === null) return found;
+      }
+    },
+  };
+}

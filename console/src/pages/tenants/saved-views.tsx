@@ -1,0 +1,110 @@
+import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { viewOf } from './filters.tsx';
+
+/** Filters and order of the list of tenants under a name. */
+interface View {
+  name: string;
+  /** The query of the URL. */
+  query: string;
+}
+
+const STORAGE_KEY = 'tenant-views';
+
+/** Parses stored views. Another version of the console may have stored another format, which is ignored. */
+function parseViews(stored: string | null): View[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(stored ?? '[]');
+  } catch {
+    return [];
+  }
+  return Array.isArray(parsed) ? parsed.filter(isView) : [];
+}
+
+function isView(value: unknown): value is View {
+  if (typeof value !== 'object' || value === null || !('name' in value) || !('query' in value)) return false;
+  return typeof value.name === 'string' && typeof value.query === 'string';
+}
+
+/** Views that this browser stores. */
+const views = signal<readonly View[]>(parseViews(localStorage.getItem(STORAGE_KEY)));
+
+function storeViews(changed: readonly View[]): void {
+  localStorage.setItem(STORAGE_KEY, JSON.stringify(changed));
+  views.value = changed;
+}
+
+/** Links to the saved views, and a button that saves the current filters as a view. */
+export function SavedViews({ query }: { query: URLSearchParams }) {
+  const [isSaving, setIsSaving] = useState(false);
+  const current = viewOf(query);
+  const isNew = current !== '' && views.value.every((view) => view.query !== current);
+  if (views.value.length === 0 && !isNew) return null;
+  return (
+    <nav class="saved-views" aria-label="Saved views">
+      {views.value.map((view) => (
+        <span key={view.name} class="saved-view">
+          <a href={`#/?${view.query}`} aria-current={view.query === current ? 'page' : undefined}>
+            <Name text={view.name} />
+          </a>
+          <button
+            type="button"
+            class="icon-button quiet"
+            aria-label={`Delete the view ${view.name}`}
+            title="Delete the view"
+            onClick={() => storeViews(views.value.filter((each) => each !== view))}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      {isNew && (
+        <button type="button" class="quiet" onClick={() => setIsSaving(true)}>
+          <Icon name="plus" /> Save view…
+        </button>
+      )}
+      {isSaving && <SaveDialog query={current} onClose={() => setIsSaving(false)} />}
+    </nav>
+  );
+}
+
+function SaveDialog({ query, onClose }: { query: string; onClose: () => void }) {
+  const [name, setName] = useState('');
+  const action = useAction();
+  const isTaken = views.value.some((view) => view.name === name.trim());
+  const save = () =>
+    action.run(async () => {
+      const view = { name: name.trim(), query };
+      storeViews([...views.value.filter((each) => each.name !== view.name), view]);
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Save the view"
+      verb={isTaken ? 'Replace' : 'Save'}
+      isReady={name.trim() !== ''}
+      hasInput={name !== ''}
+      action={action}
+      onClose={onClose}
+      onSubmit={save}
+    >
+      <p>The filters and the order, in this browser only. To share the view, share its URL.</p>
+      <label>
+        Name
+        <input
+          autofocus
+          required
+          maxLength={60}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        {isTaken && <span class="hint">Replaces the view with this name.</span>}
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,170 @@
+import { useState } from 'preact/hooks';
+import { canManageFleet, canWrite } from '../../api/session.ts';
+import { listTenants, type TenantTotals } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Time } from '../../ui/inline.tsx';
+import { lazy } from '../../ui/lazy.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { UsageBar } from '../../ui/usage-bar.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
+import { usePages } from '../../ui/use-pages.ts';
+import { About, StatusBadge } from './about.tsx';
+import { isFiltered, TenantFilters, tenantQueryOf, viewOf } from './filters.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { NewTenantDialog } from './new-tenant-dialog.tsx';
+import { SavedViews } from './saved-views.tsx';
+import { type Selection, useSelection } from './use-selection.ts';
+
+const BulkActions = lazy('the actions', async () => (await import('./bulk-actions.tsx')).BulkActions);
+
+export function TenantsPage() {
+  const { query } = route.value;
+  const view = useDebounced(viewOf(query), 200);
+  const wanted = tenantQueryOf(new URLSearchParams(view));
+  const [totals, setTotals] = useState<TenantTotals | null>(null);
+  const pages = usePages(
+    async (after, signal) => {
+      const sort = new URLSearchParams(view).get('sort') ?? 'id';
+      const page = await listTenants({ ...wanted, sort, after, totals: after === null }, signal);
+      if (page.totals !== null) setTotals(page.totals);
+      return { items: page.tenants, next: page.next };
+    },
+    [view],
+  );
+  const selection = useSelection(pages.items ?? [], view);
+  const isNew = query.has('new') && canManageFleet.value;
+  return (
+    <main>
+      <div class="page-head">
+        <h1>Tenants</h1>
+        {canManageFleet.value && (
+          <button type="button" class="primary" onClick={() => replaceQuery({ new: 'tenant' })}>
+            <Icon name="plus" /> New tenant
+          </button>
+        )}
+      </div>
+      <TenantFilters query={query} />
+      <SavedViews query={query} />
+      {totals !== null && pages.items !== undefined && (
+        <p class="tenant-totals muted small" role="status">
+          {count(totals.tenants, 'tenant')} · {count(totals.files, 'file')} · {formatBytes(totals.bytes)}
+        </p>
+      )}
+      {selection.tenants.length > 0 && (
+        <BulkActions
+          selection={selection}
+          listed={pages.items ?? []}
+          filter={wanted}
+          totals={totals}
+          onDone={() => {
+            selection.set([]);
+            pages.reload();
+          }}
+        />
+      )}
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items !== undefined && pages.items.length > 0 && (
+        <TenantTable tenants={pages.items} selection={selection} />
+      )}
+      {pages.items?.length === 0 &&
+        (isFiltered(query) ? <Empty title="No matching tenants" /> : <FirstSteps />)}
+      {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show more tenants
+        </button>
+      )}
+      {isNew && <NewTenantDialog onClose={() => replaceQuery({ new: null })} />}
+    </main>
+  );
+}
+
+function TenantTable({ tenants, selection }: { tenants: Tenant[]; selection: Selection }) {
+  const areAll = tenants.every(({ id }) => selection.has(id));
+  return (
+    <div class="table-scroll">
+      <table class="tenants">
+        <thead>
+          <tr>
+            <th scope="col">
+              <div class="selectable">
+                {canWrite.value && (
+                  <input
+                    type="checkbox"
+                    aria-label="Select all shown"
+                    checked={areAll}
+                    indeterminate={!areAll && selection.tenants.length > 0}
+                    onChange={() => selection.set(areAll ? [] : tenants)}
+                  />
+                )}
+                Tenant
+              </div>
+            </th>
+            <th scope="col">Status</th>
+            <th scope="col">Files</th>
+            <th scope="col">Size</th>
+            <th scope="col">Last change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tenants.map((tenant) => (
+            <tr key={tenant.id}>
+              <th scope="row">
+                <div class="selectable">
+                  {canWrite.value && (
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${tenant.id}`}
+                      checked={selection.has(tenant.id)}
+                      onClick={(event) => selection.toggle(tenant.id, event.shiftKey)}
+                    />
+                  )}
+                  <TenantName tenant={tenant} />
+                </div>
+              </th>
+              <td>
+                <StatusBadge tenant={tenant} />
+              </td>
+              <td>
+                <UsageBar
+                  label="Files"
+                  used={tenant.files}
+                  limit={tenant.effective.max_files}
+                  format={formatNumber}
+                />
+              </td>
+              <td>
+                <UsageBar
+                  label="Size"
+                  used={tenant.bytes}
+                  limit={tenant.effective.max_bytes}
+                  format={formatBytes}
+                />
+              </td>
+              <td class="muted">
+                {tenant.last_change_at === null ? 'never' : <Time value={tenant.last_change_at} isAge />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Link with the name of a tenant. The ID and the metadata appear below it. */
+function TenantName({ tenant: { id, name, description, metadata } }: { tenant: Tenant }) {
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
+  return (
+    <div class="tenant-name">
+      <a class="name-link" href={hrefOf(['tenants', id])}>
+        <Name text={name} />
+      </a>
+      <About parts={[name === id ? '' : id, description, pairs.join(', ')]} />
+    </div>
+  );
+}

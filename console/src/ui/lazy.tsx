@@ -1,0 +1,28 @@
+import type { ComponentType } from 'preact';
+import { LoadError, Loading } from './messages.tsx';
+import { useLoad } from './use-load.ts';
+
+/**
+ * Returns a component whose code is loaded when it is first rendered, so that the first load of the console stays small.
+ *
+ * @param title name of the page part, shown while its code is loaded
+ */
+export function lazy<Props extends object>(
+  title: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  function LoadAndRender(props: Props) {
+    const { error, reload } = useLoad(async () => {
+      loaded ??= await load();
+      return loaded;
+    }, []);
+    if (loaded !== undefined) {
+      const Component = loaded;
+      return <Component {...props} />;
+    }
+    if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+    return <Loading what={title} />;
+  }
+  return LoadAndRender;
+}

@@ -1,0 +1,206 @@
+/** @module-tag long */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { describeConsole } from '../support/console-suite.ts';
+import { freshTenant } from '../support/service.ts';
+
+describeConsole('a fleet of tenants in the console', (fixture) => {
+  /** Creates tenants with numbered IDs, more than a page of the list shows. */
+  async function createFleet(count: number) {
+    const tenants = new Tenants(fixture().service.database);
+    const prefix = freshTenant('fleet');
+    const ids = Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(3, '0')}`);
+    for (const [i, id] of ids.entries())
+      await tenants.createWith(id, {}, { metadata: { plan: i % 2 === 0 ? 'pro' : 'free', of: prefix } });
+    return { tenants, prefix, ids };
+  }
+
+  async function downloadFrom(page: Page, name: string): Promise<{ name: string; content: Buffer }> {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('dialog').getByRole('button', { name, exact: true }).click(),
+    ]);
+    return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
+  }
+
+  const openBulk = async (page: Page, name: string) => {
+    await page.getByLabel('Select all shown').first().check();
+    await page.getByRole('button', { name, exact: true }).click();
+  };
+
+  it('is counted, filtered by metadata, and saved as views of this browser', async () => {
+    const { prefix } = await createFleet(3);
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const totals = page.locator('.tenant-totals');
+    await expect.poll(() => totals.textContent()).toBe('3 tenants · 0 files · 0 B');
+    await page.getByLabel('Metadata').fill('plan=pro');
+    await expect.poll(() => totals.textContent()).toBe('2 tenants · 0 files · 0 B');
+    await page.getByText(`of=${prefix}, plan=pro`).first().waitFor();
+    await page.getByRole('button', { name: 'Save view…' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Paying');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).click();
+    await page.reload();
+    const view = page.getByRole('link', { name: 'Paying', exact: true });
+    expect(await view.getAttribute('aria-current')).toBeNull();
+    await view.click();
+    await page.getByRole('link', { name: `${prefix}-002`, exact: true }).waitFor();
+    await expect.poll(() => totals.textContent()).toBe('2 tenants · 0 files · 0 B');
+    expect(await view.getAttribute('aria-current')).toBe('page');
+    expect(new URL(page.url()).hash).toBe(`#/?search=${prefix}-&metadata=plan%3Dpro`);
+    await page.getByRole('button', { name: 'Delete the view Paying' }).click();
+    await page.reload();
+    await page.getByRole('link', { name: `${prefix}-002`, exact: true }).waitFor();
+    expect(await view.count()).toBe(0);
+  });
+
+  it('is changed as a whole, also beyond the listed page, and a stopped action names its rest', async () => {
+    const { tenants, prefix, ids } = await createFleet(60);
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    const suspended = async () =>
+      (await Promise.all(ids.map((id) => tenants.find(id)))).filter((row) => row?.suspendedAt !== null)
+        .length;
+    await page.getByLabel('Select all shown').first().check();
+    await page.getByText('50 selected').waitFor();
+    await page.getByRole('button', { name: 'Select all 60 matching' }).click();
+    await page.getByText('60 selected').waitFor();
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('heading', { name: 'Suspend 60 tenants?' }).waitFor();
+    await dialog.getByText('and 50 more').waitFor();
+
+    // Stops while the eleventh tenant waits for its response.
+    let requests = 0;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/suspend', async (route) => {
+      if (++requests > 10) await held;
+      await route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await dialog.getByText('10 of 60 tenants', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    release();
+    await dialog.getByRole('heading', { name: 'Suspended 14 tenants.' }).waitFor();
+    await dialog.getByText('46 tenants not started, because you stopped.').waitFor();
+    const outcomes = await downloadFrom(page, 'Outcomes as CSV');
+    expect(outcomes.name).toBe('outcomes.csv');
+    const lines = outcomes.content.toString().trimEnd().split('\r\n');
+    expect([lines.length, lines[0], lines.filter((line) => line.includes('"stopped"')).length]).toStrictEqual(
+      [61, '"tenant","result","reason"', 46],
+    );
+    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
+    expect(await suspended()).toBe(14);
+
+    // The second attempt skips the suspended tenants.
+    await page.getByLabel('Select all shown').first().check();
+    await page.getByRole('button', { name: 'Select all 60 matching' }).click();
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
+    await page.getByText('Suspended 46 tenants.', { exact: true }).waitFor();
+    expect(await suspended()).toBe(60);
+  });
+
+  it('gets a mount, keys, and archives for each of its tenants', async () => {
+    const { service } = fixture();
+    const { tenants, prefix, ids } = await createFleet(2);
+    const team = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    await page.getByLabel(`Select ${ids[0]}`).waitFor();
+    await openBulk(page, 'Mount…');
+    const field = dialog.getByRole('combobox', { name: 'Tenant whose memory it shows' });
+    await field.fill(team.slice(0, -1));
+    const suggestions = dialog.getByRole('listbox', { name: 'Tenants' });
+    await suggestions.getByRole('option', { name: team, exact: true }).waitFor();
+    await field.press('ArrowDown');
+    await field.press('Escape');
+    await suggestions.waitFor({ state: 'hidden' });
+    await field.press('ArrowDown');
+    await suggestions.getByRole('option', { name: team, exact: true, selected: true }).waitFor();
+    await field.press('Enter');
+    expect(await field.inputValue()).toBe(team);
+    await dialog.getByLabel('Name of the directory').fill('team');
+    await dialog.getByRole('button', { name: 'Mount', exact: true }).click();
+    await page.getByText('Mounted into 2 tenants.').waitFor();
+    for (const id of ids)
+      expect((await tenants.find(id))?.mounts.map(({ name, tenant }) => [name, tenant])).toStrictEqual([
+        ['team', team],
+      ]);
+
+    await openBulk(page, 'New keys…');
+    await dialog.getByLabel('Label').fill('rollout');
+    await dialog.getByRole('button', { name: 'Create keys' }).click();
+    await dialog.getByRole('heading', { name: 'Created a key for 2 tenants.' }).waitFor();
+    await dialog.getByText('You have not downloaded or copied the keys.').waitFor();
+    const keys = (await downloadFrom(page, 'Keys as CSV')).content
+      .toString()
+      .trimEnd()
+      .split('\r\n')
+      .slice(1);
+    expect(keys.map((line) => line.split('","')[0]?.slice(1)).sort()).toStrictEqual(ids);
+    const secret = keys[0]?.split('","')[2]?.slice(0, -1) ?? '';
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/execute',
+      headers: { authorization: `Bearer ${secret}` },
+      payload: { command: 'view', path: '/memories' },
+    });
+    expect([answer.statusCode, answer.json().content]).toStrictEqual([
+      200,
+      expect.stringContaining('/memories/team'),
+    ]);
+    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
+
+    await openBulk(page, 'Export…');
+    const archive = await downloadFrom(page, 'Export');
+    expect(archive.name).toBe('memories.tar');
+    // A tar header begins with the name of its file.
+    for (const id of ids) expect(archive.content.includes(`${id}.tar`)).toBe(true);
+    await page.getByText('Exported 2 tenants.').waitFor();
+  });
+
+  it('has names, descriptions, and metadata that are edited, and a change of another admin is not lost', async () => {
+    const { service } = fixture();
+    const id = freshTenant('described');
+    const page = await fixture().openSignedIn('#/');
+    await page.getByRole('button', { name: 'New tenant' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: /^ID/ }).fill(id);
+    await dialog.getByLabel('Name').fill('Acme support');
+    await dialog.getByRole('button', { name: 'Add metadata' }).click();
+    await dialog.getByLabel('Key of pair 1').fill('plan');
+    await dialog.getByLabel('Value of pair 1').fill('pro');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    const details = page.locator('.details-form');
+    const save = details.getByRole('button', { name: 'Save details' });
+    await save.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    const row = async () => {
+      const [found] = await service.query('SELECT name, description, metadata FROM tenants WHERE id = $1', [
+        id,
+      ]);
+      return found;
+    };
+    expect(await row()).toStrictEqual({ name: 'Acme support', description: '', metadata: { plan: 'pro' } });
+    await details.getByLabel('Description').fill('Answers of the support team.');
+    await details.getByRole('button', { name: 'Remove pair 1' }).click();
+    await details.getByRole('button', { name: 'Add metadata' }).click();
+    await details.getByLabel('Key of pair 1').fill('region');
+    await details.getByLabel('Value of pair 1').fill('eu');
+    await service.query("UPDATE tenants SET description = 'Someone else.' WHERE id = $1", [id]);
+    await save.click();
+    await dialog.getByText('Description is now: Someone else.').waitFor();
+    await dialog.getByRole('button', { name: 'Overwrite' }).click();
+    await page.getByText('Saved the details.').waitFor();
+    expect(await row()).toStrictEqual({
+      name: 'Acme support',
+      description: 'Answers of the support team.',
+      metadata: { region: 'eu' },
+    });
+  });
+});
