@@ -27,8 +27,8 @@ export function LimitsDialog(props: BulkProps) {
       work={({ id }) => changeSettings(id, changes)}
     >
       <p>
-        Filled fields replace the settings of each tenant. Empty fields change nothing. Type “{DEFAULT}” for
-        the default of the service.
+        Filled fields replace the settings of each tenant. Empty fields keep their setting. Type “{DEFAULT}”
+        for the default of the service.
       </p>
       <fieldset class="grid">
         {SETTINGS.map(([name, setting]) => (
