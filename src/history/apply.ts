@@ -124,6 +124,7 @@ export async function planChange(
  * Applies a planned change in the caller's transaction. A dry run only checks the plan and the quota.
  *
  * @param textOf reads the text of a file that gets a text without a version
+ * @param originOf returns the origin of the change of a file; the default is the origin in the options
  * @throws ServiceError if the result would exceed the tenant's quota, or the plan differs from the expected plan
  */
 export async function apply(
@@ -133,8 +134,9 @@ export async function apply(
   options: ChangeOptions,
   verb: 'restore' | 'revert',
   textOf: (target: RestoreTarget) => Promise<string> = withoutText,
+  originOf: (target: RestoreTarget) => Origin = () => options.origin,
 ): Promise<Changes> {
-  const { origin, defaults, dryRun } = options;
+  const { defaults, dryRun } = options;
   const planned = { files: await changesOf(targets), directoriesMade: made, directoriesRemoved: removed };
   const plan = await checkedPlan(planned, options);
   if (targets.length + made.length + removed.length === 0) return { ...planned, plan, changedAt: null };
@@ -144,11 +146,16 @@ export async function apply(
   const files: ChangedFile[] = [];
   const versions: WrittenFile[] = [];
   const texts: { target: RestoreTarget; file: WrittenFile }[] = [];
-  const by = storedOrigin(origin);
   for await (const target of timeSliced(targets)) {
     const { memoryId, from, to } = target;
     const isEdited = from?.sha256 !== to?.sha256;
-    const file = { memoryId, from: from?.path ?? null, to: to?.path ?? null, isEdited, origin: by };
+    const file = {
+      memoryId,
+      from: from?.path ?? null,
+      to: to?.path ?? null,
+      isEdited,
+      origin: storedOrigin(originOf(target)),
+    };
     files.push(file);
     if (to === null) continue;
     const written = { ...file, to: to.path, text: null, version: isEdited ? to.versionId : null };

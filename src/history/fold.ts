@@ -129,8 +129,10 @@ class FoldInProgress {
     return this.#current;
   }
 
-  async #merged({ file, base, last, changedBy, changedAt }: Turn, fold: Fold): Promise<Fold> {
+  async #merged({ file, base, last, changedBy, changedAt, isResolved }: Turn, fold: Fold): Promise<Fold> {
     const { state } = fold;
+    const resolved = isResolved ? stateOf(last) : 'redacted';
+    if (resolved !== 'redacted') return { state: resolved, conflict: null };
     if (state === undefined) return fold;
     const conflicting = (reason: FoldReason, left = state): Fold => ({
       state: left,

@@ -91,7 +91,10 @@ export async function revertActor(
     const directories = await touchedDirectories(query, changes, touched);
     const { plan, conflicts } = await planFiles(query, tenant, files, directories);
     const textOf = ({ memoryId, to }: RestoreTarget) => folds.textOf(query, memoryId, to as FoldedFile);
-    const made = await apply(query, tenant, plan, options, 'revert', textOf);
+    const resolves = { by: changes.by, since: changes.since, until: selection.until ?? null };
+    const originOf = ({ memoryId }: RestoreTarget) =>
+      typeof resolutions.get(memoryId) === 'object' ? { ...options.origin, resolves } : options.origin;
+    const made = await apply(query, tenant, plan, options, 'revert', textOf, originOf);
     return { ...made, conflicts };
   });
 }

@@ -20,6 +20,15 @@ export type ActorChanges = { tenant: string; by: string | null; since: string; u
 export const isTheirs = (origin: string, at: string) =>
   `($by::text IS NULL OR ${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
+/**
+ * SQL condition: whether a version resolves the conflicts of an earlier revert that selected all of these changes before
+ * the version.
+ */
+export const isResolution = (origin: string) =>
+  `COALESCE(${origin} #>> '{resolves,by}' IS NOT DISTINCT FROM $by::text
+    AND (${origin} #>> '{resolves,since}')::timestamptz <= $since::text::timestamptz
+    AND COALESCE((${origin} #>> '{resolves,until}')::timestamptz, 'infinity') >= $until::text::timestamptz, false)`;
+
 /** Changes of a file within a page: the actor's first change, and the last change by others. IDs grow with time. */
 export interface FileChanges {
   memoryId: string;

@@ -1,7 +1,13 @@
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { Actor } from '../memory/origin.ts';
-import { type ActorChanges, isTheirs, type TouchedFile, type TouchedVersion } from './touched.ts';
+import {
+  type ActorChanges,
+  isResolution,
+  isTheirs,
+  type TouchedFile,
+  type TouchedVersion,
+} from './touched.ts';
 import { FIRST_ID } from './version.ts';
 
 /**
@@ -16,6 +22,8 @@ export interface Turn {
   last: TouchedVersion;
   changedBy: Actor;
   changedAt: string;
+  /** Whether a version of the turn is the text that resolved the conflicts of an earlier revert. */
+  isResolved: boolean;
 }
 
 interface VersionRow extends TouchedVersion {
@@ -26,20 +34,21 @@ interface VersionRow extends TouchedVersion {
   /** Null for a version without an origin. */
   actor: Actor | null;
   isTheirs: boolean;
+  isResolution: boolean;
 }
 
 /**
  * Lists a page of the superseded versions of files after the given versions, oldest first, in the order of the files.
  */
 const listTurnsQuery = defineQuery<
-  Omit<ActorChanges, 'since'> & { items: number[]; memoryIds: string[]; afters: string[]; limit: number },
+  ActorChanges & { items: number[]; memoryIds: string[]; afters: string[]; limit: number },
   VersionRow
 >(
   'list_turns',
   `
 SELECT f.item, v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256, v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin -> 'actor' AS actor,
-  (${isTheirs('v.origin', 'v.created_at')}) AS "isTheirs"
+  (${isTheirs('v.origin', 'v.created_at')}) AS "isTheirs", ${isResolution('v.origin')} AS "isResolution"
 FROM unnest($items::integer[], $memoryIds::text[]::uuid[], $afters::text[]::uuid[]) AS f (item, memory_id, after), LATERAL (
   SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.memory_id AND id > f.after ORDER BY memory_id, id LIMIT $limit::integer
 ) AS v
@@ -48,12 +57,13 @@ ORDER BY f.item, v.id LIMIT $limit::integer
 );
 
 const headActorsQuery = defineQuery<
-  { tenant: string; memoryIds: string[] },
-  { memoryId: string; actor: Actor | null; createdAt: string }
+  ActorChanges & { memoryIds: string[] },
+  { memoryId: string; actor: Actor | null; createdAt: string; isResolution: boolean }
 >(
   'list_head_actors',
   `
-SELECT f.id::text AS "memoryId", e.origin -> 'actor' AS actor, ${time('e.changed_at')} AS "createdAt"
+SELECT f.id::text AS "memoryId", e.origin -> 'actor' AS actor, ${time('e.changed_at')} AS "createdAt",
+  ${isResolution('e.origin')} AS "isResolution"
 FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
   SELECT origin, changed_at FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
 ) AS e
@@ -68,8 +78,10 @@ export async function* readTurns(
   changes: ActorChanges,
   files: readonly TouchedFile[],
 ): AsyncGenerator<Turn> {
-  const { tenant, by, until } = changes;
-  const heads = await query(headActorsQuery, { tenant, memoryIds: files.map(({ memoryId }) => memoryId) });
+  const heads = await query(headActorsQuery, {
+    ...changes,
+    memoryIds: files.map(({ memoryId }) => memoryId),
+  });
   const headOf = new Map(heads.rows.map((row) => [row.memoryId, row]));
   const afters = files.map(({ before }) => before?.versionId ?? FIRST_ID);
   let item = 0;
@@ -91,9 +103,7 @@ export async function* readTurns(
     const left = files.slice(item);
     if (left.length === 0) return;
     const { rows } = await query(listTurnsQuery, {
-      tenant,
-      by,
-      until,
+      ...changes,
       items: left.map((_, i) => item + i),
       memoryIds: left.map(({ memoryId }) => memoryId),
       afters: afters.slice(item),
@@ -140,6 +150,7 @@ class Turns {
       last: row,
       changedBy: row.actor ?? { type: 'anonymous' },
       changedAt: row.createdAt,
+      isResolved: row.isResolution || (this.#turn?.isResolved ?? false),
     };
     // After a deletion, only the version that restores the file is compared with the state before the deletion.
     if (this.#turn.base?.operation !== 'deleted') return null;

@@ -55,6 +55,8 @@ export interface Origin {
   /** ID of the merged draft. `actor` is then its author, and `approvedBy` the actor that approved the merge. */
   draft?: string | undefined;
   approvedBy?: Actor | undefined;
+  /** Revert whose conflict in the file this version resolves by a text, so that a later revert keeps the text. */
+  resolves?: { by: string | null; since: string; until: string | null } | undefined;
 }
 
 /** Maximum length in UTF-16 units. Callers choose IDs, labels, and subjects, and no quota counts them. */

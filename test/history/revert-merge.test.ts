@@ -217,6 +217,25 @@ describeService(
       expect(await filesNow()).toStrictEqual({ [a]: 'new', [b]: TEXT });
     });
 
+    it('keeps a text that resolved a conflict when the revert runs again', async () => {
+      const { mallory, alice, before, revert, filesNow } = await tenantWithFile(service());
+      await mallory(cmd.replace(a, '1\n', 'evil\n'));
+      await alice(cmd.replace(a, 'evil\n', 'evil 2\n'));
+      expect((await revert()).conflicts.map(({ reason }) => reason)).toStrictEqual(['content']);
+      await revert({ [a]: { text: 'ours\n2\n3\n4\n5\n' } });
+      await alice(cmd.replace(a, '5\n', '55\n'));
+      for (const options of [{ dryRun: true }, {}]) {
+        const again = await revert({}, options);
+        expect([lines(again), again.conflicts]).toStrictEqual([[], []]);
+      }
+      // The text resolves neither later changes nor a revert that selects earlier changes.
+      const wider = await revert({}, { dryRun: true }, { since: before.at });
+      expect(wider.conflicts.map(({ reason }) => reason)).toStrictEqual(['content']);
+      await mallory(cmd.replace(a, '3\n', 'evil 3\n'));
+      expect(lines(await revert())).toStrictEqual([`M ${a}`]);
+      expect(await filesNow()).toStrictEqual({ [a]: 'ours\n2\n3\n4\n55\n' });
+    });
+
     it('leaves out a file without a conflict, and lists the file', async () => {
       const { mallory, revert, filesNow } = await tenantWithFile(service());
       await mallory(cmd.replace(a, '1\n', 'evil\n'), cmd.create(b, 'evil'));
