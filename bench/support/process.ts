@@ -30,6 +30,8 @@ export interface Server {
   /** Returns the CPU time used so far in microseconds, or NaN if unknown. */
   processorTime(): number;
   stop(): Promise<void>;
+  /** Ends the process without a shutdown. */
+  kill(): Promise<void>;
 }
 
 /** Maximum start time. Peers create their files before they are ready. */
@@ -79,6 +81,10 @@ export async function startServer(
     processorTime: () => processorMicroseconds(child.pid ?? 0),
     stop: async () => {
       child.kill('SIGTERM');
+      await ended;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
       await ended;
     },
   };
@@ -161,7 +167,7 @@ function statusOf(url: string): Promise<number | undefined> {
   });
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen(0, '127.0.0.1', () => {

@@ -1,0 +1,104 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { loadConfig } from '../../src/config.ts';
+import { databaseTime } from '../../src/database/clock.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { openDatabase } from '../../src/database/open.ts';
+import { Memory } from '../../src/files/memory.ts';
+import { Services } from '../../src/files/services.ts';
+import { MergeThreads } from '../../src/history/line-merge.ts';
+import { revertActor } from '../../src/history/revert.ts';
+import type { MemoryPath } from '../../src/memory/path.ts';
+import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
+import { splice } from '../../src/memory/text.ts';
+import { tenantDefaults } from '../../src/tenants/effective-settings.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { text, UNLIMITED } from './data.ts';
+
+const DONE = { content: 'done', isError: false };
+const FILES_PER_DIRECTORY = 100;
+const CONNECTIONS = 16;
+
+export interface RevertCost {
+  step: string;
+  seconds: number;
+  /** Longest delay of the event loop. */
+  longestDelayMs: number;
+  /** Maximum resident memory above the memory before. */
+  memoryMiB: number;
+}
+
+/**
+ * Measures the dry run and the revert of an actor who changed a line of each file, where another user has changed
+ * another line since, so that each file is merged.
+ */
+export async function measureRevert(url: string, files: number, bytes: number): Promise<RevertCost[]> {
+  const config = loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0', ...UNLIMITED });
+  const database = await openDatabase(config);
+  await migrate(database);
+  const services = new Services(config, database, createSecretScanner());
+  const threads = new MergeThreads();
+  try {
+    await new Tenants(database).create('reverted');
+    const by = (name: string) =>
+      new Memory(services, 'reverted', {
+        autoCreate: false,
+        origin: { actor: { type: 'operator', name } },
+      });
+    const path = (i: number) =>
+      `/memories/d${Math.floor(i / FILES_PER_DIRECTORY)}/f${i % FILES_PER_DIRECTORY}.md` as MemoryPath;
+    const content = text(bytes);
+    const insert = (at: string) => (old: string) => ({
+      ...splice(old, at === 'start' ? 0 : old.length, 0, `A line at the ${at}.\n`),
+      result: DONE,
+    });
+    await inParallel(files, (i) => by('alice').create(path(i), content, DONE));
+    const since = (await databaseTime(database)).toISOString();
+    await inParallel(files, (i) => by('mallory').edit(path(i), insert('start')));
+    await inParallel(files, (i) => by('alice').edit(path(i), insert('end')));
+    const costs: RevertCost[] = [];
+    for (const dryRun of [true, false]) {
+      const origin = { actor: { type: 'operator', name: 'bench' } } as const;
+      const options = { threads, origin, defaults: tenantDefaults(config), dryRun };
+      const { cost, result } = await measured(dryRun ? 'dry run' : 'revert', () =>
+        revertActor(database, 'reverted', { by: 'mallory', since }, options),
+      );
+      const merged = result.files.filter(({ mergedSha256 }) => mergedSha256 !== null).length;
+      if (merged !== files || result.conflicts.length > 0)
+        throw new Error(`Merged ${merged} of ${files} files, with ${result.conflicts.length} conflicts`);
+      costs.push(cost);
+    }
+    return costs;
+  } finally {
+    await threads.close();
+    await services.close();
+    await database.close();
+  }
+}
+
+async function inParallel(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const loop = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, loop));
+}
+
+async function measured<T>(step: string, work: () => Promise<T>): Promise<{ cost: RevertCost; result: T }> {
+  globalThis.gc?.();
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss());
+  }, 20);
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const started = performance.now();
+  const result = await work();
+  const seconds = (performance.now() - started) / 1000;
+  delays.disable();
+  clearInterval(timer);
+  return {
+    cost: { step, seconds, longestDelayMs: delays.max / 1e6, memoryMiB: (most - before) / 2 ** 20 },
+    result,
+  };
+}
