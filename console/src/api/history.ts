@@ -63,7 +63,7 @@ export const diffOfMoments = (tenant: string, moments: Moments, after: string | 
   sendJson<{ changes: FileDiff[]; at: string; to: string; next: string | null }>(
     tenantPath(tenant, '/diff'),
     {
-      query: { ...moments, after },
+      query: { ...moments, after, limit: 100 },
       signal,
     },
   );

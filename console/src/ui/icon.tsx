@@ -6,6 +6,7 @@ const SHAPES = {
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 5v3l2 1.5',
   close: 'm4 4 8 8m0-8-8 8',
   compare: 'M5 2v12M2 5l3-3 3 3M11 14V2m3 9-3 3-3-3',
+  down: 'm3.5 6 4.5 4.5L12.5 6',
   download: 'M8 2v8m0 0 3-3m-3 3L5 7M3 13h10',
   edit: 'm10.5 3 2.5 2.5L6 12.5 3 13l.5-3L10.5 3Z',
   file: 'M4 2h5l3 3v9H4V2Zm5 0v3h3',
@@ -22,6 +23,7 @@ const SHAPES = {
   settings: 'M2 5h7m4 0h1M2 11h1m4 0h7M9 3v4h4V3H9ZM3 9v4h4V9H3Z',
   tenants: 'M2 3h12v3.5H2V3Zm0 6.5h12V13H2V9.5ZM4.5 4.8h0M4.5 11.2h0',
   trash: 'M3 4h10M6 4V2.5h4V4M4.5 4 5 13.5h6l.5-9.5',
+  up: 'm3.5 10.5L8 6l4.5 4.5',
   upload: 'M8 10V2m0 0L5 5m3-3 3 3M3 13h10',
   warning: 'M8 2 1.5 13.5h13L8 2Zm0 5v3m0 2v0',
 } as const;

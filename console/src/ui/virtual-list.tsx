@@ -9,7 +9,8 @@ import type { ComponentChildren, HTMLAttributes, Ref } from 'preact';
 import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 
 export interface VirtualListHandle {
-  scrollTo: (index: number) => void;
+  /** @param align position of the row; by default, the list scrolls only if the row is not visible */
+  scrollTo: (index: number, align?: 'auto' | 'start' | 'center') => void;
 }
 
 /** Elements by kind of list. The rows of a tree set their ARIA roles themselves. */
@@ -61,7 +62,7 @@ export function VirtualList({
   useLayoutEffect(() => virtualizer._willUpdate());
   useImperativeHandle(
     handle ?? null,
-    () => ({ scrollTo: (index: number) => virtualizer.scrollToIndex(index, { align: 'auto' }) }),
+    () => ({ scrollTo: (index, align = 'auto') => virtualizer.scrollToIndex(index, { align }) }),
     [],
   );
 

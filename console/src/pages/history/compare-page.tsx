@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { diffOfMoments } from '../../api/history.ts';
 import type { Tenant } from '../../api/types.ts';
@@ -8,9 +8,18 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { MomentField } from '../../ui/moment-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
+import { ComparisonIndex, isKind, withKind } from './comparison-index.tsx';
 import { shownDiff } from './diff-rows.ts';
-import { DiffView } from './diff-view.tsx';
+import { DiffView, type DiffViewHandle } from './diff-view.tsx';
 import { Timeline } from './timeline.tsx';
+
+/** Part of a comparison that is loaded at once. The browser keeps all of it, for the list of files and the search. */
+const BOUND = { files: 1000, characters: 8_000_000 };
+
+const raised = (files: number, characters: number) => ({
+  files: files + BOUND.files,
+  characters: characters + BOUND.characters,
+});
 
 /** Compares two times of a whole memory, or of the files below a path. */
 export function ComparePage({ tenant }: { tenant: Tenant }) {
@@ -19,6 +28,9 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const to = query.get('to');
   const path = query.get('path');
   const moments = useDebounced(JSON.stringify({ at, to, path }), 250);
+  const given = query.get('kind');
+  const kind = isKind(given) ? given : null;
+  const [bound, setBound] = useState(BOUND);
   const pages = usePages(
     async (after, signal) => {
       const { changes, next } = await diffOfMoments(tenant.id, JSON.parse(moments), after, signal);
@@ -26,7 +38,18 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
     },
     [tenant.id, moments, changesMade.value],
   );
-  const files = useMemo(() => pages.items?.map(shownDiff), [pages.items]);
+  const { items, more } = pages;
+  const files = useMemo(() => items?.map(shownDiff), [items]);
+  const characters = useMemo(
+    () => items?.reduce((sum, { patch }) => sum + (patch?.length ?? 0), 0) ?? 0,
+    [items],
+  );
+  const isFull = (items?.length ?? 0) >= bound.files || characters >= bound.characters;
+  useEffect(() => {
+    if (!isFull) more?.();
+  }, [isFull, more]);
+  const shown = useMemo(() => withKind(files ?? [], kind), [files, kind]);
+  const diff = useRef<DiffViewHandle>(null);
   return (
     <div class="compare">
       <div class="compare-moments">
@@ -63,13 +86,31 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
       {files === undefined && pages.error === undefined && <Loading what="the differences" />}
       {files && files.length === 0 && <Empty title="No differences between these times" />}
       {files && files.length > 0 && (
-        <section class="pane" aria-label="Differences">
-          <DiffView
+        <div class="comparison">
+          <ComparisonIndex
             files={files}
-            summary={`${count(files.length, 'file')}${pages.more ? ' and more' : ''}`}
-            onEnd={pages.more}
+            shown={shown}
+            kind={kind}
+            onKind={(next) => replaceQuery({ kind: next })}
+            onSelect={(file) => diff.current?.showFile(file)}
           />
-        </section>
+          <section class="pane" aria-label="Differences">
+            {more && isFull && (
+              <p class="notice flat" role="status">
+                The first {count(files.length, 'file')} of the comparison. A search finds only their lines.{' '}
+                <button type="button" onClick={() => setBound(raised(files.length, characters))}>
+                  Load more
+                </button>
+              </p>
+            )}
+            <DiffView
+              key={kind}
+              handle={diff}
+              files={shown}
+              summary={`${count(shown.length, 'file')}${more ? (isFull ? ' and more' : ', loading more…') : ''}`}
+            />
+          </section>
+        </div>
       )}
     </div>
   );

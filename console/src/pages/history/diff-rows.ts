@@ -56,6 +56,28 @@ export function hunksBetween(old: string, now: string): Hunk[] {
   return [{ oldStart: 1, newStart: 1, lines }];
 }
 
+export type DiffKind = 'added' | 'modified' | 'renamed' | 'deleted';
+
+/** Returns the kind of change of a file. */
+export function kindOf({ oldPath, path }: NonNullable<ShownDiff['title']>): DiffKind {
+  if (oldPath === null) return 'added';
+  if (path === null) return 'deleted';
+  return oldPath === path ? 'modified' : 'renamed';
+}
+
+/** Returns the text of each row, for a search. */
+export function textsOf(rows: readonly DiffRow[], files: readonly ShownDiff[]): string[] {
+  return rows.map((row) => {
+    if (row.kind === 'line') {
+      const [old, now] = [row.old?.text, row.now?.text];
+      return old === now ? (now ?? '') : `${old ?? ''}\n${now ?? ''}`;
+    }
+    if (row.kind !== 'title') return '';
+    const title = files[row.file]?.title;
+    return `${title?.oldPath ?? ''}\n${title?.path ?? ''}`;
+  });
+}
+
 /** Returns the rows of a diff view, in line order. */
 export function diffRows(
   files: readonly ShownDiff[],

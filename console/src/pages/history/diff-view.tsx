@@ -1,12 +1,14 @@
 import { signal } from '@preact/signals';
 import { diffWordsWithSpace } from 'diff';
-import { useMemo, useState } from 'preact/hooks';
+import type { Ref } from 'preact';
+import { useCallback, useImperativeHandle, useMemo, useRef, useState } from 'preact/hooks';
 import { visible } from '../../text/visible.tsx';
+import { FindBar, found, useFind, useFindKey } from '../../ui/find.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
-import { type DiffRow, diffRows, type ShownDiff, type Side } from './diff-rows.ts';
+import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
+import { type DiffRow, diffRows, kindOf, type ShownDiff, type Side, textsOf } from './diff-rows.ts';
 
 const LINE_HEIGHT = 21;
 /** Maximum length of two lines whose differing words are highlighted. Comparing longer lines is slow. */
@@ -25,16 +27,44 @@ interface Props {
   files: ShownDiff[];
   /** Description of the compared texts. */
   summary?: string;
-  onEnd?: (() => void) | undefined;
+  handle?: Ref<DiffViewHandle>;
+}
+
+export interface DiffViewHandle {
+  /** Scrolls to the title of a file. */
+  showFile: (file: number) => void;
 }
 
 /** Shows differences of files, side by side or unified. */
-export function DiffView({ files, summary = '', onEnd }: Props) {
+export function DiffView({ files, summary = '', handle }: Props) {
+  const container = useRef<HTMLDivElement>(null);
+  const list = useRef<VirtualListHandle>(null);
   const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(() => new Set());
   const split = isSplit.value;
   const rows = useMemo(
     () => diffRows(files, split, (file) => collapsed.has(file)),
     [files, split, collapsed],
+  );
+  const find = useFind(
+    useCallback(() => textsOf(rows, files), [rows, files]),
+    (index) => list.current?.scrollTo(index, 'center'),
+  );
+  const openFind = () => {
+    // A search finds the lines of all files.
+    setCollapsed(new Set());
+    find.open();
+  };
+  useFindKey(container, { ...find, open: openFind });
+  const current = find.matches[find.at];
+  useImperativeHandle(
+    handle ?? null,
+    () => ({
+      showFile: (file) => {
+        const index = rows.findIndex((row) => row.kind === 'title' && row.file === file);
+        if (index !== -1) list.current?.scrollTo(index, 'start');
+      },
+    }),
+    [rows],
   );
   const toggle = (file: number) => {
     const next = new Set(collapsed);
@@ -42,9 +72,14 @@ export function DiffView({ files, summary = '', onEnd }: Props) {
     setCollapsed(next);
   };
   return (
-    <div class="diff">
+    <div ref={container} class="diff findable">
+      <FindBar find={find} label="Find in the differences" />
       <div class="diff-head">
-        <span class="muted small">{summary}</span>
+        <span class="muted small spacer">{summary}</span>
+        <button type="button" class="icon-button" title="Find (Ctrl+F)" onClick={openFind}>
+          <Icon name="search" />
+          <span class="visually-hidden">Find in the differences</span>
+        </button>
         <Segmented
           label="Layout"
           options={LAYOUTS}
@@ -55,17 +90,18 @@ export function DiffView({ files, summary = '', onEnd }: Props) {
         />
       </div>
       <VirtualList
+        handle={list}
         class={split ? 'diff-rows code split' : 'diff-rows code unified'}
         kind="list"
         label="Differences"
         count={rows.length}
         rowHeight={LINE_HEIGHT}
-        onEnd={onEnd}
       >
         {(index) => {
           const row = rows[index];
           if (row === undefined) return null;
-          if (row.kind !== 'title') return <Row row={row} isSplit={split} />;
+          if (row.kind !== 'title')
+            return <Row row={row} isSplit={split} query={find.query} isCurrent={index === current} />;
           return (
             <Title
               file={files[row.file]}
@@ -88,8 +124,7 @@ interface TitleProps {
 function Title({ file, isOpen, onToggle }: TitleProps) {
   if (!file?.title) return null;
   const { oldPath, path } = file.title;
-  const kind =
-    oldPath === null ? 'added' : path === null ? 'deleted' : oldPath === path ? 'modified' : 'renamed';
+  const kind = kindOf(file.title);
   return (
     <div>
       <button type="button" class="diff-title" aria-expanded={isOpen} onClick={onToggle}>
@@ -103,39 +138,66 @@ function Title({ file, isOpen, onToggle }: TitleProps) {
   );
 }
 
-function Row({ row, isSplit }: { row: Exclude<DiffRow, { kind: 'title' }>; isSplit: boolean }) {
+interface DiffRowProps {
+  row: Exclude<DiffRow, { kind: 'title' }>;
+  isSplit: boolean;
+  /** The searched text, or an empty text. */
+  query: string;
+  /** Whether the row is the current match of the search. */
+  isCurrent: boolean;
+}
+
+function Row({ row, isSplit, query, isCurrent }: DiffRowProps) {
   if (row.kind !== 'line') {
     return <div class={`diff-${row.kind}`}>{row.text}</div>;
   }
   const { old, now } = row;
+  const state = isCurrent ? ' current' : '';
   const isSame = old !== null && now !== null && old.text === now.text;
   if (!isSplit) {
     const side = now ?? old;
     const kind = isSame ? 'same' : now === null ? 'removed' : 'added';
     return (
-      <div class={`diff-line ${kind}`}>
+      <div class={`diff-line ${kind}${state}`}>
         <LineNumber value={old?.number} />
         <LineNumber value={now?.number} />
-        <Text kind={kind} text={side?.text ?? ''} other={null} />
+        <Text kind={kind} text={side?.text ?? ''} other={null} query={query} />
       </div>
     );
   }
   return (
-    <div class="diff-pair">
-      <Half side={old} kind={isSame ? 'same' : 'removed'} other={isSame ? null : (now?.text ?? null)} />
-      <Half side={now} kind={isSame ? 'same' : 'added'} other={isSame ? null : (old?.text ?? null)} />
+    <div class={`diff-pair${state}`}>
+      <Half
+        side={old}
+        kind={isSame ? 'same' : 'removed'}
+        other={isSame ? null : (now?.text ?? null)}
+        query={query}
+      />
+      <Half
+        side={now}
+        kind={isSame ? 'same' : 'added'}
+        other={isSame ? null : (old?.text ?? null)}
+        query={query}
+      />
     </div>
   );
 }
 
 type LineKind = 'same' | 'removed' | 'added';
 
-function Half({ side, kind, other }: { side: Side | null; kind: LineKind; other: string | null }) {
+interface HalfProps {
+  side: Side | null;
+  kind: LineKind;
+  other: string | null;
+  query: string;
+}
+
+function Half({ side, kind, other, query }: HalfProps) {
   if (side === null) return <div class="diff-half nothing" />;
   return (
     <div class={`diff-half ${kind}`}>
       <LineNumber value={side.number} />
-      <Text kind={kind} text={side.text} other={other} />
+      <Text kind={kind} text={side.text} other={other} query={query} />
     </div>
   );
 }
@@ -146,16 +208,23 @@ function LineNumber({ value }: { value: number | undefined }) {
 
 const SIGNS = { same: ' ', removed: '-', added: '+' };
 
-/** @param other the line on the other side, for highlighting the words that differ */
-function Text({ kind, text, other }: { kind: LineKind; text: string; other: string | null }) {
+interface TextProps {
+  kind: LineKind;
+  text: string;
+  /** The line on the other side, for highlighting the words that differ. */
+  other: string | null;
+  query: string;
+}
+
+function Text({ kind, text, other, query }: TextProps) {
   return (
     <>
       <span class="diff-sign" data-sign={SIGNS[kind]}>
         {kind !== 'same' && <span class="visually-hidden">{kind}: </span>}
       </span>
       <span class="line-text">
-        {other === null || text.length + other.length > MAX_COMPARED
-          ? visible(text)
+        {query !== '' || other === null || text.length + other.length > MAX_COMPARED
+          ? found(text, query)
           : words(kind, text, other)}
       </span>
     </>

@@ -1,5 +1,5 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { visible } from '../../text/visible.tsx';
+import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
+import { FindBar, found, useFind, useFindKey } from '../../ui/find.tsx';
 import { Empty } from '../../ui/messages.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 
@@ -11,23 +11,34 @@ export function Lines({ content, line }: { content: string; line: number | null 
   useEffect(() => {
     if (line !== null) list.current?.scrollTo(line - 1);
   }, [line]);
+  const container = useRef<HTMLDivElement>(null);
+  const find = useFind(
+    useCallback(() => lines, [lines]),
+    (index) => list.current?.scrollTo(index),
+  );
+  useFindKey(container, find);
+  const isCurrent = (index: number) =>
+    find.query === '' ? index + 1 === line : index === find.matches[find.at];
   if (content === '') return <Empty title="This file is empty" />;
   return (
-    <VirtualList
-      handle={list}
-      class="lines code"
-      kind="list"
-      label="Content"
-      count={lines.length}
-      rowHeight={LINE_HEIGHT}
-    >
-      {(index) => (
-        <div class={index + 1 === line ? 'line current' : 'line'}>
-          <span class="line-number" data-number={index + 1} />
-          <span class="line-text">{visible(lines[index] ?? '')}</span>
-        </div>
-      )}
-    </VirtualList>
+    <div ref={container} class="findable">
+      <FindBar find={find} label="Find in the file" />
+      <VirtualList
+        handle={list}
+        class="lines code"
+        kind="list"
+        label="Content"
+        count={lines.length}
+        rowHeight={LINE_HEIGHT}
+      >
+        {(index) => (
+          <div class={isCurrent(index) ? 'line current' : 'line'}>
+            <span class="line-number" data-number={index + 1} />
+            <span class="line-text">{found(lines[index] ?? '', find.query)}</span>
+          </div>
+        )}
+      </VirtualList>
+    </div>
   );
 }
 

@@ -1,0 +1,159 @@
+import type { ComponentChildren, RefObject } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { formatNumber } from '../text/format.ts';
+import { visible } from '../text/visible.tsx';
+import { Icon } from './icon.tsx';
+import { useDebounced } from './use-debounced.ts';
+
+/**
+ * State of a search in the rows of a list. The search of the browser only finds the rows on the screen, because the
+ * list renders no others.
+ */
+export interface Find {
+  isOpen: boolean;
+  open: () => void;
+  close: () => void;
+  input: string;
+  setInput: (input: string) => void;
+  /** The searched text in lower case; empty without a search. */
+  query: string;
+  /** Indexes of the rows that contain the text. */
+  matches: readonly number[];
+  /** Position of the current match in `matches`. */
+  at: number;
+  step: (direction: 1 | -1) => void;
+  field: RefObject<HTMLInputElement | null>;
+}
+
+/**
+ * @param texts text of each row, on the first search only
+ * @param show scrolls to a row
+ */
+export function useFind(texts: () => readonly string[], show: (index: number) => void): Find {
+  const [isOpen, setIsOpen] = useState(false);
+  const [input, setInput] = useState('');
+  const [at, setAt] = useState(0);
+  const field = useRef<HTMLInputElement>(null);
+  const query = useDebounced(isOpen ? input : '', 100).toLowerCase();
+  const matches = useMemo(() => {
+    if (query === '') return [];
+    return texts().flatMap((text, index) => (text.toLowerCase().includes(query) ? [index] : []));
+  }, [query, texts]);
+  const go = (position: number) => {
+    setAt(position);
+    const row = matches[position];
+    if (row !== undefined) show(row);
+  };
+  useLayoutEffect(() => go(0), [matches]);
+  return {
+    isOpen,
+    open: () => {
+      setIsOpen(true);
+      requestAnimationFrame(() => field.current?.select());
+    },
+    close: () => setIsOpen(false),
+    input,
+    setInput,
+    query,
+    matches,
+    at,
+    step: (direction) => go((at + direction + matches.length) % Math.max(1, matches.length)),
+    field,
+  };
+}
+
+interface Findable {
+  element: Element;
+  open: () => void;
+}
+
+/** Lists on the page that Ctrl+F can search, the latest last. */
+const findables: Findable[] = [];
+
+addEventListener('keydown', (event) => {
+  if (event.key.toLowerCase() !== 'f' || event.altKey || event.shiftKey || !(event.ctrlKey || event.metaKey))
+    return;
+  const dialog = [...document.querySelectorAll('dialog[open]')].at(-1) ?? null;
+  const found = findables.findLast(
+    ({ element }) => element.checkVisibility() && element.closest('dialog') === dialog,
+  );
+  // A second Ctrl+F opens the search of the browser.
+  if (found === undefined || found.element.querySelector('.find-bar :focus') !== null) return;
+  event.preventDefault();
+  found.open();
+});
+
+/** Opens the search of a list at Ctrl+F, while the list is on the page. */
+export function useFindKey(container: RefObject<HTMLElement | null>, { open }: Find): void {
+  const latest = useRef(open);
+  latest.current = open;
+  useLayoutEffect(() => {
+    const { current: element } = container;
+    if (element === null) return;
+    const findable = { element, open: () => latest.current() };
+    findables.push(findable);
+    return () => void findables.splice(findables.indexOf(findable), 1);
+  }, []);
+}
+
+/** Field of the search, with the number of matches and buttons for the next and previous match. */
+export function FindBar({ find, label }: { find: Find; label: string }) {
+  const { input, setInput, query, matches, at, step, close, field } = find;
+  if (!find.isOpen) return null;
+  return (
+    <search class="find-bar">
+      <input
+        ref={field}
+        type="search"
+        aria-label={label}
+        placeholder="Find"
+        value={input}
+        onInput={(event) => setInput(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
+          else if (event.key === 'Escape') close();
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      />
+      <output class="small">
+        {query === ''
+          ? ''
+          : matches.length === 0
+            ? 'No match'
+            : `${formatNumber(at + 1)} of ${formatNumber(matches.length)}`}
+      </output>
+      <button type="button" class="icon-button" title="Previous match (Shift+Enter)" onClick={() => step(-1)}>
+        <Icon name="up" />
+        <span class="visually-hidden">Previous match</span>
+      </button>
+      <button type="button" class="icon-button" title="Next match (Enter)" onClick={() => step(1)}>
+        <Icon name="down" />
+        <span class="visually-hidden">Next match</span>
+      </button>
+      <button type="button" class="icon-button" title="Close (Escape)" onClick={close}>
+        <Icon name="close" />
+        <span class="visually-hidden">Close the search</span>
+      </button>
+    </search>
+  );
+}
+
+/** Marks the occurrences of a text, which is in lower case. */
+export function found(text: string, query: string): ComponentChildren {
+  const lower = query === '' ? '' : text.toLowerCase();
+  // The lower case of a few letters is longer, which would move the marks.
+  if (query === '' || lower.length !== text.length || !lower.includes(query)) return visible(text);
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (let start = lower.indexOf(query); start !== -1; start = lower.indexOf(query, end)) {
+    const next = start + query.length;
+    parts.push(
+      visible(text.slice(end, start)),
+      <mark class="found">{visible(text.slice(start, next))}</mark>,
+    );
+    end = next;
+  }
+  return [...parts, visible(text.slice(end))];
+}
