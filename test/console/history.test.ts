@@ -105,7 +105,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect
       .poll(() => page.locator('.diff-title bdi').allTextContents())
       .toStrictEqual(['customers/lee.md', 'instructions.md', 'refunds.md']);
-    await page.getByRole('button', { name: /refunds\.md/ }).click();
+    await page.locator('.diff-title', { hasText: 'refunds.md' }).click();
     await expect.poll(() => page.getByText(NEW_LINE).count()).toBe(0);
   });
 

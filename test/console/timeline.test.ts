@@ -151,6 +151,58 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => slider(page).inputValue()).toBe('0');
   });
 
+  it('goes to a typed time, and keeps the period, the search, and the hidden chart', async () => {
+    const tenant = await fixture().poisonedTenant();
+    await fixture().service.query(
+      "UPDATE tenants SET created_at = created_at - '3 days'::interval, history_since = history_since - '3 days'::interval WHERE id = $1",
+      [tenant],
+    );
+    await fixture().service.query('SELECT memory_bind_root($1)', [tenant]);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await expect.poll(() => page.locator('.tick-labels span').count()).toBeGreaterThan(1);
+    await page.locator('.timeline-slider').hover({ position: { x: 300, y: 20 } });
+    await page.locator('.timeline-tooltip').getByText('No changes').waitFor();
+
+    await button('Go to…').click();
+    const dialog = page.getByRole('dialog', { name: 'Go to a time' });
+    await dialog.getByLabel('Time').fill('soon');
+    await dialog.getByRole('button', { name: 'Go' }).click();
+    await dialog.getByText('“soon” is not a time.').waitFor();
+    await dialog.getByLabel('Time').fill('9d');
+    await dialog.getByRole('button', { name: 'Go' }).click();
+    await dialog.getByText('The history begins at').waitFor();
+    await dialog.getByLabel('Time').fill('2d');
+    await dialog.getByRole('button', { name: 'Go' }).click();
+    await page.getByText('There were no files').waitFor();
+    const ago = Date.now() - Date.parse(String(atOf(page)));
+    expect(Math.round(ago / 3_600_000)).toBe(48);
+    await button('Back to now').click();
+
+    await page.getByLabel('Period').selectOption('Last day');
+    await expect.poll(() => page.url()).toContain('since=1d');
+    await page.getByPlaceholder('Search names and contents').fill('okafor');
+    await page
+      .getByRole('button', { name: /customers\/okafor\.md/ })
+      .first()
+      .click();
+    await page.getByRole('heading', { name: 'customers/okafor.md' }).waitFor();
+    await slider(page).press('ArrowLeft');
+    await expect.poll(() => lines(page)).toContain('- Speaks French');
+    await button('Hide the timeline').click();
+    await page.reload();
+    await button('Show the timeline').waitFor();
+    await page.getByText('The memory as it was at').waitFor();
+    // A past file has room on a small screen.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const first = page.locator('.line').first();
+    await first.waitFor();
+    expect((await first.boundingBox())?.y).toBeLessThanOrEqual(260);
+    expect(await page.getByPlaceholder('Search names and contents').inputValue()).toBe('okafor');
+    await button('Show the timeline').click();
+    await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('1d');
+  });
+
   it('starts at the beginning of the history, which can be displayed', async () => {
     const tenant = await fixture().poisonedTenant();
     const since = await prune(tenant, 3);

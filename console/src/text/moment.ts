@@ -1,3 +1,5 @@
+import { parseDuration } from '../../../src/lib/units.ts';
+
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?Z$/;
 
 /** Whether a text is a time in the format of the console's URLs: ISO 8601, UTC, at most microseconds. */
@@ -13,4 +15,22 @@ export function isBefore(moment: string, other: string): boolean {
 function toMicroseconds(moment: string): string {
   const digits = ISO.exec(moment)?.[1] ?? '';
   return `${moment.slice(0, 19)}.${digits.padEnd(6, '0')}`;
+}
+
+const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/;
+const DAY_MS = 86_400_000;
+
+/**
+ * Parses a time that a person typed: a duration back from `now` such as `2d`, `yesterday`, a local date with or without
+ * a time of day, or a time in UTC. Returns null for any other text.
+ */
+export function parseMoment(text: string, now: number): string | null {
+  const given = text.trim().toLowerCase();
+  if (isMoment(given.toUpperCase())) return given.toUpperCase();
+  const duration =
+    given === 'yesterday' ? DAY_MS : parseDuration(given.replace(/^-| ago$/g, '').replaceAll(' ', ''));
+  if (duration !== undefined) return new Date(now - duration).toISOString();
+  const [, date, clock = '00:00'] = LOCAL.exec(given.toUpperCase()) ?? [];
+  const local = new Date(`${date}T${clock}`);
+  return date === undefined || Number.isNaN(local.getTime()) ? null : local.toISOString();
 }

@@ -10,6 +10,8 @@ export interface Range {
 
 export const ALL: Range = { since: null, until: null };
 
+export const isAll = ({ since, until }: Range) => since === null && until === null;
+
 /** Selectable periods. A period longer than the history is not offered, because it would equal the whole history. */
 const PERIODS = [
   ['1h', 'Last hour', 3600],

@@ -1,19 +1,22 @@
+import { effect, signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
-import { formatExactTime, formatTime } from '../../text/format.ts';
+import { replaceQuery, route } from '../../router.ts';
+import { formatExactTime } from '../../text/format.ts';
 import { isBefore } from '../../text/moment.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { LoadError } from '../../ui/messages.tsx';
 import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { Histogram } from './histogram.tsx';
+import { GoToDialog } from './go-to-dialog.tsx';
 import { Legend } from './legend.tsx';
 import { NewChanges } from './new-changes.tsx';
-import { ALL, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
-import { Slider } from './slider.tsx';
+import { ALL, isAll, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
+import { TimelineChart } from './timeline-chart.tsx';
 import { type MoveTo, type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
@@ -25,33 +28,66 @@ interface Props {
   /** The selected time, or null for now. */
   at: string | null;
   onChange: MoveTo;
+  /** Text before a past time, and actions for it. */
+  past?: { text: string; actions: ComponentChildren };
 }
 
+/** Whether the chart is hidden, on all pages. Local storage keeps the choice. */
+const isHidden = signal(localStorage.getItem('timeline') === 'hidden');
+effect(() => localStorage.setItem('timeline', isHidden.value ? 'hidden' : 'shown'));
+
+/** Selects the period in the URL, so that a link shows the same part of the history. */
+const setRange = ({ since, until }: Range) => void replaceQuery({ since, until });
+
 /** Histogram of a tenant's changes, colored by actor, with a slider that selects a time. */
-export function Timeline({ tenant, at, onChange }: Props) {
-  const [range, setRange] = useState(ALL);
+export function Timeline({ tenant, at, onChange, past }: Props) {
+  const [isGoing, setIsGoing] = useState(false);
+  const { query } = route.value;
+  const range = { since: query.get('since'), until: query.get('until') };
+  const isShown = !isHidden.value;
   const { data, error, reload } = useLoad(
-    (signal) => readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal),
-    [tenant.id, range.since, range.until, changesMade.value],
+    async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : undefined),
+    [tenant.id, range.since, range.until, isShown, changesMade.value],
   );
-  const step = useSteps(tenant.id, at, async (moment) => {
+  const moveTo: MoveTo = async (moment) => {
     if (!(await onChange(moment))) return false;
     const next = data && moved(data, tenant.history_since, moment ?? new Date().toISOString());
     if (next) setRange(next);
     return true;
-  });
+  };
+  const step = useSteps(tenant.id, at, moveTo);
   const zoom = (factor: number) => data && setRange(zoomed(data, tenant.history_since, at, factor));
-  const all = () => setRange(ALL);
-  if (error !== undefined) {
-    return <LoadError error={error} onRetry={range === ALL ? reload : all} />;
-  }
   const endsNow = range.until === null;
   return (
-    <section class="timeline" aria-label="Timeline">
-      <div class="timeline-chart">
-        {data && <Histogram activity={data} at={at} />}
-        {data && (
-          <Slider
+    <section class={at !== null && past ? 'timeline is-past' : 'timeline'} aria-label="Timeline">
+      <div class="timeline-head">
+        <Steps tenant={tenant} at={at} step={step} text={past?.text ?? ''} />
+        <button type="button" onClick={() => setIsGoing(true)}>
+          Go to…
+        </button>
+        <NewChanges tenant={tenant} />
+        <span class="spacer" />
+        {at !== null && past?.actions}
+        <button
+          type="button"
+          class="icon-button"
+          aria-expanded={isShown}
+          title={isShown ? 'Hide the timeline' : 'Show the timeline'}
+          onClick={() => {
+            isHidden.value = isShown;
+          }}
+        >
+          <Icon name={isShown ? 'up' : 'down'} />
+          <span class="visually-hidden">{isShown ? 'Hide the timeline' : 'Show the timeline'}</span>
+        </button>
+      </div>
+      {isShown && error !== undefined && (
+        <LoadError error={error} onRetry={isAll(range) ? reload : () => setRange(ALL)} />
+      )}
+      {isShown && error === undefined && data === undefined && <div class="timeline-chart" />}
+      {isShown && data && (
+        <>
+          <TimelineChart
             activity={data}
             earliest={tenant.history_since}
             endsNow={endsNow}
@@ -60,33 +96,27 @@ export function Timeline({ tenant, at, onChange }: Props) {
             onStep={step}
             onZoom={zoom}
           />
-        )}
-      </div>
-      {data && <Axis {...data} endsNow={endsNow} />}
-      <div class="timeline-foot">
-        <Steps tenant={tenant} at={at} onChange={onChange} step={step} />
-        <span class="spacer" />
-        <NewChanges tenant={tenant} />
-        {periodOf(range) === 'range' && data && (
-          <ExactRange activity={data} range={range} setRange={setRange} />
-        )}
-        <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
-      </div>
-      {data && <Legend tenant={tenant.id} activity={data} />}
+          <div class="timeline-foot">
+            <Legend tenant={tenant.id} activity={data} />
+            {periodOf(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
+            <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
+          </div>
+        </>
+      )}
+      {isGoing && <GoToDialog tenant={tenant} onGo={moveTo} onClose={() => setIsGoing(false)} />}
     </section>
   );
 }
 
-function Axis({ since, until, endsNow }: Pick<Activity, 'since' | 'until'> & { endsNow: boolean }) {
-  return (
-    <p class="timeline-axis muted">
-      <time dateTime={since}>{formatTime(since)}</time>
-      {endsNow ? <span>now</span> : <time dateTime={until}>{formatTime(until)}</time>}
-    </p>
-  );
+interface StepsProps {
+  tenant: Tenant;
+  at: string | null;
+  step: Step;
+  /** Text before a past time. */
+  text: string;
 }
 
-function Steps({ tenant, at, step }: Props & { step: Step }) {
+function Steps({ tenant, at, step, text }: StepsProps) {
   const isFirst = at === null ? tenant.last_change_at === null : !isBefore(tenant.history_since, at);
   return (
     <fieldset class="timeline-steps">
@@ -94,7 +124,14 @@ function Steps({ tenant, at, step }: Props & { step: Step }) {
       <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
       <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
       <output class="small" title={at ?? undefined}>
-        {at === null ? 'Now' : formatExactTime(at)}
+        {at === null ? (
+          'Now'
+        ) : (
+          <>
+            {text && <span class="past-text">{text} </span>}
+            <strong>{formatExactTime(at)}</strong>
+          </>
+        )}
       </output>
     </fieldset>
   );
@@ -132,12 +169,7 @@ function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
     <fieldset class="timeline-zoom">
       <legend class="visually-hidden">Zoom</legend>
       <IconButton icon="plus" title="Zoom in" onClick={() => zoom(1 / 4)} />
-      <IconButton
-        icon="minus"
-        title="Zoom out"
-        disabled={range.since === null && range.until === null}
-        onClick={() => zoom(4)}
-      />
+      <IconButton icon="minus" title="Zoom out" disabled={isAll(range)} onClick={() => zoom(4)} />
       <label>
         <span class="visually-hidden">Period</span>
         <select value={periodOf(range)} onChange={(event) => choose(event.currentTarget.value)}>

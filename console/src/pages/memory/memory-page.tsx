@@ -28,11 +28,18 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   return (
     <div class="memory">
       {hasFiles ? (
-        <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
+        <Timeline
+          tenant={tenant}
+          at={at}
+          onChange={(time) => replaceQuery({ at: time })}
+          past={{
+            text: 'The memory as it was at',
+            actions: at && <PastActions tenant={tenant.id} at={at} />,
+          }}
+        />
       ) : (
         <div class="timeline-space" />
       )}
-      {at !== null && <PastBanner tenant={tenant.id} at={at} />}
       <Panes
         tenant={tenant}
         path={path}
@@ -91,15 +98,10 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   );
 }
 
-function PastBanner({ tenant, at }: { tenant: string; at: string }) {
+function PastActions({ tenant, at }: { tenant: string; at: string }) {
   const [isRestoring, setIsRestoring] = useState(false);
   return (
-    <div class="past-banner" role="status">
-      <Icon name="clock" />
-      <span>
-        The memory as it was at <strong>{formatExactTime(at)}</strong>
-      </span>
-      <span class="spacer" />
+    <>
       <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at })}>
         <Icon name="compare" /> Compare with now
       </a>
@@ -119,7 +121,7 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
           onClose={() => setIsRestoring(false)}
         />
       )}
-    </div>
+    </>
   );
 }
 
@@ -127,7 +129,8 @@ type TreePaneProps = Pick<PanesProps, 'tenant' | 'at' | 'path'> & UsedTree;
 
 function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
   const { tree, total, error, isLoading } = state;
-  const [search, setSearch] = useState('');
+  // The URL has the search, so that Back from a file and a link show the results.
+  const search = route.value.query.get('q') ?? '';
   const [isCreating, setIsCreating] = useState(false);
   const open = (file: string, line: number | null = null) => pushQuery({ path: file, line });
   const files = at === null ? tenant.files : total?.files;
@@ -142,7 +145,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
             type="search"
             placeholder="Search names and contents"
             value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
+            onInput={(event) => replaceQuery({ q: event.currentTarget.value })}
           />
         </label>
         {canWrite.value && at === null && (

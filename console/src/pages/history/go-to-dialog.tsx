@@ -1,0 +1,53 @@
+import { useState } from 'preact/hooks';
+import type { Tenant } from '../../api/types.ts';
+import { formatExactTime } from '../../text/format.ts';
+import { isBefore, parseMoment } from '../../text/moment.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import type { MoveTo } from './use-steps.ts';
+
+interface Props {
+  tenant: Tenant;
+  onGo: MoveTo;
+  onClose: () => void;
+}
+
+/** Asks for a time, as an age or a date, and selects it. */
+export function GoToDialog({ tenant, onGo, onClose }: Props) {
+  const [text, setText] = useState('');
+  const action = useAction();
+  const go = () =>
+    action.run(async () => {
+      const moment = parseMoment(text, Date.now());
+      if (moment === null)
+        throw new Error(`“${text}” is not a time. Enter 2d, 3h, 2026-11-22, or 2026-11-22 09:30.`);
+      if (isBefore(moment, tenant.history_since))
+        throw new Error(`The history begins at ${formatExactTime(tenant.history_since)}.`);
+      onClose();
+      await onGo(Date.parse(moment) >= Date.now() ? null : moment);
+    });
+  return (
+    <FormDialog
+      title="Go to a time"
+      verb="Go"
+      isReady={text.trim() !== ''}
+      action={action}
+      onClose={onClose}
+      onSubmit={go}
+    >
+      <label>
+        Time
+        <input
+          autofocus
+          placeholder="2d"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <span class="hint">
+          An age such as 30m, 3h, 2d, or 1w, or a date such as 2026-11-22 or 2026-11-22 09:30, in your time
+          zone.
+        </span>
+      </label>
+    </FormDialog>
+  );
+}

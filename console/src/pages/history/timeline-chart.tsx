@@ -1,0 +1,121 @@
+import { useMemo, useState } from 'preact/hooks';
+import { actorText } from '../../../../src/memory/origin.ts';
+import type { Activity } from '../../api/types.ts';
+import { count, formatNumber, formatTime } from '../../text/format.ts';
+import { visible } from '../../text/visible.tsx';
+import { Histogram } from './histogram.tsx';
+import { seriesOf } from './legend.tsx';
+import { Slider } from './slider.tsx';
+import { type Tick, ticksBetween } from './ticks.ts';
+
+const MOST_TICKS = 24;
+const MOST_LABELS = 8;
+/** Actors in a tooltip; others are counted together. */
+const NAMED = 5;
+
+interface Props {
+  activity: Activity;
+  endsNow: boolean;
+  /** Earliest selectable time. */
+  earliest: string;
+  at: string | null;
+  onChange: (at: string | null) => void;
+  onStep: (direction: 1 | -1) => void;
+  onZoom: (factor: number) => void;
+}
+
+/** The histogram with its slider, the time axis, and a tooltip for the bar below the pointer. */
+export function TimelineChart({ activity, endsNow, at, ...slider }: Props) {
+  const { since, until, buckets } = activity;
+  const ticks = useMemo(() => ticksBetween(since, until, MOST_TICKS), [since, until]);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const bucketAt = ({ currentTarget, clientX }: PointerEvent) => {
+    if (!(currentTarget instanceof Element)) return null;
+    const { left, width } = currentTarget.getBoundingClientRect();
+    // The chart has a padding of 7 pixels, so that the slider can stand at its ends.
+    const index = Math.floor(((clientX - left - 7) / (width - 14)) * buckets.length);
+    return index >= 0 && index < buckets.length ? index : null;
+  };
+  return (
+    <>
+      <div
+        class="timeline-chart"
+        onPointerMove={(event) => setHovered(bucketAt(event))}
+        onPointerLeave={() => setHovered(null)}
+      >
+        <Ticks ticks={ticks} />
+        <Histogram activity={activity} at={at} />
+        <Slider activity={activity} endsNow={endsNow} at={at} {...slider} />
+        {hovered !== null && <Tooltip activity={activity} index={hovered} />}
+      </div>
+      <Axis since={since} until={until} endsNow={endsNow} ticks={ticks} />
+    </>
+  );
+}
+
+const percent = (part: number) => `${(part * 100).toFixed(2)}%`;
+
+function Ticks({ ticks }: { ticks: readonly Tick[] }) {
+  return (
+    <div class="timeline-ticks" aria-hidden="true">
+      {ticks.map(({ at }) => (
+        <span key={at} style={{ left: percent(at) }} />
+      ))}
+    </div>
+  );
+}
+
+/** Positions of a label that would cover the labels of the ends. */
+const isNearEnd = ({ at }: Tick) => at < 0.2 || at > 0.88;
+
+interface AxisProps extends Pick<Activity, 'since' | 'until'> {
+  endsNow: boolean;
+  ticks: readonly Tick[];
+}
+
+function Axis({ since, until, endsNow, ticks }: AxisProps) {
+  return (
+    <p class="timeline-axis muted">
+      <time dateTime={since}>{formatTime(since)}</time>
+      <span class="tick-labels" aria-hidden="true">
+        {ticks
+          .filter((tick, i) => i % Math.ceil(ticks.length / MOST_LABELS) === 0 && !isNearEnd(tick))
+          .map(({ at, label }) => (
+            <span key={at} style={{ left: percent(at) }}>
+              {label}
+            </span>
+          ))}
+      </span>
+      {endsNow ? <span>now</span> : <time dateTime={until}>{formatTime(until)}</time>}
+    </p>
+  );
+}
+
+/** The times of a bar, and the changes in it by actor. */
+function Tooltip({ activity, index }: { activity: Activity; index: number }) {
+  const { actors, buckets, bucket_seconds } = activity;
+  const bucket = buckets[index];
+  if (bucket === undefined) return null;
+  const { start, counts, others } = bucket;
+  const end = new Date(Date.parse(start) + bucket_seconds * 1000).toISOString();
+  const changes = counts.flatMap((number, i) => (number === 0 ? [] : [{ number, i, actor: actors[i] }]));
+  const shown = changes.toSorted((one, other) => other.number - one.number).slice(0, NAMED);
+  const total = counts.reduce((sum, number) => sum + number, others);
+  const rest = total - shown.reduce((sum, { number }) => sum + number, 0);
+  const isRight = index > buckets.length / 2;
+  const edge = percent((isRight ? buckets.length - index : index + 1) / buckets.length);
+  return (
+    <div class="timeline-tooltip" style={isRight ? { right: edge } : { left: edge }}>
+      <strong>{total === 0 ? 'No changes' : count(total, 'change')}</strong>
+      <span class="muted">{formatTime(start)}</span>
+      <span class="muted">to {formatTime(end)}</span>
+      {shown.map(({ number, i, actor }) => (
+        <span key={i}>
+          <span class={`swatch ${seriesOf(i)}`} /> {actor === undefined ? '' : visible(actorText(actor))}{' '}
+          {formatNumber(number)}
+        </span>
+      ))}
+      {rest > 0 && <span class="muted">others {formatNumber(rest)}</span>}
+    </div>
+  );
+}

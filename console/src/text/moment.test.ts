@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { parseMoment } from './moment.ts';
+
+const NOW = Date.parse('2026-11-26T12:00:00Z');
+
+it.each([
+  ['2d', '2026-11-24T12:00:00.000Z'],
+  ['3h ago', '2026-11-26T09:00:00.000Z'],
+  ['yesterday', '2026-11-25T12:00:00.000Z'],
+  ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
+  ['2026-11-22 09:30', new Date('2026-11-22T09:30').toISOString()],
+  ['2026-11-22', new Date('2026-11-22T00:00').toISOString()],
+  ['soon', null],
+  ['2026-13-22', null],
+  ['', null],
+])('parses the time %j', (text, moment) => {
+  expect(parseMoment(text, NOW)).toBe(moment);
+});
