@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { describeConsole } from '../support/console-suite.ts';
-import { freshTenant } from '../support/service.ts';
+import { describeInBrowser } from '../support/browser.ts';
+import { createAdminKey, startConsole } from '../support/console.ts';
+import { describeConsole, signIn } from '../support/console-suite.ts';
+import { freshTenant, startService } from '../support/service.ts';
 
 describeConsole('a fleet of tenants in the console', (fixture) => {
   /** Creates tenants with numbered IDs, more than a page of the list shows. */
@@ -202,5 +204,68 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
       description: 'Answers of the support team.',
       metadata: { region: 'eu' },
     });
+  });
+
+  it('shows the usage of a tenant by day and by hour, also as a table', async () => {
+    const { service } = fixture();
+    const tenant = await fixture().poisonedTenant();
+    await service.query(
+      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+       VALUES ($1, current_date - 20, 1, 2048, 1, 70, 20, 3), ($1, current_date - 2, 2, 3072, 1, 5, 1, 0)`,
+      [tenant],
+    );
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
+    const calls = page.getByRole('img', { name: /^Calls by day/ });
+    expect(await calls.getAttribute('aria-label')).toMatch(/, at most 93$/);
+    expect(await calls.locator('g').count()).toBe(30);
+    await page.getByText('As a table: Size of all files').click();
+    const table = page.getByRole('table').filter({ hasText: 'in all files' });
+    // The days from the first record on. A day without a record has the size of the day before.
+    await table.locator('tbody td').nth(4).waitFor();
+    const sizes = await table.locator('tbody td').allTextContents();
+    expect(sizes.slice(2, 5)).toStrictEqual(['3 KB', '2 KB', '2 KB']);
+    await page
+      .locator('.chart-plot')
+      .first()
+      .hover({ position: { x: 2, y: 40 } });
+    await page.locator('.chart-tooltip').waitFor();
+    await page.getByRole('button', { name: 'Hours of 7 days' }).click();
+    const hours = page.getByRole('img', { name: /^Changes by hour/ });
+    await hours.waitFor();
+    expect(await hours.locator('g').count()).toBe(168);
+    await page.getByText('As a table: Changes').click();
+    const changes = page.locator('.chart-values tbody td');
+    await expect.poll(() => changes.count()).toBe(168);
+    // The changes of the scenario, which may be in two hours.
+    expect((await changes.allTextContents()).reduce((sum, each) => sum + Number(each), 0)).toBe(15);
+  });
+});
+
+describeInBrowser('the console of a new installation', (browser) => {
+  it('shows the steps to the first memory until there is a tenant', async () => {
+    const service = await startService('pglite', { AUTH: 'keys' });
+    const console_ = await startConsole(service.database);
+    const { key } = await createAdminKey(service.database);
+    const context = await browser().newContext({ locale: 'en-US' });
+    const page = await context.newPage();
+    await page.goto(console_.url);
+    await signIn(page, key);
+    await page.getByRole('heading', { name: 'Three steps to the first memory' }).waitFor();
+    await page.getByText('memory-service tenants create acme').waitFor();
+    await page.getByText(/^curl http:\/\/127\.0\.0\.1:8080\/execute/).waitFor();
+    expect(await page.getByRole('button', { name: /^Copy the command of/ }).count()).toBe(3);
+    await page.getByLabel('Search tenants').fill('nobody');
+    await page.getByText('No matching tenants').waitFor();
+    await page.getByLabel('Search tenants').fill('');
+    await page.getByRole('button', { name: 'Create a tenant…' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: /^ID/ }).fill('first');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    await page.getByRole('link', { name: 'Tenants', exact: true }).first().click();
+    await page.getByRole('link', { name: 'first', exact: true }).waitFor();
+    expect(await page.getByText('Three steps').count()).toBe(0);
+    await context.close();
+    await console_.close();
+    await service.close();
   });
 });

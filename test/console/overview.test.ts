@@ -61,9 +61,7 @@ describeConsole('the overview and the audit page', (fixture) => {
 
   it('distinguish missing records from zero, and no matches from no records', async () => {
     const page = await fixture().openSignedIn('#/overview');
-    await page
-      .getByRole('img', { name: 'Size of all files by day: nothing recorded yet', exact: true })
-      .waitFor();
+    await page.getByRole('img', { name: 'Size of all files by day: no records yet', exact: true }).waitFor();
     const onlyTenants = [await fixture().poisonedTenant()];
     const other = await fixture().openSignedIn('#/audit', { onlyTenants });
     await other.getByText('No changes yet').waitFor();

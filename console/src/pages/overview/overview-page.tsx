@@ -3,12 +3,12 @@ import { getFleetUsage, listTenants } from '../../api/tenants.ts';
 import type { FleetUsage, Tenant } from '../../api/types.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { type Bar, BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
-import { DayChart, lastDays } from './day-chart.tsx';
 
 const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
 /** Percentage that the service uses for `near_limit`. */
@@ -114,24 +114,27 @@ const CALLS = [
 
 function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
   const recorded = new Map(usage.days.map((each) => [each.day, each]));
-  const values = (valuesOf: (day: FleetUsage['days'][number]) => number[]) =>
+  const bars = (valuesOf: (day: FleetUsage['days'][number]) => number[]): Bar[] =>
     days.map((day) => {
       const found = recorded.get(day);
-      return { day, values: found === undefined ? [] : valuesOf(found) };
+      return dayBar(day, found === undefined ? [] : valuesOf(found));
     });
   return (
     <section class="card charts" aria-label="Usage over time">
-      <DayChart
+      <BarChart
+        period="day"
         title="Calls"
         series={CALLS}
-        days={values(({ reads, writes, refused }) => [reads, writes, refused])}
+        bars={bars(({ reads, writes, refused }) => [reads, writes, refused])}
         format={formatNumber}
       />
-      <DayChart
+      <BarChart
+        period="day"
         title="Size of all files"
         series={[{ name: 'in all files', color: 'series-1' }]}
-        days={values(({ bytes }) => (bytes === null ? [] : [bytes]))}
+        bars={bars(({ bytes }) => (bytes === null ? [] : [bytes]))}
         format={formatBytes}
+        isBytes
       />
     </section>
   );

@@ -1,15 +1,9 @@
 import { Fragment } from 'preact';
-import { changesMade } from '../../api/changes.ts';
-import { messageOf } from '../../api/client.ts';
 import { canManageFleet, canWrite } from '../../api/session.ts';
-import { getUsage } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
-import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Name } from '../../ui/name.tsx';
-import { UsageBar } from '../../ui/usage-bar.tsx';
-import { useLoad } from '../../ui/use-load.ts';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { detailsFormOf } from '../tenants/details-fields.tsx';
 import { DangerZone } from './danger-zone.tsx';
@@ -18,6 +12,7 @@ import { LimitsForm } from './limits-form.tsx';
 import { MountsSection } from './mounts.tsx';
 import { RenameCopy } from './rename-copy.tsx';
 import { Transfer } from './transfer.tsx';
+import { Usage } from './usage.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
   return (
@@ -106,46 +101,4 @@ function Details({ tenant: { name, description, metadata, archived_at } }: { ten
       </dl>
     </>
   );
-}
-
-function Usage({ tenant }: { tenant: Tenant }) {
-  const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
-  const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
-  return (
-    <>
-      <h2>Usage</h2>
-      <dl class="facts">
-        <dt>Files</dt>
-        <dd>
-          <UsageBar label="Files" used={files} limit={effective.max_files} format={formatNumber} />
-        </dd>
-        <dt>Size</dt>
-        <dd>
-          <UsageBar label="Size" used={bytes} limit={effective.max_bytes} format={formatBytes} />
-        </dd>
-        <dt>History</dt>
-        <dd>
-          <UsageBar
-            label="History"
-            used={history_bytes}
-            limit={effective.max_history_bytes}
-            format={formatBytes}
-          />
-          <span class="muted small">{count(history_versions, 'version')}</span>
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time value={created_at} />
-        </dd>
-        <dt>Last activity</dt>
-        <dd>
-          {error === undefined ? data && <LastActivity at={data.last_activity_at} /> : messageOf(error)}
-        </dd>
-      </dl>
-    </>
-  );
-}
-
-function LastActivity({ at }: { at: string | null }) {
-  return at === null ? 'never' : <Time value={at} isAge />;
 }
