@@ -406,7 +406,7 @@ export const jobs = pgTable(
     createdBy: jsonb('created_by').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     endedAt: timestamp('ended_at', { withTimezone: true }),
-    /** ID of the last tenant that the job has completed. */
+    /** ID of the last tenant that the job has completed; empty before the first tenant and after the end. */
     position: key('position').notNull().default(''),
     /** Number of selected tenants when the job was created. */
     tenants: bigint('tenants', { mode: 'number' }).notNull(),

@@ -43,7 +43,7 @@ export interface Job {
 export interface RunningJob extends Job {
   /** Texts of the request. They are deleted at the end of the job. */
   texts: unknown;
-  /** ID of the last completed tenant. */
+  /** ID of the last completed tenant; empty before the first tenant and after the end. */
   position: string;
 }
 
@@ -138,7 +138,7 @@ ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
 const cancelJobQuery = defineQuery<{ id: string; now: string }>(
   'cancel_job',
   `
-UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, progress = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL, holder = NULL, lease_until = NULL
 WHERE id = $id::text::uuid AND ended_at IS NULL
 `,
 );

@@ -97,7 +97,7 @@ WHERE ${HELD}
 const endQuery = defineQuery<{ id: string; holder: string; now: string }>(
   'end_job',
   `
-UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, progress = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL, holder = NULL, lease_until = NULL
 WHERE ${HELD}
 `,
 );

@@ -61,9 +61,63 @@ WHERE id = $id::text::uuid
 `,
 );
 
+interface FoundJob {
+  id: string;
+  onlyTenants: string[] | null;
+  selection: unknown;
+  request: unknown;
+  createdBy: unknown;
+}
+
+const listJobMentionsQuery = defineQuery<{ tenant: string; after: string; limit: number }, FoundJob>(
+  'list_job_mentions',
+  `
+SELECT id::text, only_tenants AS "onlyTenants", selection, request, created_by AS "createdBy" FROM jobs
+WHERE id > $after::text::uuid AND strpos(concat_ws(' ', only_tenants::text, selection::text, request::text, created_by::text), $tenant) > 0
+ORDER BY id LIMIT $limit::bigint
+`,
+);
+
+/** Replaces the ID of a tenant in a job. The tenant itself was deleted, so an active job selects the same tenants. */
+const replaceInJobQuery = defineQuery<{
+  id: string;
+  tenant: string;
+  hash: string;
+  selection: string;
+  request: string;
+  createdBy: string;
+}>(
+  'replace_in_job',
+  `
+UPDATE jobs SET only_tenants = array_replace(only_tenants, $tenant::text, $hash::text), selection = $selection::text::jsonb,
+  request = $request::text::jsonb, created_by = $createdBy::text::jsonb
+WHERE id = $id::text::uuid
+`,
+);
+
+const JOBS_A_PAGE = 500;
+
+async function forgetInJobs(database: Database, tenant: string, hash: string): Promise<void> {
+  for (let after: string | undefined = BEFORE_ALL.id; after !== undefined; ) {
+    const page: FoundJob[] = (
+      await database.query(listJobMentionsQuery, { tenant, after, limit: JOBS_A_PAGE })
+    ).rows;
+    for (const { id, selection, request, createdBy } of page) {
+      const changed = (value: unknown) => JSON.stringify(withoutTenant(value, tenant, hash));
+      const changes = {
+        selection: changed(selection),
+        request: changed(request),
+        createdBy: changed(createdBy),
+      };
+      await database.query(replaceInJobQuery, { id, tenant, hash, ...changes });
+    }
+    after = page.length < JOBS_A_PAGE ? undefined : page.at(-1)?.id;
+  }
+}
+
 /**
- * Replaces the ID of a tenant in the whole audit trail by a hash, which is the same in all events, and deletes the
- * receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot be verified
+ * Replaces the ID of a tenant in the whole audit trail and in the jobs by a hash, which is the same everywhere, and
+ * deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot be verified
  * against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
@@ -75,6 +129,7 @@ export async function forgetTenant(
   const salt = randomBytes(32).toString('hex');
   const hash = forgottenId(tenant, salt);
   await forgetReceipts(database.query, tenant);
+  await forgetInJobs(database, tenant, hash);
   let events = 0;
   for (let after: AuditPosition | undefined = BEFORE_ALL; after !== undefined; ) {
     const rows: Found[] = await findMentions(database, tenant, after);
@@ -99,9 +154,11 @@ function changed(before: unknown, after: unknown): string | null {
 }
 
 /** Fields that contain the ID of a tenant. */
-const IDS: ReadonlySet<string> = new Set(['tenant', 'tenants', 'to', 'store', 'draft']);
+const IDS: ReadonlySet<string> = new Set(['tenant', 'tenants', 'except', 'to', 'store', 'draft']);
 /** Fields with free text from a person or a token, which may contain the ID of a tenant. */
 const TEXTS: ReadonlySet<string> = new Set([
+  'by',
+  'search',
   'label',
   'source',
   'subject',

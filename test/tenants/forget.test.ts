@@ -52,6 +52,10 @@ describeService(
       await call('DELETE', `/keys/${issued.id}`);
       await call('POST', '/keys', { kind: 'tenant', tenant: id, label: id });
       await call('POST', `/tenants/${id}/drafts`, { title: `Draft of ${id}` });
+      for (const tenants of [{ ids: [id, other] }, { except: [id], search: `${id}` }]) {
+        const job = await call('POST', '/find', { text: 'a text', by: `exports of ${id}, daily`, tenants });
+        await call('POST', `/jobs/${job.id}/cancel`);
+      }
       await call('POST', `/tenants/${id}/rename`, { to: `${id}-2` });
       await call('POST', `/tenants/${id}-2/rename`, { to: id });
       await admin().call('PUT', `/tenants/${id}/file?path=/memories/f.md`, {
