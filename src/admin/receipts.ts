@@ -1,10 +1,12 @@
 import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
+import { findJob } from '../incidents/jobs.ts';
 import { keyIdOf, signedReceiptSchema } from '../tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../tenants/receipts.ts';
 import { flag, next, pageFields, readCursor, tenantId, versionId as uuid, writeCursor } from './fields.ts';
 import { defineOperation } from './operation.ts';
+import { requireInScope } from './permissions.ts';
 
 export const signedReceipt = signedReceiptSchema.meta({
   id: 'SignedReceipt',
@@ -32,14 +34,21 @@ export const listErasureReceipts = defineOperation({
   url: '/receipts',
   summary: 'List the receipts of erasures, latest first',
   tag: 'incidents',
+  scope: 'handler',
   query: z.strictObject({
     ...pageFields(200, 50),
     tenant: tenantId.optional().meta({ description: 'Only receipts for this tenant, or for this hash.' }),
     job: uuid.optional().meta({ description: 'Only receipts of this job.' }),
   }),
   response: { description: 'A page.', schema: z.object({ receipts: z.array(storedReceipt), next }) },
-  async run({ database, query: { limit, after, tenant = null, job = null } }) {
-    const page = await listReceipts(database, { tenant, job }, { limit, after: readCursor(position, after) });
+  async run({ database, query: { limit, after, tenant = null, job = null }, administrator }) {
+    const scope = administrator.onlyTenants;
+    if (scope !== null && job !== null) await findJob(database, job, scope);
+    const page = await listReceipts(
+      database,
+      { tenant, job, scope },
+      { limit, after: readCursor(position, after) },
+    );
     return { receipts: page.receipts.map(record), next: writeCursor(page.next) };
   },
 });
@@ -50,10 +59,19 @@ export const getReceipt = defineOperation({
   url: '/receipts/:receipt',
   summary: 'Get the receipt of an erasure',
   tag: 'incidents',
+  scope: 'handler',
   params: z.strictObject({ receipt: uuid }),
   response: { description: 'The receipt.', schema: storedReceipt },
   errors: [new ServiceError('no_such_receipt', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52')],
-  run: async ({ database, params }) => record(await findReceipt(database, params.receipt)),
+  async run({ database, params, administrator }) {
+    const found = await findReceipt(database, params.receipt);
+    const { tenant, subject } = found.receipt;
+    const scope = administrator.onlyTenants;
+    // The receipt of a job is visible to the keys that see the job.
+    if (tenant === null && scope !== null) await findJob(database, subject.job ?? '', scope);
+    else requireInScope(scope, tenant);
+    return record(found);
+  },
 });
 
 export const getReceiptKey = defineOperation({

@@ -174,6 +174,7 @@ export async function printHits(
   io: Io,
   job: JobRecord,
   { limit, json = false }: { limit: number; json?: boolean | undefined },
+  describe: (job: JobRecord, printed: number) => string = summaryOf,
 ): Promise<void> {
   let printed = 0;
   async function* lines() {
@@ -184,7 +185,7 @@ export async function printHits(
     }
   }
   await print(io.stdout, lines());
-  printLine(io.stderr, summaryOf(job, printed));
+  printLine(io.stderr, describe(job, printed));
 }
 
 type HitRecord = Awaited<ReturnType<typeof listHits.run>>['hits'][number];
@@ -199,12 +200,28 @@ async function* hitsOf(caller: Caller, job: string): AsyncGenerator<{ tenant: st
   }
 }
 
+/** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
+export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
+  let printed = 0;
+  async function* lines() {
+    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
+      if (printed++ === limit) return;
+      yield `${shown(io.stdout, placeText(tenant, hit))}\n`;
+    }
+  }
+  await print(io.stdout, lines());
+}
+
 /** Formats a hit as `grep` does, with the version unless it is current. */
 function hitText(tenant: string, hit: HitRecord): string {
+  return `${placeText(tenant, hit)}${hit.in === 'path' ? '' : `: ${hit.excerpt ?? ''}`}`;
+}
+
+function placeText(tenant: string, hit: HitRecord): string {
   const path = hit.path ?? (hit.redacted ? '(redacted)' : '(no longer kept)');
   const place = `${hit.draft ?? tenant} ${path}${hit.line === null ? '' : `:${hit.line}`}`;
   const version = hit.place === 'current' ? '' : ` (version ${hit.version_id})`;
-  return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : `: ${hit.excerpt ?? ''}`}`;
+  return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : ''}`;
 }
 
 function summaryOf(

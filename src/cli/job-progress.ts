@@ -35,5 +35,5 @@ export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Pr
 
 function progressLine(job: JobRecord): string {
   const sum = (name: string) => (job.counts[name] ?? 0) + (job.progress?.[name] ?? 0);
-  return `${progressText(job)} tenants, ${amount(sum('versions'), 'version')} read, ${amount(sum('hits'), 'hit')}`;
+  return `${progressText(job)} tenants, ${amount(sum(job.kind === 'erase' ? 'searched' : 'versions'), 'version')} read, ${amount(sum('hits'), 'hit')}`;
 }

@@ -4,6 +4,7 @@ import { isUuid } from '../lib/text.ts';
 import { actorText } from '../memory/origin.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { eraseSummary } from './erase.ts';
 import { printHits } from './find.ts';
 import { progressText } from './job-progress.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
@@ -92,7 +93,7 @@ function registerShow(jobs: Command, { connect, io }: Cli): void {
 function registerHits(jobs: Command, { connect, io }: Cli): void {
   jobs
     .command('hits')
-    .description('Print the hits of a find.')
+    .description('Print the hits of a find, or of the dry run of an erasure.')
     .argument('<job>', 'ID of the job', jobArgument)
     .option('--limit <n>', 'maximum number of hits', positiveInteger)
     .option('--json', 'print JSON, one hit per line')
@@ -102,7 +103,9 @@ function registerHits(jobs: Command, { connect, io }: Cli): void {
     )
     .action((job: string, { limit = 100, json }: { limit?: number; json?: boolean }) =>
       withCaller(connect, async (caller) => {
-        await printHits(caller, io, await caller.call(getJob, { params: { job } }), { limit, json });
+        const record = await caller.call(getJob, { params: { job } });
+        const describe = record.kind === 'erase' ? eraseSummary : undefined;
+        await printHits(caller, io, record, { limit, json }, describe);
       }),
     );
 }

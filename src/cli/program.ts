@@ -6,6 +6,7 @@ import { registerAuditCommand } from './audit.ts';
 import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { registerDraftCommands } from './drafts.ts';
+import { registerEraseCommand } from './erase.ts';
 import { registerFindCommand } from './find.ts';
 import { explain } from './hints.ts';
 import { registerPushCommand } from './hosted.ts';
@@ -183,6 +184,7 @@ export function createProgram(context: CliContext): Command {
   registerRevertCommand(program, connect, io);
   registerDraftCommands(program, cli);
   registerFindCommand(program, cli);
+  registerEraseCommand(program, cli);
   registerJobCommands(program, cli);
   registerAuditCommand(program, cli);
   registerCompletionCommand(program, io);

@@ -62,6 +62,7 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
             kind,
             of,
             Object.entries(erased)
+              .filter(([, count]) => count > 0)
               .map(([name, count]) => `${name}: ${count}`)
               .join(', '),
           ]),

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { deriveKey, type Installation, requireInstallation } from '../tenants/installation.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
-import type { Counts, RunningJob } from './jobs.ts';
+import { type Counts, findJob, type RunningJob } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
 
@@ -30,17 +30,18 @@ export function addTenantReceipt(
 }
 
 /** Adds the receipt of the whole job. */
-export function addJobReceipt(
+export async function addJobReceipt(
   database: Database,
   config: Config,
   job: RunningJob,
   names: readonly string[],
   text: string,
 ): Promise<unknown> {
+  const { tenantsDone, tenantsFailed, counts } = await findJob(database, job.id, null);
   const erased = {
-    tenants: job.tenantsDone,
-    failed_tenants: job.tenantsFailed,
-    ...Object.fromEntries(names.map((name) => [name, job.counts[name] ?? 0])),
+    tenants: tenantsDone,
+    failed_tenants: tenantsFailed,
+    ...Object.fromEntries(names.map((name) => [name, counts[name] ?? 0])),
   };
   return add(database, config, job, { tenant: null, erased }, text);
 }

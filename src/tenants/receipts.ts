@@ -51,13 +51,21 @@ const findReceiptQuery = defineQuery<{ id: string }, ReceiptRow>(
 );
 
 const listReceiptsQuery = defineQuery<
-  { subject: string | null; job: string | null; beforeAt: string; beforeId: string; limit: number },
+  {
+    subject: string | null;
+    job: string | null;
+    subjects: string[] | null;
+    beforeAt: string;
+    beforeId: string;
+    limit: number;
+  },
   ReceiptRow
 >(
   'list_receipts',
   `
 SELECT ${COLUMNS} FROM receipts AS r
-WHERE ($subject::text IS NULL OR tenant_id = $subject) AND ($job::text IS NULL OR body -> 'subject' ->> 'job' = $job) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
+WHERE ($subject::text IS NULL OR tenant_id = $subject) AND ($job::text IS NULL OR body -> 'subject' ->> 'job' = $job)
+  AND ($subjects::text[] IS NULL OR tenant_id = ANY ($subjects::text[])) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
 ORDER BY r.at DESC, r.id DESC LIMIT $limit::bigint
 `,
 );
@@ -137,14 +145,27 @@ export interface ReceiptPosition {
 
 const AFTER_ALL: ReceiptPosition = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
-/** Lists receipts, latest first. */
+/**
+ * Lists receipts, latest first.
+ *
+ * @param filter.scope tenants that the caller may see. With `job`, which the caller may see, the receipt of the job is
+ *   listed too
+ */
 export async function listReceipts(
   { query }: Pick<Database, 'query'>,
-  { tenant: subject, job }: { tenant: string | null; job: string | null },
+  { tenant: subject, job, scope }: { tenant: string | null; job: string | null; scope: string[] | null },
   page: { after: ReceiptPosition | null; limit: number },
 ): Promise<{ receipts: StoredReceipt[]; next: ReceiptPosition | null }> {
   const { at: beforeAt, id: beforeId } = page.after ?? AFTER_ALL;
-  const { rows } = await query(listReceiptsQuery, { subject, job, beforeAt, beforeId, limit: page.limit });
+  const subjects = scope === null ? null : [...scope, ...(job === null ? [] : [NO_TENANT])];
+  const { rows } = await query(listReceiptsQuery, {
+    subject,
+    job,
+    subjects,
+    beforeAt,
+    beforeId,
+    limit: page.limit,
+  });
   const last = rows.length < page.limit ? undefined : rows.at(-1);
   return { receipts: rows.map(stored), next: last === undefined ? null : { at: last.at, id: last.id } };
 }

@@ -7,7 +7,7 @@ import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { eraseJobs } from '../../src/incidents/erase-job.ts';
 import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
-import { useAdmin } from '../support/admin.ts';
+import { makeKey, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
 import { encodingsOf, foundInTables } from '../support/encodings.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -112,5 +112,196 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     const again = await run({ tenants: { ids }, dry_run: false });
     expect(again.counts).toMatchObject({ titles: 0, results: 0, settings: 0 });
     expect((await get(`/jobs/${again.id}/tenants`)).tenants).toStrictEqual([]);
+  });
+
+  it('continues where a killed replica ended, and counts each place once', async () => {
+    const tenant = freshTenant('killed');
+    for (let i = 0; i < 45; i++) await write(tenant, cmd.create(`/memories/f${i}.md`, `${i} ${SECRET}\n`));
+    await write(tenant, cmd.create(`/memories/${SECRET}.md`, 'path\n'));
+    const id = await start({ tenants: { ids: [tenant] }, dry_run: false });
+    let transactions = 0;
+    // The first replica ends after two transactions, as with kill -9: it does not release its lease.
+    const dying = new Proxy(service().database, {
+      get: (database, name) => {
+        if (name !== 'transaction') return Reflect.get(database, name);
+        return (work: Parameters<typeof database.transaction>[0]) =>
+          ++transactions > 2 ? new Promise(() => {}) : database.transaction(work);
+      },
+    });
+    const killed = eraseJobs(dying, loadConfig({ AUTH: 'keys' }));
+    void runnerWith(killed.work).runSlice();
+    await expect.poll(() => transactions, { timeout: 60_000 }).toBe(3);
+    const left = await service().query(
+      'SELECT count(*)::integer AS files FROM entries WHERE tenant_id = $1 AND strpos(content, $2) > 0',
+      [tenant, SECRET],
+    );
+    expect(left).toStrictEqual([{ files: 5 }]);
+    expect((await get(`/jobs/${id}/tenants`)).tenants).toMatchObject([
+      { tenant, counts: { files: 40 }, is_exact: false },
+    ]);
+    await service().query(
+      "UPDATE jobs SET lease_until = '2026-01-01Z', holder = 'killed' WHERE id::text = $1",
+      [id],
+    );
+    await runnerWith(erasing().work).run();
+    await killed.close?.();
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      is_exact: true,
+      counts: { files: 45, paths: 1, versions: 0 },
+    });
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    const { receipts } = await get(`/receipts?job=${id}`);
+    expect(receipts).toMatchObject([
+      { receipt: { kind: 'text_erased', tenant: null, erased: { tenants: 1, files: 45, paths: 1 } } },
+      { receipt: { kind: 'text_erased', tenant, erased: { files: 45, paths: 1 } } },
+    ]);
+  });
+
+  it('keeps drafts free of conflicts, with their authors', async () => {
+    const tenant = freshTenant('merged');
+    await write(tenant, cmd.create('/memories/same.md', `1\n${SECRET}\n3\n`));
+    await write(tenant, cmd.create('/memories/changed.md', `1\n${SECRET}\n3\n`));
+    await write(tenant, cmd.create(`/memories/${SECRET}/moved.md`, `1\n2\n3\n4\n5\n`));
+    await write(tenant, cmd.create('/memories/removed.md', `1\n${SECRET}\n3\n`));
+    const draft = await drafting.create(tenant);
+    await write(draft.id, cmd.replace('/memories/changed.md', '1\n', 'draft\n'));
+    await write(draft.id, cmd.replace(`/memories/${SECRET}/moved.md`, '1\n', 'draft\n'));
+    await write(draft.id, cmd.replace('/memories/removed.md', SECRET, 'removed'));
+    await run({ tenants: { ids: [tenant] }, dry_run: false });
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    await write(tenant, cmd.replace('/memories/same.md', '3\n', 'later\n'));
+    await write(tenant, cmd.replace('/memories/changed.md', '3\n', 'later\n'));
+    await write(tenant, cmd.replace('/memories/erased/moved.md', '5\n', 'later\n'));
+    const compared = await drafting.compare(draft);
+    expect([...compared.plan.conflicts]).toStrictEqual([]);
+    await drafting.merge(draft);
+    expect(Object.fromEntries(await readTree(service(), tenant))).toStrictEqual({
+      '/memories': null,
+      '/memories/same.md': '1\n[erased]\nlater\n',
+      '/memories/changed.md': 'draft\n[erased]\nlater\n',
+      '/memories/erased': null,
+      '/memories/erased/moved.md': 'draft\n2\n3\n4\nlater\n',
+      '/memories/removed.md': '1\nremoved\n3\n',
+    });
+    const [merged] = await service().query(
+      "SELECT origin -> 'actor' AS actor FROM entries WHERE tenant_id = $1 AND path = '/memories/changed.md'",
+      [tenant],
+    );
+    expect(merged).toStrictEqual({ actor: { type: 'anonymous' } });
+    await assertInvariants(service());
+  });
+
+  it('gives each path a free name, and the text ignores case on request', async () => {
+    const tenant = freshTenant('names');
+    for (const path of [
+      'Jane Doe/Jane Doe 1.md',
+      'Jane Doe/x.md',
+      'JANE DOE.md',
+      'erased/own.md',
+      'erased.md',
+    ])
+      await write(tenant, cmd.create(`/memories/${path}`, `${path}: jane doe, Jane\n`));
+    const body = { text: 'Jane Doe', tenants: { ids: [tenant] }, replacement: '', dry_run: false };
+    expect((await run(body)).counts).toMatchObject({ paths: 3, files: 2 });
+    expect((await run({ ...body, ignore_case: true })).counts).toMatchObject({ paths: 1, files: 5 });
+    expect(Object.fromEntries(await readTree(service(), tenant))).toStrictEqual({
+      '/memories': null,
+      '/memories/erased-2': null,
+      '/memories/erased-2/erased 1.md': '/ 1.md: , Jane\n',
+      '/memories/erased-2/x.md': '/x.md: , Jane\n',
+      '/memories/erased-2.md': '.md: , Jane\n',
+      '/memories/erased': null,
+      '/memories/erased/own.md': 'erased/own.md: , Jane\n',
+      '/memories/erased.md': 'erased.md: , Jane\n',
+    });
+    await assertInvariants(service());
+  });
+
+  it('changes archived and suspended tenants, and tenants without a history', async () => {
+    const tenants = ['archived', 'suspended', 'no-history', 'full'].map(freshTenant).sort();
+    for (const tenant of tenants) {
+      if (tenant.startsWith('no-history'))
+        await service().query('INSERT INTO tenants (id, history_days) VALUES ($1, 0)', [tenant]);
+      await write(tenant, cmd.create(`/memories/a ${SECRET}.md`, `${SECRET}\n`));
+      await write(tenant, cmd.replace(`/memories/a ${SECRET}.md`, '\n', `\n${SECRET}`));
+      await service().query(
+        `UPDATE tenants SET archived_at = CASE WHEN id LIKE 'archived%' THEN now() END,
+           suspended_at = CASE WHEN id LIKE 'suspended%' THEN now() END,
+           max_bytes = CASE WHEN id LIKE 'full%' THEN 1 ELSE max_bytes END, secrets = 'reject'
+         WHERE id = $1`,
+        [tenant],
+      );
+    }
+    const { counts } = await run({
+      tenants: { ids: tenants },
+      dry_run: false,
+      replacement: 'a longer text than the erased text',
+    });
+    expect(counts).toMatchObject({ files: 4, paths: 4, versions: 3 });
+    for (const tenant of tenants)
+      expect((await readTree(service(), tenant)).get('/memories/a erased.md')).toBe(
+        'a longer text than the erased text\na longer text than the erased text',
+      );
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    await assertInvariants(service());
+  });
+
+  it('runs only in the tenants of a key with a scope, which sees its receipts', async () => {
+    const [own, other] = [freshTenant('own'), freshTenant('other')];
+    for (const each of [own, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
+    const call = (method: 'GET' | 'POST', path: string, body?: object) =>
+      admin().call(method, path, { key, ...(body && { body }) });
+    const all = { text: SECRET, dry_run: false };
+    expect((await call('POST', '/erase', { ...all, tenants: { ids: [other] } })).status).toBe(403);
+    const started = await call('POST', '/erase', all);
+    await runnerWith(erasing().work).run();
+    const receipts = (await call('GET', `/receipts?job=${started.body.id}`)).body.receipts as {
+      receipt: { id: string; tenant: string | null };
+    }[];
+    expect(receipts.map(({ receipt }) => receipt.tenant)).toStrictEqual([null, own]);
+    expect((await readTree(service(), other)).get('/memories/a.md')).toBe(`${SECRET}\n`);
+    await run({ dry_run: false });
+    const listed = (await get('/receipts')).receipts as typeof receipts;
+    const statuses = new Map<string | null, number>();
+    for (const { receipt } of listed.slice(0, 2))
+      statuses.set(receipt.tenant, (await call('GET', `/receipts/${receipt.id}`)).status);
+    expect(statuses).toStrictEqual(
+      new Map([
+        [null, 404],
+        [other, 403],
+      ]),
+    );
+  });
+
+  it('keeps the text out of the selected tenants, and rejects unsuitable texts', async () => {
+    const [tenant, other] = [freshTenant('kept-out'), freshTenant('open')];
+    for (const each of [tenant, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
+    await run({ tenants: { ids: [tenant] }, dry_run: false, keep_out: true });
+    const entries = async (path: string) => (await get(path)).entries;
+    expect(await entries(`/tenants/${tenant}/kept-out`)).toMatchObject([
+      { label: expect.stringMatching(/^erase /) },
+    ]);
+    expect(await entries(`/tenants/${other}/kept-out`)).toStrictEqual([]);
+    expect((await readTree(service(), other)).get('/memories/a.md')).toBe(`${SECRET}\n`);
+    await start({ dry_run: true, keep_out: true });
+    expect(await entries('/kept-out')).toStrictEqual([]);
+    await run({ dry_run: false, keep_out: true });
+    expect(await entries('/kept-out')).toMatchObject([{ label: 'erase' }]);
+
+    const problem = async (body: object) => {
+      const { status, body: given } = await admin().call('POST', '/erase', { body });
+      return [status, given.detail];
+    };
+    expect(await problem({ text: ' ab ' })).toStrictEqual([
+      400,
+      'The field text needs at least 3 characters besides white space, because a shorter text is part of many others.',
+    ]);
+    expect(await problem({ text: 'abc', replacement: 'XABCX', ignore_case: true })).toStrictEqual([
+      400,
+      'The body requires a `replacement` that does not contain the `text`.',
+    ]);
+    expect((await problem({ text: 'abc', keep_out: true }))[0]).toBe(400);
   });
 });

@@ -107,9 +107,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const { id } = await start({ ids: tenants });
     expect(await stored(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
     await run();
-    expect(await stored(id)).toMatchObject([
-      { state: 'done', texts: null, position: '', holder: null },
-    ]);
+    expect(await stored(id)).toMatchObject([{ state: 'done', texts: null, position: '', holder: null }]);
     const columns = await service().query(
       `SELECT (SELECT string_agg(j::text, '') FROM jobs AS j) || (SELECT string_agg(o::text, '') FROM job_outcomes AS o)
          || (SELECT string_agg(a::text, '') FROM audit_events AS a) AS everything`,

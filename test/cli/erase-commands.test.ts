@@ -1,0 +1,58 @@
+/**
+ * `erase` on the command line: places, confirmation, receipt, and exit codes.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { runOn } from '../support/program.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const SECRET = 'card 4929 1234';
+
+describeServiceOnOwnDatabase('erase on the command line', (service) => {
+  const run = (...args: string[]) => runOn(service(), args);
+  const write = async (tenant: string, input: object) =>
+    expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
+
+  it('prints the places without the text, and erases it after a confirmation', async () => {
+    const tenant = freshTenant('erase');
+    await write(tenant, cmd.create('/memories/a.md', `x\n${SECRET}\n`));
+    await write(tenant, cmd.replace('/memories/a.md', 'x', 'y'));
+    const [version] = await service().query('SELECT id::text FROM versions WHERE tenant_id = $1', [tenant]);
+    const places = `${tenant} /memories/a.md:2\n${tenant} /memories/a.md:2 (version ${version?.id})\n`;
+    const changes =
+      '1 file, 1 superseded version, 0 places in drafts, 0 paths, 0 past directories, 0 stored results, 0 titles. Read 1 tenant.';
+
+    const unconfirmed = await run('erase', '--tenant', tenant, SECRET);
+    expect([unconfirmed.code, unconfirmed.stdout]).toStrictEqual([1, places]);
+    expect(unconfirmed.stderr).toContain(`Would change: ${changes}\n`);
+    expect(unconfirmed.stderr).toContain('Add --yes to confirm. No text was erased.\n');
+
+    const erased = await run('erase', '--tenant', tenant, '--yes', SECRET);
+    expect(erased.code).toBe(0);
+    expect(erased.stdout.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toStrictEqual([
+      ['TENANT', 'FILES', 'VERSIONS'],
+      [tenant, '1', '1'],
+      [''],
+    ]);
+    expect(erased.stderr).toContain(`Changed: ${changes}\n`);
+    const [, receipt = ''] = /Receipt ([0-9a-f-]{36})\./.exec(erased.stderr) ?? [];
+    expect(JSON.parse((await run('receipts', 'show', receipt)).stdout)).toMatchObject({
+      receipt: { kind: 'text_erased', tenant: null, erased: { tenants: 1, files: 1, versions: 1 } },
+    });
+    for (const { stdout, stderr } of [unconfirmed, erased]) expect(stdout + stderr).not.toContain(SECRET);
+    expect((await run('cat', tenant, '/memories/a.md')).stdout).toBe('y\n[erased]\n');
+  });
+
+  it('rejects a short text, a short input, and a missing selection', async () => {
+    expect(await run('erase', '--all', 'ab')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Use 3 to 16384 characters, besides white space.'),
+    });
+    expect(await run('erase', SECRET)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: choose tenants with'),
+    });
+  });
+});
