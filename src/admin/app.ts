@@ -50,7 +50,7 @@ import { createKey, endPreviousSecret, getKey, listKeys, revokeKey, rotateKey, u
 import { operatorAuthentication } from './local-socket.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
-import { listMounts, removeTenantMount, setTenantMount } from './mounts.ts';
+import { listMounts, readInstructions, removeTenantMount, setTenantMount } from './mounts.ts';
 import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
 import { getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
@@ -138,6 +138,7 @@ const OPERATIONS = [
   getUsage,
   listUsageDays,
   listMounts,
+  readInstructions,
   setTenantMount,
   removeTenantMount,
   listDirectory,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
+import { instructionsFor } from '../files/mounts/instructions.ts';
 import type { Mount } from '../memory/mount.ts';
 import {
   MAX_MOUNTS,
@@ -52,6 +53,38 @@ export const listMounts = defineOperation({
       mountedBy(database, tenant.id, page),
     ]);
     return { mounts, mounted_by: by, more };
+  },
+});
+
+export const readInstructions = defineOperation({
+  id: 'readInstructions',
+  method: 'GET',
+  url: '/tenants/:tenant/instructions',
+  summary: "Read the text for the system prompt of a tenant's agents",
+  description: 'The same text as `GET /instructions` of an agent: the memory protocol, and the mounts.',
+  tag: 'memory',
+  params: tenantParams,
+  query: z.strictObject({
+    access: z
+      .enum(['read_only', 'read_write'])
+      .default('read_write')
+      .meta({ description: "Access of the agent's key." }),
+  }),
+  response: {
+    description: 'The text.',
+    schema: z
+      .object({
+        content: z.string(),
+        mounts: z.array(
+          z.object({ path: z.string(), access: mountRecord.shape.access, instructions: z.string() }),
+        ),
+      })
+      .meta({ id: 'Instructions' }),
+  },
+  errors: [noSuchTenant],
+  async run({ services, tenant, administrator, query: { access } }) {
+    const reader = { principal: { access, proposesAs: undefined }, policy: tenant, ip: '' };
+    return instructionsFor(reader, await services(), true, administrator.onlyTenants);
   },
 });
 

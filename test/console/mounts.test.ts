@@ -1,5 +1,7 @@
 /** @module-tag long */
+import axe from 'axe-core';
 import { expect, it } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
@@ -50,5 +52,45 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No mounts').waitFor();
     expect((await tenants.find(own))?.mounts).toStrictEqual([]);
+  });
+
+  it('appear in the tree with their access, and beside the summary of the memory and its prompt', async () => {
+    const { service, poisonedTenant, openSignedIn } = fixture();
+    const [own, team] = [await poisonedTenant(), await poisonedTenant()];
+    const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Ask first.' } as const;
+    await setMount(service.database, own, mount);
+    await setMount(service.database, own, { ...mount, name: 'rules', access: 'read_only' });
+    const page = await openSignedIn(`#/tenants/${own}`);
+    const rows = page.locator('.tree-row.mount');
+    await expect
+      .poll(() => rows.allTextContents())
+      .toStrictEqual([`rulesof ${team}read only`, `teamof ${team}read and write`]);
+    const summary = page.getByRole('group', { name: 'Summary of the memory' });
+    expect(await summary.getByRole('region', { name: 'Size' }).textContent()).toContain('Files: 9 files');
+    await expect
+      .poll(() => summary.getByRole('region', { name: 'Last changes' }).getByRole('listitem').count())
+      .toBe(8);
+    await summary
+      .getByText('- /memories/team (you can write; view a file right before you change it): Ask first.')
+      .waitFor();
+    await page.evaluate(axe.source);
+    for (const width of [360, 390, 768, 1000, 1280, 1600]) {
+      await page.setViewportSize({ width, height: 800 });
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+      expect(
+        violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]),
+      ).toStrictEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    }
+    await summary.getByRole('link', { name: 'instructions.md' }).click();
+    await page.getByRole('link', { name: 'See the memory then' }).waitFor();
+    await page.goBack();
+    // The tree opens the source of a mount, also by keyboard.
+    const tree = page.getByRole('tree');
+    await tree.focus();
+    for (const key of ['Home', 'ArrowDown', 'Enter']) await tree.press(key);
+    await page.getByRole('heading', { name: team, level: 1 }).waitFor();
+    await expect.poll(() => page.getByRole('treeitem').count()).toBeGreaterThan(5);
+    expect(await rows.count()).toBe(0);
   });
 });

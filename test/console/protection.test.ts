@@ -55,7 +55,7 @@ describeConsole('the protection of work in the console', (fixture) => {
 
     await page.evaluate('history.back()');
     await question(page).getByRole('button', { name: 'Discard' }).click();
-    await page.getByText('Select a file').waitFor();
+    await page.getByRole('heading', { name: 'Last changes' }).waitFor();
     // After the save, the console does not ask.
     await page.getByRole('treeitem', { name: 'style.md' }).click();
     await expect.poll(() => lines(page)).toContain('# Tone');
@@ -123,11 +123,11 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.goBack();
     await page.getByRole('heading', { name: 'style.md' }).waitFor();
     await page.goBack();
-    await page.getByText('Select a file').waitFor();
+    await page.getByRole('heading', { name: 'Last changes' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Tenants' }).waitFor();
     await page.goForward();
-    await page.getByText('Select a file').waitFor();
+    await page.getByRole('heading', { name: 'Last changes' }).waitFor();
   });
 
   it('returns to the loaded rows and the scroll position of a list with Back', async () => {

@@ -24,6 +24,41 @@ describeService('mounts of the admin API', (service) => {
   const put = (own: string, name: string, body: object, key?: string) =>
     admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
 
+  it('are part of the text for the prompt of an agent', async () => {
+    const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
+    await put(own, 'team', { tenant: team, access: 'read_write', instructions: 'Ask first.' });
+    await put(own, 'wiki', { tenant: wiki });
+    await new Tenants(service().database).suspend(wiki, true);
+    const read = async (query = '', key?: string) =>
+      (await admin().call('GET', `/tenants/${own}/instructions${query}`, key ? { key } : {})).body;
+    const mounts = (access: string, state: string) =>
+      `These directories of your memory are memories of their own, which others may use too:
+- /memories/team (${access}): Ask first.
+- /memories/wiki (${state})`;
+    const canWrite = 'you can write; view a file right before you change it';
+    const written = await read();
+    expect(String(written.content)).toMatch(
+      /^IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE\.\n/,
+    );
+    expect(String(written.content).split('\n\n').at(-1)).toBe(
+      mounts(canWrite, 'not available at the moment'),
+    );
+    expect(written.mounts).toStrictEqual([
+      { path: '/memories/team', access: 'read_write', instructions: 'Ask first.' },
+      { path: '/memories/wiki', access: 'read_only', instructions: '' },
+    ]);
+    expect((await read('?access=read_only')).content).toBe(
+      `Your memory is read-only: view it before doing anything else, and do not try to change it.\n\n${mounts('read-only', 'not available at the moment')}`,
+    );
+    // A key for certain tenants does not learn the state of others.
+    const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });
+    expect(
+      String((await read('', key)).content)
+        .split('\n\n')
+        .at(-1),
+    ).toBe(mounts(canWrite, 'read-only'));
+  });
+
   it('are added, changed, listed, and removed', async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     const mount = { name: 'wïki', tenant: wiki, access: 'read_only', instructions: 'Read it.' };

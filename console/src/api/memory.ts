@@ -1,4 +1,5 @@
 import { send, sendJson } from './client.ts';
+import type { Instructions } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './types.ts';
 
@@ -22,6 +23,10 @@ export const readSizes = (
   after: string | null,
   signal: AbortSignal,
 ) => sendJson<SizesPart>(tenantPath(tenant, '/directory/sizes'), { query: { path, at, after }, signal });
+
+/** Returns the text for the system prompt of an agent that may write. */
+export const readInstructions = (tenant: string, signal: AbortSignal) =>
+  sendJson<Instructions>(tenantPath(tenant, '/instructions'), { signal });
 
 /** The service's maximum of matches per search. */
 const MAX_MATCHES = 100;

@@ -415,6 +415,18 @@ export interface components {
             /** @description With `dry_run`: the paths of the files. Otherwise null. */
             file_paths: string[] | null;
         };
+        /** @description Instructions for an agent about its memory. */
+        Instructions: {
+            /** @description For the system prompt of the agent. */
+            content: string;
+            mounts: {
+                /** @example /memories/team */
+                path: string;
+                /** @enum {string} */
+                access: "read_only" | "read_write";
+                instructions: string;
+            }[];
+        };
         Job: {
             /** Format: uuid */
             id: string;
@@ -1074,6 +1086,7 @@ export type FleetTotals = components['schemas']['FleetTotals'];
 export type Health = components['schemas']['Health'];
 export type Hit = components['schemas']['Hit'];
 export type Imported = components['schemas']['Imported'];
+export type Instructions = components['schemas']['Instructions'];
 export type Job = components['schemas']['Job'];
 export type JobOutcome = components['schemas']['JobOutcome'];
 export type KeptOut = components['schemas']['KeptOut'];

@@ -1,7 +1,8 @@
 import type { Unavailable } from '../../memory/messages.ts';
 import { type Mount, mountPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
-import type { Call } from '../call.ts';
+import type { TenantPolicy } from '../../tenants/policy-cache.ts';
+import type { Principal } from '../../tenants/principal.ts';
 import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
@@ -16,22 +17,33 @@ export interface Instructions {
   mounts: { path: string; access: Mount['access']; instructions: string }[];
 }
 
+interface Reader {
+  principal: Pick<Principal, 'access' | 'proposesAs'>;
+  policy: Pick<TenantPolicy, 'mounts'>;
+  ip: string;
+}
+
 /**
  * Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions.
  *
  * @param withProtocol false if the Claude API already adds the protocol
+ * @param scope tenants whose availability may be revealed; null means all
  */
 export async function instructionsFor(
-  { principal, policy: { mounts }, ip }: Pick<Call, 'principal' | 'policy' | 'ip'>,
+  { principal, policy: { mounts }, ip }: Reader,
   { policies }: Pick<Services, 'policies'>,
   withProtocol: boolean,
+  scope: readonly string[] | null = null,
 ): Promise<Instructions> {
   // A propose-only key without a draft counts as a writer, because its first write creates the draft.
   const isReader = principal.access === 'read_only' && principal.proposesAs === undefined;
   const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
   const seen = await Promise.all(
     mounts.map(async (mount) => {
-      const policy = await unlessUnreachable(() => mountedPolicy(mount, policies, ip));
+      const isVisible = scope === null || scope.includes(mount.tenant);
+      const policy = isVisible
+        ? await unlessUnreachable(() => mountedPolicy(mount, policies, ip))
+        : undefined;
       const access = isReader ? 'read_only' : mount.access;
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),

@@ -12,6 +12,7 @@ import { DirectoryPane } from './directory-pane.tsx';
 import { FilePane } from './file-pane.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';
 import { SearchResults } from './search-results.tsx';
+import { MemorySummary } from './summary.tsx';
 import { entryAt, ROOT } from './tree.ts';
 import { TreeView } from './tree-view.tsx';
 import { type UsedTree, useTree } from './use-tree.ts';
@@ -78,9 +79,7 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
       </section>
       <section class="pane file-pane" aria-label="File">
         {path === null ? (
-          <Empty title="Select a file">
-            <p>Move the slider above to see the whole memory as it was.</p>
-          </Empty>
+          <MemorySummary tenant={tenant} at={at} size={all} />
         ) : !isLoaded ? (
           <Loading what="the files" />
         ) : path === ROOT || entry?.kind === 'directory' ? (
@@ -134,6 +133,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
   const [isCreating, setIsCreating] = useState(false);
   const open = (file: string, line: number | null = null) => pushQuery({ path: file, line });
   const files = at === null ? tenant.files : total?.files;
+  const mounts = at === null ? tenant.mounts : [];
   const isEmpty = tree?.directories.get(ROOT)?.every(({ entries }) => entries.length === 0) ?? true;
   return (
     <>
@@ -169,10 +169,10 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
         <LoadError error={error} onRetry={() => loader.reload()} />
       ) : tree === undefined || (isEmpty && isLoading) ? (
         <Loading what="files" />
-      ) : isEmpty && !isLoading ? (
+      ) : isEmpty && !isLoading && mounts.length === 0 ? (
         <Empty title={at === null ? 'No files yet' : 'There were no files'} />
       ) : (
-        <TreeView loader={loader} state={state} tree={tree} selected={path} onSelect={open} />
+        <TreeView loader={loader} state={state} tree={tree} mounts={mounts} selected={path} onSelect={open} />
       )}
       <p class="pane-foot muted small" role="status">
         {files === undefined ? '' : count(files, 'file')}

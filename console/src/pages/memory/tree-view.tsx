@@ -1,10 +1,12 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Mount } from '../../api/types.ts';
+import { goTo, hrefOf } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Time } from '../../ui/inline.tsx';
+import { Badge, Time } from '../../ui/inline.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { type Row, rowsOf, type Tree } from './tree.ts';
+import { ACCESS, type Row, rowsOf, type Tree } from './tree.ts';
 import type { TreeLoader } from './tree-loader.ts';
 import type { UsedTree } from './use-tree.ts';
 
@@ -12,18 +14,20 @@ const ROW_HEIGHT = 30;
 
 interface Props extends UsedTree {
   tree: Tree;
+  mounts: readonly Mount[];
   selected: string | null;
   onSelect: (path: string) => void;
 }
 
-type EntryRow = Exclude<Row, { kind: 'more' }>;
+type EntryRow = Extract<Row, { kind: 'file' | 'directory' }>;
+type MountRow = Extract<Row, { kind: 'mount' }>;
 
 /** Tree of the files and directories, operable by keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
-export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
+export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Props) {
   const id = useId();
   const list = useRef<VirtualListHandle>(null);
   const [active, setActive] = useState<string | null>(selected);
-  const rows = rowsOf(tree, loader.isOpen);
+  const rows = rowsOf(tree, loader.isOpen, mounts);
   const activeIndex = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
   useShowing(selected, rows, (index) => {
     setActive(selected);
@@ -40,6 +44,7 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
     setActive(keyOf(row));
     if (row.kind === 'more') loader.more(row.path, row.part);
     else if (row.kind === 'directory') loader.toggle(row.path);
+    else if (row.kind === 'mount') openSource(row);
     else onSelect(row.path);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -54,7 +59,8 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
   const onClick = ({ target }: Event) => {
     if (!(target instanceof Element)) return;
     const row = rows[Number(target.closest('[data-index]')?.getAttribute('data-index') ?? -1)];
-    if (row && row.kind !== 'more' && target.closest('.tree-open')) onSelect(row.path);
+    if (row && row.kind !== 'more' && row.kind !== 'mount' && target.closest('.tree-open'))
+      onSelect(row.path);
     else if (row) choose(row);
   };
   return (
@@ -78,6 +84,7 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
         if (row.kind === 'more') {
           return <MoreRow row={row} loader={loader} tree={tree} {...place} />;
         }
+        if (row.kind === 'mount') return <MountRow row={row} {...place} />;
         return (
           <EntryRow
             row={row}
@@ -89,6 +96,41 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
         );
       }}
     </VirtualList>
+  );
+}
+
+/** Opens the memory that a mount shows, unless it is of a tenant outside the scope of the session. */
+function openSource({ mount: { tenant } }: MountRow): void {
+  if (tenant !== null) goTo(hrefOf(['tenants', tenant]));
+}
+
+/** Row of a mount, with its access and its source. */
+function MountRow({
+  row: { mount, path },
+  id,
+  isActive,
+}: Pick<RowProps, 'id' | 'isActive'> & { row: MountRow }) {
+  const { name, tenant, access } = mount;
+  const source = tenant ?? 'another tenant';
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={1}
+      aria-selected={false}
+      tabIndex={-1}
+      class={isActive ? 'tree-row mount active' : 'tree-row mount'}
+      style={indent(1)}
+      title={`${path}: the memory of ${source}, ${ACCESS[access]}${tenant === null ? '' : '. Click to open it.'}`}
+    >
+      <span class="twist" />
+      <Icon name="tenants" />
+      <bdi class="tree-name">{visible(name)}</bdi>
+      <span class="mount-source">
+        of <bdi>{visible(source)}</bdi>
+      </span>
+      <Badge kind={access === 'read_only' ? 'neutral' : 'good'}>{ACCESS[access]}</Badge>
+    </div>
   );
 }
 

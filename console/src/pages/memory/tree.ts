@@ -1,4 +1,4 @@
-import type { Entry } from '../../api/types.ts';
+import type { Entry, Mount } from '../../api/types.ts';
 
 export const ROOT = '/memories';
 
@@ -23,13 +23,27 @@ export interface Tree {
   sizes: Map<string, Size>;
 }
 
+/** Words for the access of a mount. */
+export const ACCESS: Record<Mount['access'], string> = {
+  read_only: 'read only',
+  read_write: 'read and write',
+};
+
 export type Row =
+  /** Another memory, which the tenant shows as a directory. */
+  | { kind: 'mount'; path: string; mount: Mount; level: 1 }
   | { kind: 'file' | 'directory'; path: string; entry: Entry; name: string; level: number }
   /** Placeholder for the entries after a part, which are not loaded. */
   | { kind: 'more'; path: string; part: number; level: number };
 
-export function rowsOf(tree: Tree, isOpen: (path: string) => boolean): Row[] {
-  const rows: Row[] = [];
+/** @param mounts mounts of the tenant, which are the first rows */
+export function rowsOf(tree: Tree, isOpen: (path: string) => boolean, mounts: readonly Mount[] = []): Row[] {
+  const rows: Row[] = mounts.map((mount) => ({
+    kind: 'mount',
+    path: `${ROOT}/${mount.name}`,
+    mount,
+    level: 1,
+  }));
   const add = (directory: string, level: number) => {
     for (const [part, { entries, next }] of (tree.directories.get(directory) ?? []).entries()) {
       for (const entry of entries) {

@@ -1,0 +1,138 @@
+import type { ComponentChildren } from 'preact';
+import { changesMade } from '../../api/changes.ts';
+import { listVersions } from '../../api/history.ts';
+import { readInstructions } from '../../api/memory.ts';
+import type { Tenant } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { formatBytes, formatNumber } from '../../text/format.ts';
+import { visible } from '../../text/visible.tsx';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { MovedPath } from '../../ui/path-name.tsx';
+import { UsageBar } from '../../ui/usage-bar.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { ACCESS, type Size } from './tree.ts';
+
+const SHOWN_CHANGES = 8;
+/** The element scrolls, so the keyboard must reach it also without a link in it. */
+const SCROLLING = { role: 'group', 'aria-label': 'Summary of the memory', tabIndex: 0 } as const;
+
+interface Props {
+  tenant: Tenant;
+  /** A time, or null for now. */
+  at: string | null;
+  /** Size of all files; undefined until they are counted. */
+  size: Size | undefined;
+}
+
+/** Describes a memory while no file is selected: its size, its last changes, and the text that agents read about it. */
+export function MemorySummary({ tenant, at, size }: Props) {
+  const { id, effective, mounts } = tenant;
+  const isNow = at === null;
+  return (
+    <div class="memory-summary" {...SCROLLING}>
+      <section aria-label="Size">
+        <h2>{isNow ? 'Size and limits' : 'Size at that time'}</h2>
+        <div class="summary-usage">
+          <UsageBar
+            label="Files"
+            used={size?.files ?? 0}
+            limit={isNow ? effective.max_files : null}
+            format={(files) => `${formatNumber(files)} files`}
+          />
+          <UsageBar
+            label="Size"
+            used={size?.bytes ?? 0}
+            limit={isNow ? effective.max_bytes : null}
+            format={formatBytes}
+          />
+          {isNow && (
+            <span class="muted small">A file has up to {formatBytes(effective.max_file_bytes)}.</span>
+          )}
+        </div>
+      </section>
+      <LastChanges tenant={id} at={at} />
+      {isNow && mounts.length > 0 && (
+        <section aria-label="Mounts">
+          <h2>Mounts</h2>
+          <ul class="summary-rows">
+            {mounts.map(({ name, tenant: source, access }) => (
+              <li key={name}>
+                <Name text={`/memories/${name}`} />
+                <Badge kind="neutral">{ACCESS[access]}</Badge>
+                {source === null ? (
+                  <span class="muted small">of another tenant</span>
+                ) : (
+                  <a class="name-link" href={hrefOf(['tenants', source])}>
+                    <Name text={source} />
+                  </a>
+                )}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {isNow && <Instructions tenant={id} mounts={JSON.stringify(mounts)} />}
+    </div>
+  );
+}
+
+function LastChanges({ tenant, at }: { tenant: string; at: string | null }) {
+  const { data, error, reload } = useLoad(
+    (signal) => listVersions(tenant, { limit: SHOWN_CHANGES, ...(at && { until: at }) }, signal),
+    [tenant, at, changesMade.value],
+  );
+  return (
+    <section aria-label="Last changes">
+      <h2>{at === null ? 'Last changes' : 'Last changes until then'}</h2>
+      <Loaded data={data} error={error} reload={reload} what="changes">
+        {data?.versions.length === 0 && <p class="muted small">No changes</p>}
+        <ul class="summary-rows">
+          {data?.versions.map(({ id, operation, path, previous_path, actor, via_tenant, created_at }) => (
+            <li key={id}>
+              <span class={`change ${operation}`}>{operation}</span>
+              <a class="name-link" href={hrefOf(['tenants', tenant, 'history'], { version: id })}>
+                {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
+              </a>
+              <span class="muted small summary-by">
+                <ActorName actor={actor} via={via_tenant} /> <Time value={created_at} isAge />
+              </span>
+            </li>
+          ))}
+        </ul>
+        {data?.next && <a href={hrefOf(['tenants', tenant, 'history'])}>All changes</a>}
+      </Loaded>
+    </section>
+  );
+}
+
+/** @param props.mounts identifies the mounts that the text names */
+function Instructions({ tenant, mounts }: { tenant: string; mounts: string }) {
+  const { data, error, reload } = useLoad((signal) => readInstructions(tenant, signal), [tenant, mounts]);
+  return (
+    <section aria-label="Prompt">
+      <h2>Text that agents read about the memory</h2>
+      <p class="muted small">
+        The system prompt of an agent that may write, from the Claude API, MCP, or{' '}
+        <code>GET /instructions</code>.
+      </p>
+      <Loaded data={data} error={error} reload={reload} what="the text">
+        <pre class="prompt code">{data && visible(data.content)}</pre>
+      </Loaded>
+    </section>
+  );
+}
+
+interface LoadedProps {
+  data: unknown;
+  error: unknown;
+  reload: () => void;
+  what: string;
+  children: ComponentChildren;
+}
+
+function Loaded({ data, error, reload, what, children }: LoadedProps): ComponentChildren {
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  return data === undefined ? <Loading what={what} /> : children;
+}
