@@ -87,7 +87,7 @@ export const jobSchema = z
     kind: jobKind,
     state: z.enum(['queued', 'running', 'done', 'cancelled']),
     request: z.record(z.string(), z.unknown()).meta({ description: 'The request without its texts.' }),
-    selection: z.object(selectionFields),
+    selection: z.object({ ...selectionFields, found_by: z.guid().optional() }),
     only_tenants: z
       .array(tenantId)
       .nullable()

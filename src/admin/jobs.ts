@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cancelJob, findJob, readJobPage, readOutcomePage } from '../incidents/jobs.ts';
+import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../incidents/jobs.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { flag, next, pageFields, readCursor, tenantId, text, time, writeCursor } from './fields.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
@@ -92,7 +92,14 @@ export const listJobTenants = defineOperation({
     }),
     ...pageFields(200, 50),
   }),
-  response: { description: 'A page.', schema: z.object({ tenants: z.array(outcomeSchema), next }) },
+  response: {
+    description: 'A page.',
+    schema: z.object({
+      tenants: z.array(outcomeSchema),
+      total: z.int().min(0).meta({ description: 'The number of matching tenants, on all pages.' }),
+      next,
+    }),
+  },
   errors: [noSuchJob],
   async run({ database, params: { job }, query, administrator }) {
     const { limit, after, search = null, left = null } = query;
@@ -100,10 +107,13 @@ export const listJobTenants = defineOperation({
     await findJob(database, job, scope);
     const from = readCursor(tenantId, after) ?? '';
     const page = { job, after: from, scope, limit: limit + 1 };
-    const outcomes = await readOutcomePage(database, page, { search, isLeft: left });
+    const filter = { search, isLeft: left };
+    const outcomes = await readOutcomePage(database, page, filter);
+    const total = await countOutcomes(database, { job, scope, ...filter });
     const shown = outcomes.slice(0, limit);
     return {
       tenants: shown.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
+      total,
       next: writeCursor(outcomes.length > limit ? (shown.at(-1)?.tenant ?? null) : null),
     };
   },

@@ -143,18 +143,24 @@ WHERE id = $id::text::uuid AND ended_at IS NULL
 `,
 );
 
-const listOutcomesQuery = defineQuery<
-  OutcomeFilter & { job: string; after: string; scope: string[] | null; limit: number },
-  JobOutcome
->(
+const OUTCOMES_WHERE = `job_id = $job::text::uuid AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
+  AND ($search::text IS NULL OR strpos(lower(tenant_id), lower($search::text)) > 0)
+  AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)`;
+
+type OutcomeSelection = OutcomeFilter & { job: string; scope: string[] | null };
+
+const listOutcomesQuery = defineQuery<OutcomeSelection & { after: string; limit: number }, JobOutcome>(
   'list_job_outcomes',
   `
 SELECT tenant_id AS tenant, ${time('at')} AS at, error, is_complete AS "isComplete", counts FROM job_outcomes
-WHERE job_id = $job::text::uuid AND tenant_id > $after AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
-  AND ($search::text IS NULL OR strpos(lower(tenant_id), lower($search::text)) > 0)
-  AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)
+WHERE tenant_id > $after AND ${OUTCOMES_WHERE}
 ORDER BY tenant_id LIMIT $limit::bigint
 `,
+);
+
+const countOutcomesQuery = defineQuery<OutcomeSelection, { total: number }>(
+  'count_job_outcomes',
+  `SELECT count(*)::float8 AS total FROM job_outcomes WHERE ${OUTCOMES_WHERE}`,
 );
 
 const findOutcomeQuery = defineQuery<{ tenant: string; job: string }, JobOutcome & { details: unknown }>(
@@ -277,6 +283,11 @@ export async function readOutcomePage(
   filter: OutcomeFilter = NO_FILTER,
 ): Promise<JobOutcome[]> {
   return (await database.query(listOutcomesQuery, { ...page, ...filter })).rows;
+}
+
+/** Counts the outcomes on all pages. */
+export async function countOutcomes(database: Database, selection: OutcomeSelection): Promise<number> {
+  return (await database.query(countOutcomesQuery, selection)).rows[0]?.total ?? 0;
 }
 
 /** Returns the outcome of a job for a tenant, or undefined if the job has recorded none. */

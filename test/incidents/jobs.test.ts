@@ -260,6 +260,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
       );
     expect(await listed('')).toStrictEqual([first, third]);
     expect(await listed(`?search=${third.toUpperCase()}`)).toStrictEqual([third]);
+    expect(await get(`/jobs/${again.id}/tenants?limit=1`)).toMatchObject({ total: 2 });
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [first] })).key;
     const body = { text: SECRET, tenants: { found_by: id } };
     const rejected = await admin().call('POST', '/find', { body, key: scoped });

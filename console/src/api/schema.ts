@@ -454,11 +454,8 @@ export interface components {
                 };
                 /** @description Not these tenants. */
                 except?: string[];
-                /**
-                 * @description The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.
-                 * @example 0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52
-                 */
-                found_by?: unknown;
+                /** Format: uuid */
+                found_by?: string;
             };
             /** @description The tenants to which the job is limited; null for no limit. */
             only_tenants: string[] | null;

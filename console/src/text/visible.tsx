@@ -12,18 +12,25 @@ export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) !== -1;
 }
 
+/** Splits a text into invisible characters and the texts between them. */
+export function hiddenParts(text: string): { text: string; isHidden: boolean }[] {
+  const parts: { text: string; isHidden: boolean }[] = [];
+  let end = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    parts.push({ text: text.slice(end, match.index), isHidden: false });
+    parts.push({ text: match[0], isHidden: true });
+    end = match.index + match[0].length;
+  }
+  parts.push({ text: text.slice(end), isHidden: false });
+  return parts.filter((part) => part.text !== '');
+}
+
 /** Renders a text with invisible characters shown as `U+202E`. */
 export function visible(text: string): ComponentChildren {
   if (!hasHidden(text)) return text;
-  const parts: ComponentChildren[] = [];
-  let end = 0;
-  for (const match of text.matchAll(HIDDEN)) {
-    parts.push(text.slice(end, match.index));
-    parts.push(<span class="hidden-character">{nameOf(match[0])}</span>);
-    end = match.index + match[0].length;
-  }
-  parts.push(text.slice(end));
-  return parts;
+  return hiddenParts(text).map((part) =>
+    part.isHidden ? <span class="hidden-character">{nameOf(part.text)}</span> : part.text,
+  );
 }
 
 /** Returns the same text as a plain string, for a tooltip. */

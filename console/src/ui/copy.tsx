@@ -2,19 +2,22 @@ import { useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 interface Props {
-  text: string;
+  /** A function makes the text on a click. */
+  text: string | (() => string);
   /** Name of the copied text, such as "the path". */
   what: string;
   /** Whether the button shows a label beside the icon. */
   isLarge?: boolean;
+  /** Label of a large button. */
+  label?: string;
   onCopied?: () => void;
 }
 
 /** Copies a text that the page may show truncated. */
-export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
+export function CopyButton({ text, what, isLarge = false, label: shown = 'Copy', onCopied }: Props) {
   const [state, setState] = useState<'copied' | 'failed' | null>(null);
   const copy = async () => {
-    const isCopied = await copyText(text);
+    const isCopied = await copyText(typeof text === 'string' ? text : text());
     setState(isCopied ? 'copied' : 'failed');
     if (isCopied) onCopied?.();
   };
@@ -29,7 +32,7 @@ export function CopyButton({ text, what, isLarge = false, onCopied }: Props) {
       onBlur={() => setState(null)}
     >
       <Icon name={state === 'copied' ? 'check' : 'copy'} />
-      {isLarge && (state === null ? 'Copy' : label)}
+      {isLarge && (state === null ? shown : label)}
     </button>
   );
 }

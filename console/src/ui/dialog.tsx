@@ -1,4 +1,6 @@
+import type { ApiRequest } from '../api/commands.ts';
 import { confirm, DISCARD } from './confirm.tsx';
+import { CopyAs } from './copy-as.tsx';
 import { ErrorText } from './messages.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
 import { useUnsaved } from './unsaved.ts';
@@ -16,6 +18,8 @@ interface Props extends ModalProps {
   doing?: string;
   /** Completed part of a slow action from 0 to 1, or null if unknown. */
   fraction?: number | null;
+  /** Request of the action, which the dialog offers as a command. Undefined while input is missing. */
+  request?: ApiRequest | undefined;
   action: Action;
   onSubmit: () => void;
 }
@@ -28,6 +32,7 @@ export function FormDialog({
   hasInput = false,
   doing,
   fraction = null,
+  request,
   action,
   onSubmit,
   ...props
@@ -50,6 +55,7 @@ export function FormDialog({
           {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={fraction} />}
         </div>
         <footer>
+          {request && isReady && <CopyAs request={request} />}
           <button type="button" onClick={close}>
             Cancel
           </button>
