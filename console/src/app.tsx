@@ -25,6 +25,7 @@ import { hrefOf, route } from './router.ts';
 import { titleOf } from './title.ts';
 import { Questions } from './ui/confirm.tsx';
 import { Badge } from './ui/inline.tsx';
+import { lazy } from './ui/lazy.tsx';
 import { LoadError, Loading, Toasts } from './ui/messages.tsx';
 import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
@@ -102,6 +103,8 @@ export function App() {
   );
 }
 
+const IncidentsPage = lazy('the page', async () => (await import('./pages/incident/incidents-page.tsx')).IncidentsPage);
+
 function Page() {
   const { segments } = route.value;
   const [section, tenant] = segments;
@@ -110,6 +113,12 @@ function Page() {
   if (section === 'drafts') return <DraftsPage />;
   if (section === 'keys') return <KeysPage />;
   if (section === 'overview') return <OverviewPage />;
+  if (section === 'incidents')
+    return (
+      <main>
+        <IncidentsPage />
+      </main>
+    );
   if (section === 'audit') return <AuditPage />;
   return (
     <main class="narrow">
@@ -145,6 +154,9 @@ function TopBar() {
         </NavLink>
         <NavLink href={hrefOf(['keys'])} isCurrent={section === 'keys'}>
           Keys
+        </NavLink>
+        <NavLink href={hrefOf(['incidents'])} isCurrent={section === 'incidents'}>
+          Incident
         </NavLink>
         <NavLink href={hrefOf(['audit'])} isCurrent={section === 'audit'}>
           Audit

@@ -5,6 +5,7 @@ const PAGES: Record<string, string> = {
   overview: 'Overview',
   drafts: 'Drafts',
   keys: 'Keys',
+  incidents: 'Incident',
   audit: 'Audit',
 };
 const TABS: Record<string, string> = {

@@ -3,7 +3,7 @@ import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../incidents
 import { containsText } from '../incidents/erase-text.ts';
 import { addKeptOut, checkKeptOut, FOR_ALL } from '../tenants/kept-out.ts';
 import { text } from './fields.ts';
-import { jobSchema, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
+import { jobSchema, noSuchJob, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
 import { keptOutErrors } from './kept-out.ts';
 import { defineOperation } from './operation.ts';
 
@@ -48,7 +48,7 @@ export const startErase = defineOperation({
   body: eraseBody,
   status: 201,
   response: { description: 'The job.', schema: jobSchema },
-  errors: [tooManyJobs, ...keptOutErrors],
+  errors: [noSuchJob, tooManyJobs, ...keptOutErrors],
   async run(context) {
     const { config, database, administrator, body, note } = context;
     const {

@@ -88,7 +88,8 @@ export const listJobTenants = defineOperation({
   query: z.strictObject({
     search: text(128).optional().meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
     left: flag.optional().meta({
-      description: 'True: only tenants that failed or have conflicts. False: only other tenants.',
+      description:
+        'True: only tenants that failed, have conflicts, or whose counts are a lower bound. False: only other tenants.',
     }),
     ...pageFields(200, 50),
   }),

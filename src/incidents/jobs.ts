@@ -62,7 +62,7 @@ export interface JobOutcome {
 export type OutcomeFilter = {
   /** Part of the ID of the tenant, case-insensitive. */
   search: string | null;
-  /** True: only tenants that failed or have conflicts. False: only other tenants. */
+  /** True: only tenants that failed, were not processed completely, or have conflicts. False: only other tenants. */
   isLeft: boolean | null;
 };
 
@@ -145,7 +145,7 @@ WHERE id = $id::text::uuid AND ended_at IS NULL
 
 const OUTCOMES_WHERE = `job_id = $job::text::uuid AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
   AND ($search::text IS NULL OR strpos(lower(tenant_id), lower($search::text)) > 0)
-  AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)`;
+  AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR NOT is_complete OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)`;
 
 type OutcomeSelection = OutcomeFilter & { job: string; scope: string[] | null };
 

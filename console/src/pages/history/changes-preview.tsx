@@ -24,14 +24,20 @@ interface Props {
   changes: Changes;
   /** Only for a revert. */
   review?: RevertReview;
+  /** Whether the first conflict is selected. */
+  opensConflict?: boolean | undefined;
 }
 
 /** Previews the files that a restore or revert would change, and the differences of the selected file. */
-export function ChangesPreview({ tenant, changes, review }: Props) {
+export function ChangesPreview({ tenant, changes, review, opensConflict = false }: Props) {
   const { files, directories_made, directories_removed, conflicts = [] } = changes;
   const [only] = files;
   const [selected, setSelected] = useState<string | null>(
-    files.length === 1 && only !== undefined ? keyOf({ file: only }) : null,
+    opensConflict && conflicts[0] !== undefined
+      ? keyOf({ kind: 'conflict', conflict: conflicts[0] })
+      : files.length === 1 && only !== undefined
+        ? keyOf({ file: only })
+        : null,
   );
   const left = conflicts.filter(({ resolution }) => resolution === null);
   const rows: Row[] = [

@@ -17,13 +17,26 @@ interface Props {
   by: string;
   name: string;
   since: string;
+  until?: string | null;
+  /** Whether the preview opens its first conflict. */
+  opensConflict?: boolean;
+  onDone?: () => void;
   onClose: () => void;
 }
 
 /** Previews the revert of one actor's changes, and applies it on confirmation. */
-export function RevertDialog({ tenant, by, name, since: initial, onClose }: Props) {
+export function RevertDialog({
+  tenant,
+  by,
+  name,
+  since: initial,
+  until: initialEnd = null,
+  opensConflict,
+  onDone,
+  onClose,
+}: Props) {
   const [since, setSince] = useState(initial);
-  const [until, setUntil] = useState<string | null>(null);
+  const [until, setUntil] = useState<string | null>(initialEnd);
   const [resolutions, setResolutions] = useState<Record<string, RevertResolution>>({});
   const target: RevertTarget = { by, since, ...(until === null ? {} : { until }) };
   const request = { ...target, resolutions: Object.values(resolutions) };
@@ -42,6 +55,7 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
     apply: (plan) => revert(tenant, request, plan),
     onDone: (done) => {
       toast(`${notReverted(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
+      onDone?.();
       onClose();
     },
   });
@@ -93,6 +107,7 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
         <ChangesPreview
           key={targetText}
           tenant={tenant}
+          opensConflict={opensConflict}
           changes={changes}
           review={{
             target,

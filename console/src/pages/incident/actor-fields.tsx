@@ -1,0 +1,71 @@
+import { MomentField } from '../../ui/moment-field.tsx';
+import { Options } from '../../ui/options.tsx';
+import type { FormInput } from './form-input.ts';
+
+const KINDS = { by: 'Actor', source: 'Source' };
+const HINTS = {
+  by: 'ID or label of a key, subject of a token, name of an operator',
+  source: 'Source of the keys, such as web',
+};
+const SPANS = { '1h': 'Last hour', '1d': 'Last day', '7d': 'Last 7 days', '30d': 'Last 30 days' };
+const AT = 'at';
+
+type Fields = Pick<FormInput, 'actorKind' | 'actor' | 'since'>;
+
+interface Props {
+  input: Fields;
+  onChange: (changes: Partial<Fields>) => void;
+  /** Label of no limit of the time. Without a label, a time is required. */
+  always?: string;
+  isFocused?: boolean;
+}
+
+/** Fields for an actor or a source, and for the start of a period. */
+export function ActorFields({ input, onChange, always, isFocused = false }: Props) {
+  const { actorKind, actor, since } = input;
+  const isSpan = since === '' || since in SPANS;
+  return (
+    <div class="actor-fields">
+      <label>
+        By
+        <select
+          value={actorKind}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ actorKind: value === 'source' ? 'source' : 'by' })
+          }
+        >
+          <Options texts={KINDS} />
+        </select>
+      </label>
+      <label class="grows">
+        {KINDS[actorKind]}
+        <input
+          value={actor}
+          autofocus={isFocused}
+          spellcheck={false}
+          placeholder={HINTS[actorKind]}
+          onInput={(event) => onChange({ actor: event.currentTarget.value })}
+        />
+      </label>
+      <label>
+        Since
+        <select
+          value={isSpan ? since : AT}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ since: value === AT ? new Date(Date.now() - 86_400_000).toISOString() : value })
+          }
+        >
+          <Options texts={{ ...(always === undefined ? {} : { '': always }), ...SPANS, [AT]: 'A time…' }} />
+        </select>
+      </label>
+      {!isSpan && (
+        <MomentField
+          label="Time"
+          value={since}
+          isRequired
+          onChange={(time) => time !== null && onChange({ since: time })}
+        />
+      )}
+    </div>
+  );
+}

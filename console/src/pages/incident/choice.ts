@@ -1,0 +1,56 @@
+import type { Counts, Job, TenantSelection } from '../../api/incidents.ts';
+
+/** Chosen tenants of a job: all with an outcome except some, or only some. */
+export interface Choice {
+  isAll: boolean;
+  /** Counts by tenant: of the exceptions, or of the chosen tenants. */
+  tenants: Readonly<Record<string, Counts>>;
+}
+
+export const ALL: Choice = { isAll: true, tenants: {} };
+export const NONE: Choice = { isAll: false, tenants: {} };
+
+export const isChosen = ({ isAll, tenants }: Choice, tenant: string) =>
+  isAll !== Object.hasOwn(tenants, tenant);
+export const isEverything = ({ isAll, tenants }: Choice) => isAll && Object.keys(tenants).length === 0;
+
+/** Selects or unselects a tenant. */
+export function toggled({ isAll, tenants }: Choice, tenant: string, counts: Counts): Choice {
+  const others = Object.entries(tenants).filter(([id]) => id !== tenant);
+  const isNamed = others.length < Object.keys(tenants).length;
+  return { isAll, tenants: Object.fromEntries(isNamed ? others : [...others, [tenant, counts]]) };
+}
+
+/** Number of chosen tenants of `total`. */
+export function chosenTenants({ isAll, tenants }: Choice, total: number): number {
+  const named = Object.keys(tenants).length;
+  return isAll ? total - named : named;
+}
+
+/** Sum of a count over the chosen tenants. `all` is the sum over all tenants. */
+export function chosenSum({ isAll, tenants }: Choice, name: string, all: number): number {
+  const named = Object.values(tenants).reduce((sum, counts) => sum + (counts[name] ?? 0), 0);
+  return isAll ? all - named : named;
+}
+
+/** Returns the chosen tenants with an outcome in a job as the selection of another job. */
+export function selectionOf(choice: Choice, job: string): TenantSelection {
+  const names = Object.keys(choice.tenants);
+  if (!choice.isAll) return { ids: names };
+  return { found_by: job, ...(names.length > 0 && { except: names }) };
+}
+
+/**
+ * Returns the tenants of a job, except the unselected ones, as the selection of another job. Unlike with `selectionOf`,
+ * the other job also processes tenants that had no outcome, for example because the text was written later.
+ */
+export function wholeSelectionOf(
+  choice: Choice,
+  job: Pick<Job, 'selection' | 'only_tenants'>,
+): TenantSelection {
+  const names = Object.keys(choice.tenants);
+  if (!choice.isAll) return { ids: names };
+  const { selection, only_tenants: ids } = job;
+  const except = [...(selection.except ?? []), ...names];
+  return { ...selection, ...(ids !== null && { ids }), ...(except.length > 0 && { except }) };
+}

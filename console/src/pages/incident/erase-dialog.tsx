@@ -1,0 +1,107 @@
+import { useState } from 'preact/hooks';
+import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents.ts';
+import { goTo, hrefOf } from '../../router.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { keepText } from './state.ts';
+
+const REPLACEMENT = '[erased]';
+
+interface Props {
+  /** Text of the job. Undefined if only another tab knew it. */
+  text: string | undefined;
+  ignoresCase: boolean;
+  tenants: TenantSelection;
+  /** Description of the tenants. */
+  where: string;
+  /** Description of the places, if the job has read all of them. Undefined if a dry run is still to be made. */
+  places: string | undefined;
+  onClose: () => void;
+}
+
+/** Erases a text. If its places are not all known, the dialog first starts a dry run. */
+export function EraseDialog({ text: known, ignoresCase, tenants, where, places, onClose }: Props) {
+  const [text, setText] = useState(known ?? '');
+  const [replacement, setReplacement] = useState(REPLACEMENT);
+  const [keepsOut, setKeepsOut] = useState(false);
+  const [isSure, setIsSure] = useState(false);
+  const action = useAction();
+  // Another text than the text of the job has other places.
+  const isDryRun = places === undefined || known === undefined || text !== known;
+  const request = eraseRequest({
+    text,
+    ignore_case: ignoresCase,
+    replacement,
+    keep_out: keepsOut,
+    tenants,
+    dry_run: isDryRun,
+  });
+  const isReady = text.trim() !== '' && (isDryRun || isSure);
+  const start = () =>
+    action.run(async () => {
+      const { id } = await sendJob(request);
+      keepText(id, text);
+      goTo(hrefOf(['incidents', id]));
+    });
+  return (
+    <FormDialog
+      title="Erase this text"
+      verb={isDryRun ? 'Dry run' : 'Erase'}
+      isDangerous={!isDryRun}
+      isReady={isReady}
+      hasInput={replacement !== REPLACEMENT || text !== (known ?? '')}
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={start}
+    >
+      <label>
+        Text
+        <textarea
+          rows={2}
+          spellcheck={false}
+          autofocus={known === undefined}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        {known === undefined && (
+          <span class="hint">The service has deleted the text of the job. Type the text again.</span>
+        )}
+      </label>
+      <p>
+        Replaces the text in current files and drafts, renames paths, and redacts versions and stored results
+        in <strong>{where}</strong>. {ignoresCase ? 'Upper and lower case are the same.' : ''}
+      </p>
+      {!isDryRun && (
+        <>
+          <label>
+            Replacement
+            <input
+              value={replacement}
+              maxLength={255}
+              spellcheck={false}
+              onInput={(event) => setReplacement(event.currentTarget.value)}
+            />
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={keepsOut}
+              onChange={(event) => setKeepsOut(event.currentTarget.checked)}
+            />
+            Keep the text out of new writes
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isSure}
+              onChange={(event) => setIsSure(event.currentTarget.checked)}
+            />
+            Erase {places}. This cannot be undone.
+          </label>
+        </>
+      )}
+      {isDryRun && <p class="muted small">The dry run lists every place, and changes nothing.</p>}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks';
+import { findRequest, type Mode, type Part, type Place, sendJob } from '../../api/incidents.ts';
+import { goTo, hrefOf } from '../../router.ts';
+import { CopyAs } from '../../ui/copy-as.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
+import { Options } from '../../ui/options.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { ActorFields } from './actor-fields.tsx';
+import { type FormInput, readFind, readTenants } from './form-input.ts';
+import { changeForm, currentForm, keepText } from './state.ts';
+import { UndoDialog } from './undo-dialog.tsx';
+import { describeTenants } from './words.ts';
+
+const MODES: readonly (readonly [Mode, string])[] = [
+  ['literal', 'Exact text'],
+  ['words', 'Words'],
+  ['regex', 'Expression'],
+];
+const HINTS: Record<Mode, string> = {
+  literal: 'This very text, also across the parts of a changed file.',
+  words: 'Versions with all of the words, or their forms.',
+  regex: 'A regular expression in RE2 syntax, for each line.',
+};
+const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
+const PLACES: Record<Place, string> = {
+  current: 'Current files',
+  superseded: 'Superseded versions',
+  drafts: 'Open drafts',
+};
+const SCOPES: readonly (readonly [FormInput['scope'], string])[] = [
+  ['all', 'All tenants'],
+  ['filter', 'Filter'],
+  ['some', 'Chosen'],
+];
+const STATES = { '': 'Any state', active: 'Active', suspended: 'Suspended', archived: 'Archived' };
+
+/** Form that starts a find, or the dry run of a revert. */
+export function FindForm() {
+  const input = currentForm();
+  const [isUndoing, setIsUndoing] = useState(false);
+  const action = useAction();
+  const find = readFind(input);
+  const tenants = readTenants(input);
+  const request = 'body' in find ? findRequest(find.body) : undefined;
+  const start = () =>
+    action.run(async () => {
+      if (request === undefined) return;
+      const { id } = await sendJob(request);
+      keepText(id, input.text);
+      goTo(hrefOf(['incidents', id]));
+    });
+  return (
+    <form
+      class="card incident-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <label>
+        Text to find
+        <textarea
+          rows={2}
+          autofocus
+          spellcheck={false}
+          maxLength={1000}
+          value={input.text}
+          onInput={(event) => changeForm({ text: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }}
+        />
+        <span class="hint">{HINTS[input.mode]}</span>
+      </label>
+      <div class="incident-options">
+        <Segmented
+          label="Kind of text"
+          options={MODES}
+          value={input.mode}
+          onChange={(mode) => changeForm({ mode })}
+        />
+        {input.mode === 'literal' && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={input.ignore_case}
+              onChange={(event) => changeForm({ ignore_case: event.currentTarget.checked })}
+            />
+            Ignore case
+          </label>
+        )}
+      </div>
+      <Tenants input={input} />
+      <More input={input} />
+      <ErrorText message={action.error} />
+      <div class="incident-buttons">
+        <button type="submit" class="primary" disabled={request === undefined || action.isRunning}>
+          <Icon name="search" /> Find
+        </button>
+        <button
+          type="button"
+          disabled={'problem' in tenants || action.isRunning}
+          onClick={() => setIsUndoing(true)}
+        >
+          <Icon name="restore" /> Undo an actor…
+        </button>
+        {request === undefined && input.text !== '' && 'problem' in find && (
+          <span class="muted small" role="status">
+            {find.problem}
+          </span>
+        )}
+        {request && <CopyAs request={request} />}
+      </div>
+      {isUndoing && 'body' in tenants && (
+        <UndoDialog
+          fields={input}
+          tenants={tenants.body}
+          where={describeTenants({ selection: tenants.body, only_tenants: tenants.body.ids ?? null })}
+          onClose={() => setIsUndoing(false)}
+        />
+      )}
+    </form>
+  );
+}
+
+function Tenants({ input }: { input: FormInput }) {
+  return (
+    <fieldset class="incident-tenants">
+      <legend>Where</legend>
+      <Segmented
+        label="Tenants"
+        options={SCOPES}
+        value={input.scope}
+        onChange={(scope) => changeForm({ scope })}
+      />
+      {input.scope === 'some' && (
+        <label>
+          IDs of tenants
+          <textarea
+            rows={2}
+            spellcheck={false}
+            value={input.ids}
+            onInput={(event) => changeForm({ ids: event.currentTarget.value })}
+          />
+          <span class="hint">Separated by spaces, commas, or lines. At most 1,000.</span>
+        </label>
+      )}
+      {input.scope === 'filter' && (
+        <div class="incident-filter">
+          <label class="grows">
+            ID or name contains
+            <input
+              value={input.search}
+              onInput={(event) => changeForm({ search: event.currentTarget.value })}
+            />
+          </label>
+          <label>
+            State
+            <select
+              value={input.status}
+              onChange={({ currentTarget: { value } }) =>
+                changeForm({ status: value as FormInput['status'] })
+              }
+            >
+              <Options texts={STATES} />
+            </select>
+          </label>
+          <label class="grows">
+            Metadata
+            <textarea
+              rows={1}
+              spellcheck={false}
+              placeholder="plan=pro"
+              value={input.metadata}
+              onInput={(event) => changeForm({ metadata: event.currentTarget.value })}
+            />
+          </label>
+        </div>
+      )}
+    </fieldset>
+  );
+}
+
+/** Options that narrow the find. They are open if one of them is set. */
+function More({ input }: { input: FormInput }) {
+  const { places, actor, since } = input;
+  const isNarrow = input.in !== 'both' || places.length < 3 || actor !== '' || since !== '';
+  const toggle = (place: Place) =>
+    changeForm({
+      places: (Object.keys(PLACES) as Place[]).filter((each) =>
+        each === place ? !places.includes(place) : places.includes(each),
+      ),
+    });
+  return (
+    <details open={isNarrow}>
+      <summary>Narrow the search</summary>
+      <div class="incident-options">
+        {(Object.keys(PLACES) as Place[]).map((place) => (
+          <label key={place} class="check">
+            <input type="checkbox" checked={places.includes(place)} onChange={() => toggle(place)} />
+            {PLACES[place]}
+          </label>
+        ))}
+        <label class="inline">
+          Search
+          <select
+            value={input.in}
+            onChange={({ currentTarget: { value } }) => changeForm({ in: value as Part })}
+          >
+            <Options texts={PARTS} />
+          </select>
+        </label>
+      </div>
+      <ActorFields input={input} onChange={changeForm} always="Any time" />
+    </details>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState } from 'preact/hooks';
+import type { Job } from '../../api/incidents.ts';
+import { count } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { type Choice, chosenSum, chosenTenants, selectionOf, wholeSelectionOf } from './choice.ts';
+import { EraseDialog } from './erase-dialog.tsx';
+import { MAX_NAMED } from './form-input.ts';
+import { KeepOutDialog } from './keep-out-dialog.tsx';
+import { textOf } from './state.ts';
+import { UndoDialog } from './undo-dialog.tsx';
+import { actorFields, isEverywhere, requestOf } from './words.ts';
+
+interface Props {
+  job: Job;
+  choice: Choice;
+  /** Number of tenants with hits. Undefined while only a part of them is listed. */
+  total: number | undefined;
+  /** Actor to undo. An empty text opens the dialog without an actor; null closes it. */
+  undoing: string | null;
+  onUndo: (by: string | null) => void;
+}
+
+/** Actions on the tenants with hits: undo an actor, erase the text, and keep the text out. */
+export function FoundActions({ job, choice, total: known, undoing, onUndo }: Props) {
+  const [dialog, setDialog] = useState<'erase' | 'keep-out' | null>(null);
+  const [lastTotal, setLastTotal] = useState(known ?? 0);
+  if (known !== undefined && known !== lastTotal) setLastTotal(known);
+  const total = known ?? lastTotal;
+  const chosen = chosenTenants(choice, total);
+  const hits = chosenSum(choice, 'hits', job.counts.hits ?? 0);
+  const request = requestOf(job);
+  const isLiteral = job.kind === 'erase' || request.mode === 'literal';
+  const isComplete = job.state === 'done' && (job.kind === 'erase' || isEverywhere(request));
+  const where = count(chosen, 'tenant');
+  const tooMany = Object.keys(choice.tenants).length > MAX_NAMED;
+  const isDisabled = chosen === 0 || tooMany;
+  const text = textOf(job.id);
+  const bound = job.is_exact ? '' : 'at least ';
+  const fields = undoing ? { actor: undoing } : actorFields(request.by);
+  const close = () => setDialog(null);
+  return (
+    <>
+      <section class="bulk" aria-label="Actions">
+        <strong>{where} selected</strong>
+        <button type="button" disabled={isDisabled} onClick={() => onUndo('')}>
+          <Icon name="restore" /> Undo an actor…
+        </button>
+        {isLiteral && (
+          <button type="button" class="danger-quiet" disabled={isDisabled} onClick={() => setDialog('erase')}>
+            Erase this text…
+          </button>
+        )}
+        {isLiteral && (
+          <button type="button" disabled={isDisabled} onClick={() => setDialog('keep-out')}>
+            Keep out…
+          </button>
+        )}
+        {tooMany && <span class="small">Unselect at most 1,000 tenants, or select at most 1,000.</span>}
+      </section>
+      {undoing !== null && (
+        <UndoDialog
+          fields={{ ...fields, since: request.since ?? '' }}
+          tenants={selectionOf(choice, job.id)}
+          where={where}
+          onClose={() => onUndo(null)}
+        />
+      )}
+      {dialog === 'erase' && (
+        <EraseDialog
+          text={text}
+          ignoresCase={request.ignoresCase ?? false}
+          tenants={wholeSelectionOf(choice, job)}
+          where={where}
+          places={isComplete ? `${bound}${count(hits, 'hit')} in ${where}` : undefined}
+          onClose={close}
+        />
+      )}
+      {dialog === 'keep-out' && (
+        <KeepOutDialog text={text} job={job.id} choice={choice} chosen={chosen} onClose={close} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+import { useState } from 'preact/hooks';
+import { actorText } from '../../../../src/memory/origin.ts';
+import { type Hit, listHits } from '../../api/incidents.ts';
+import { canWrite } from '../../api/session.ts';
+import { hrefOf } from '../../router.ts';
+import { actorFilter } from '../../text/actor.ts';
+import { count, formatNumber } from '../../text/format.ts';
+import { visible } from '../../text/visible.tsx';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { Empty, ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
+import { PathName } from '../../ui/path-name.tsx';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+
+interface Props {
+  job: string;
+  tenant: string;
+  /** Number of hits, of which the service stores the first ones. */
+  total: number;
+  /** Called to undo the changes of the actor of a hit. */
+  onUndo: (by: string) => void;
+}
+
+/** Lists the hits of a find in a tenant. The texts are read when the list is opened. */
+export function Hits({ job, tenant, total, onUndo }: Props) {
+  const { data, error, reload } = useLoad((signal) => listHits(job, tenant, null, signal), [job, tenant]);
+  const [later, setLater] = useState<{ hits: Hit[]; next: string | null }>();
+  const action = useAction();
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return <Loading what="the hits" />;
+  const items = [...data.hits, ...(later?.hits ?? [])];
+  if (items.length === 0) return <Empty title="No stored hits" />;
+  const next = later === undefined ? data.next : later.next;
+  const left = total - items.length;
+  const more = () =>
+    action.run(async (signal) => {
+      const page = await listHits(job, tenant, next, signal);
+      setLater({ hits: [...(later?.hits ?? []), ...page.hits], next: page.next });
+    });
+  return (
+    <>
+      <ul class="hits">
+        {items.map((hit) => (
+          <HitRow key={`${hit.version_id} ${hit.in}`} tenant={tenant} hit={hit} onUndo={onUndo} />
+        ))}
+      </ul>
+      <ErrorText message={action.error} />
+      {next !== null && (
+        <button type="button" class="more" onClick={more} disabled={action.isRunning}>
+          Show more hits
+        </button>
+      )}
+      {next === null && left > 0 && (
+        <p class="muted small pad">
+          {formatNumber(left)} more {left === 1 ? 'hit is' : 'hits are'} counted, but not stored.
+        </p>
+      )}
+    </>
+  );
+}
+
+function HitRow({ tenant, hit, onUndo }: { tenant: string; hit: Hit; onUndo: Props['onUndo'] }) {
+  const { actor, at, excerpt, line, lines, place, draft } = hit;
+  const by = actor === null ? null : actorFilter(actor);
+  return (
+    <li class="hit">
+      <p class="hit-line">
+        <Badge kind="neutral">{draft === null ? place : 'draft'}</Badge>
+        <HitLink tenant={tenant} hit={hit} />
+        {line !== null && (
+          <span class="muted small">
+            line {formatNumber(line)}
+            {lines > 1 && ` and ${count(lines - 1, 'more line')}`}
+          </span>
+        )}
+        {hit.in === 'path' && <span class="muted small">the path matches</span>}
+      </p>
+      {excerpt !== null && <p class="hit-excerpt code">{visible(excerpt)}</p>}
+      {actor !== null && at !== null && (
+        <p class="hit-line muted small">
+          {hit.operation} by <ActorName actor={actor} /> · <Time value={at} />
+          {by !== null && canWrite.value && (
+            <button
+              type="button"
+              class="link"
+              onClick={() => onUndo(by)}
+              aria-label={`Undo this actor…, ${actorText(actor)}`}
+            >
+              Undo this actor…
+            </button>
+          )}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** Link to the file, the version, or the draft of a hit. */
+function HitLink({ tenant, hit }: { tenant: string; hit: Hit }) {
+  const { path, draft, version_id, place, redacted, line } = hit;
+  if (path === null) return <span class="muted">{redacted ? '(redacted)' : '(no longer kept)'}</span>;
+  const href =
+    draft !== null
+      ? hrefOf(['tenants', tenant, 'drafts', draft], { file: hit.memory_id })
+      : place === 'current'
+        ? hrefOf(['tenants', tenant], { path, line })
+        : hrefOf(['tenants', tenant, 'history'], { version: version_id });
+  return (
+    <a class="name-link" href={href}>
+      <PathName path={path} />
+    </a>
+  );
+}

@@ -1,0 +1,40 @@
+import './incident.css';
+import { useLayoutEffect } from 'preact/hooks';
+import { canWrite } from '../../api/session.ts';
+import { hrefOf, replacePlace, route } from '../../router.ts';
+import { FindForm } from './find-form.tsx';
+import { JobList } from './job-list.tsx';
+import { JobPage } from './job-page.tsx';
+import { newForm } from './state.ts';
+
+/** The page for incidents: find a text or an actor in many tenants, and undo, erase, or keep out. */
+export function IncidentsPage() {
+  const [, job] = route.value.segments;
+  usePrefilled();
+  if (job !== undefined) return <JobPage key={job} id={job} />;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Incident</h1>
+      </div>
+      {canWrite.value ? (
+        <FindForm />
+      ) : (
+        <p class="muted">Your key can read the results of jobs, and start none.</p>
+      )}
+      <h2 class="jobs-title">Jobs</h2>
+      <JobList />
+    </>
+  );
+}
+
+/** Fills the form with the actor of a link, and removes it from the URL. */
+function usePrefilled(): void {
+  const { segments, query } = route.value;
+  const [by, source, since] = ['by', 'source', 'since'].map((name) => query.get(name) ?? '');
+  useLayoutEffect(() => {
+    if (!by && !source) return;
+    newForm({ actorKind: source ? 'source' : 'by', actor: by || source || '', since: since ?? '' });
+    replacePlace(hrefOf(segments));
+  }, [by, source, since]);
+}

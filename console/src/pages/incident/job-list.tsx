@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Job, listJobs } from '../../api/incidents.ts';
+import { hrefOf } from '../../router.ts';
+import { count, formatNumber } from '../../text/format.ts';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Table } from '../../ui/table.tsx';
+import { usePages } from '../../ui/use-pages.ts';
+import { watch } from '../../ui/watch.ts';
+import { isActive } from './use-job.ts';
+import { changesText, describeTenants, erasedText, foundText, requestOf, titleOfJob } from './words.ts';
+
+const INTERVAL_MS = 2000;
+const MIN_WIDTH = 760;
+
+/** Lists the jobs of the last 30 days, newest first. Active jobs show their progress. */
+export function JobList() {
+  const pages = usePages<Job>(async (after, signal) => {
+    const { jobs, next } = await listJobs(after, signal);
+    return { items: jobs, next };
+  }, []);
+  const [newer, setNewer] = useState<ReadonlyMap<string, Job>>(new Map());
+  const jobs = pages.items?.map((job) => newer.get(job.id) ?? job);
+  const isAnyActive = jobs?.some(isActive) ?? false;
+  useEffect(() => {
+    if (!isAnyActive) return;
+    return watch(
+      async (signal) => {
+        const { jobs: latest } = await listJobs(null, signal);
+        setNewer(new Map(latest.map((job) => [job.id, job])));
+      },
+      { intervalMs: INTERVAL_MS, now: false },
+    );
+  }, [isAnyActive]);
+  if (pages.error !== undefined) return <LoadError error={pages.error} onRetry={pages.reload} />;
+  if (jobs === undefined) return <Loading what="jobs" />;
+  if (jobs.length === 0)
+    return (
+      <Empty title="No jobs in the last 30 days">
+        <p>A find reads every tenant in the background. Its results stay here for 30 days.</p>
+      </Empty>
+    );
+  return (
+    <>
+      <Table class="jobs" minWidth={MIN_WIDTH}>
+        <thead>
+          <tr>
+            <th scope="col">Job</th>
+            <th scope="col">State</th>
+            <th scope="col">Tenants</th>
+            <th scope="col">Result</th>
+            <th scope="col">Started</th>
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <tr key={job.id}>
+              <th scope="row">
+                <a class="name-link" href={hrefOf(['incidents', job.id])}>
+                  <Name text={titleOfJob(job)} />
+                </a>
+                <span class="about muted small">
+                  <Name text={describeTenants(job)} />
+                </span>
+              </th>
+              <td data-title="State">
+                <StateBadge job={job} />
+              </td>
+              <td data-title="Tenants">
+                {isActive(job)
+                  ? `${formatNumber(job.tenants_done)} of ${formatNumber(job.tenants)}`
+                  : formatNumber(job.tenants_done)}
+              </td>
+              <td data-title="Result">{resultOf(job)}</td>
+              <td data-title="Started" class="muted">
+                <span class="job-start">
+                  <Time value={job.created_at} isAge /> by <ActorName actor={job.created_by} />
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show older jobs
+        </button>
+      )}
+    </>
+  );
+}
+
+export function StateBadge({ job }: { job: Job }) {
+  const kind = job.state === 'cancelled' ? 'bad' : job.state === 'done' ? 'good' : 'neutral';
+  return <Badge kind={kind}>{job.state}</Badge>;
+}
+
+function resultOf(job: Job): string {
+  const { counts, kind } = job;
+  if (kind === 'find') return foundText(job, !isActive(job));
+  if (kind === 'erase') return erasedText(job, !isActive(job));
+  const conflicts = counts.conflicts ?? 0;
+  const verb = requestOf(job).isDryRun ? 'would change ' : 'changed ';
+  return `${verb}${changesText(counts)}${conflicts > 0 ? `, ${count(conflicts, 'conflict')}` : ''}`;
+}

@@ -1,0 +1,197 @@
+import { useState } from 'preact/hooks';
+import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents.ts';
+import { canWrite, onlyTenants } from '../../api/session.ts';
+import { hrefOf } from '../../router.ts';
+import { count, formatNumber, formatTime } from '../../text/format.ts';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
+import { useAction } from '../../ui/use-load.ts';
+import { FoundActions } from './found-actions.tsx';
+import { Hits } from './hits.tsx';
+import { StateBadge } from './job-list.tsx';
+import { OutcomeList } from './outcome-list.tsx';
+import { Receipts } from './receipts.tsx';
+import { choiceOf, choose } from './state.ts';
+import { ReviewButton, UndoActions } from './undo-actions.tsx';
+import { isActive, useJob } from './use-job.ts';
+import { useOutcomes } from './use-outcomes.ts';
+import {
+  actorName,
+  changesText,
+  describeFind,
+  describeTenants,
+  erasedText,
+  foundText,
+  leftText,
+  requestOf,
+  titleOfJob,
+} from './words.ts';
+
+/** Shows a job: its progress, its results by tenant, and the actions on these. */
+export function JobPage({ id }: { id: string }) {
+  const { job, error, reload, update } = useJob(id);
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (job === undefined) return <Loading what="the job" />;
+  return (
+    <>
+      <JobHead job={job} onChange={update} />
+      <Results key={id} job={job} />
+    </>
+  );
+}
+
+function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) {
+  const action = useAction();
+  const cancel = () => action.run(async () => onChange(await sendJob(cancelRequest(job.id))));
+  const { tenants, tenants_done, tenants_failed } = job;
+  const active = isActive(job);
+  const { dryRunOf } = requestOf(job);
+  const { found_by } = job.selection;
+  return (
+    <>
+      <div class="page-head job-head">
+        <h1>
+          <a href={hrefOf(['incidents'])}>Incident</a> <span aria-hidden="true">/</span>
+          <Name text={titleOfJob(job)} />
+        </h1>
+        <StateBadge job={job} />
+        <span class="spacer" />
+        {active && canWrite.value && (
+          <button type="button" disabled={action.isRunning} onClick={cancel}>
+            Cancel the job
+          </button>
+        )}
+      </div>
+      <p class="muted small job-facts">
+        <span>{describeJob(job)}</span>
+        <span>
+          in <Name text={describeTenants(job)} />
+        </span>
+        <span>
+          started <Time value={job.created_at} /> by <ActorName actor={job.created_by} />
+        </span>
+        {found_by !== undefined && <a href={hrefOf(['incidents', found_by])}>Earlier find</a>}
+        {dryRunOf && <a href={hrefOf(['incidents', dryRunOf])}>Dry run</a>}
+      </p>
+      <ErrorText message={action.error} />
+      {active && (
+        <div class="work-progress">
+          <p>
+            <span role="status">
+              {formatNumber(tenants_done)} of {count(tenants, 'tenant')}
+              {job.state === 'queued' && ', waiting for a replica'}
+            </span>
+            <span class="muted small">{resultText(job)}</span>
+          </p>
+          <progress aria-label="Tenants done" value={tenants_done} max={Math.max(tenants, 1)} />
+        </div>
+      )}
+      {!active && job.kind === 'erase' && leftText(job.counts) !== null && (
+        <p class="notice warning">{leftText(job.counts)}</p>
+      )}
+      {!active && (
+        <p class="job-result" role="status">
+          <strong>{capitalized(resultText(job))}.</strong> Read {count(tenants_done, 'tenant')}
+          {tenants_failed > 0 && (
+            <>
+              , <span class="failures">{formatNumber(tenants_failed)} failed</span>
+            </>
+          )}
+          .{job.state === 'cancelled' && ' The job was cancelled before its end.'}
+          {job.state === 'done' && !job.is_exact && job.kind !== 'revert' && (
+            <> Some versions could not be searched, so the counts are a lower bound.</>
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+const capitalized = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+
+function describeJob(job: Job): string {
+  const { by, since, until, ignoresCase, keepsOut } = requestOf(job);
+  if (job.kind === 'find') return describeFind(requestOf(job));
+  if (job.kind === 'erase')
+    return ['exact text', ...(ignoresCase ? ['ignoring case'] : []), ...(keepsOut ? ['kept out'] : [])].join(
+      ', ',
+    );
+  const start = since ? ` since ${formatTime(since)}` : '';
+  const end = until ? ` until ${formatTime(until)}` : '';
+  return `changes ${by ? `by ${actorName(by)}` : 'of all actors'}${start}${end}`;
+}
+
+/** Describes the result of a job so far. */
+function resultText(job: Job): string {
+  const isEnded = !isActive(job);
+  if (job.kind === 'find') return foundText(job, isEnded);
+  const { isDryRun } = requestOf(job);
+  if (job.kind === 'erase') return `${isDryRun ? 'would erase' : 'erased'} ${erasedText(job, isEnded)}`;
+  const { conflicts = 0 } = job.counts;
+  const left = conflicts > 0 ? `${isDryRun ? '' : 'not undone: '}${count(conflicts, 'conflict')}; ` : '';
+  return `${left}${isDryRun ? 'would change' : 'changed'} ${changesText(job.counts)}`;
+}
+
+const EMPTY: Record<Job['kind'], string> = {
+  find: 'Nothing found',
+  revert: 'Nothing to undo',
+  erase: 'The text is nowhere',
+};
+
+function Results({ job }: { job: Job }) {
+  const [search, setSearch] = useState('');
+  const settled = useDebounced(search, 200);
+  const active = isActive(job);
+  const outcomes = useOutcomes(job.id, settled, job.tenants_done, active);
+  const [undoing, setUndoing] = useState<string | null>(null);
+  const choice = choiceOf(job.id);
+  const { isDryRun } = requestOf(job);
+  const isFind = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
+  const isUndo = job.kind === 'revert';
+  const total = settled === '' ? outcomes.total : undefined;
+  const canChoose = canWrite.value && !active && (isFind || (isUndo && isDryRun === true));
+  return (
+    <>
+      {!active && canWrite.value && isFind && outcomes.outcomes !== undefined && (
+        <FoundActions job={job} choice={choice} total={total} undoing={undoing} onUndo={setUndoing} />
+      )}
+      {!active && canWrite.value && isUndo && outcomes.outcomes !== undefined && (
+        <UndoActions job={job} choice={choice} total={total} />
+      )}
+      {!active && job.kind === 'erase' && !isDryRun && onlyTenants.value === null && (
+        <Receipts job={job.id} />
+      )}
+      <OutcomeList
+        outcomes={outcomes}
+        search={search}
+        onSearch={setSearch}
+        choice={canChoose ? { value: choice, onChange: (next) => choose(job.id, next) } : undefined}
+        empty={active ? 'Nothing yet' : EMPTY[job.kind]}
+        describe={(outcome) => describeOutcome(job, outcome)}
+        {...(isFind && {
+          details: ({ tenant, counts }: JobOutcome) => (
+            <Hits job={job.id} tenant={tenant} total={counts.hits ?? 0} onUndo={setUndoing} />
+          ),
+        })}
+        {...(isUndo && {
+          actions: (outcome: JobOutcome) => <ReviewButton job={job} outcome={outcome} />,
+        })}
+      />
+    </>
+  );
+}
+
+function describeOutcome({ kind }: Job, { counts, error }: JobOutcome) {
+  if (error !== null) return null;
+  if (kind === 'find') return foundText({ counts, is_exact: true });
+  if (kind === 'erase')
+    return [erasedText({ counts, is_exact: true }), leftText(counts)].filter(Boolean).join('. ');
+  const { conflicts = 0 } = counts;
+  return (
+    <>
+      {conflicts > 0 && <Badge kind="bad">{count(conflicts, 'conflict')}</Badge>} {changesText(counts)}
+    </>
+  );
+}

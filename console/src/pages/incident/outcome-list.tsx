@@ -1,0 +1,139 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { JobOutcome } from '../../api/incidents.ts';
+import { hrefOf } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Badge } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { ALL, type Choice, chosenTenants, isChosen, isEverything, NONE, toggled } from './choice.ts';
+import type { Outcomes } from './use-outcomes.ts';
+import { errorText } from './words.ts';
+
+const ROW_HEIGHT = 45;
+
+interface Props {
+  outcomes: Outcomes;
+  search: string;
+  onSearch: (search: string) => void;
+  /** Undefined if no tenants can be chosen. */
+  choice: { value: Choice; onChange: (choice: Choice) => void } | undefined;
+  /** Title of an empty list. */
+  empty: string;
+  describe: (outcome: JobOutcome) => ComponentChildren;
+  /** Details of a tenant, which open below its row. */
+  details?: (outcome: JobOutcome) => ComponentChildren;
+  /** Buttons of a row. */
+  actions?: (outcome: JobOutcome) => ComponentChildren;
+}
+
+/** Lists the results of a job by tenant, those that need attention first. Only visible rows are rendered. */
+export function OutcomeList({ outcomes, search, onSearch, choice, empty, ...row }: Props) {
+  const { outcomes: items, total, error, more, reload } = outcomes;
+  const [opened, setOpened] = useState<string | null>(null);
+  const isNarrowed = search !== '';
+  return (
+    <section class="outcomes" aria-label="Results by tenant">
+      <div class="outcomes-head">
+        {choice && total > 0 && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isEverything(choice.value)}
+              ref={(box) => {
+                if (box)
+                  box.indeterminate = !isEverything(choice.value) && chosenTenants(choice.value, total) > 0;
+              }}
+              onChange={() => choice.onChange(isEverything(choice.value) ? NONE : ALL)}
+            />
+            {isNarrowed ? 'All tenants of the job' : `All ${count(total, 'tenant')}`}
+          </label>
+        )}
+        <label class="search-field">
+          <span class="visually-hidden">Search the results</span>
+          <Icon name="search" />
+          <input
+            type="search"
+            placeholder="Tenant"
+            value={search}
+            onInput={(event) => onSearch(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {items === undefined && error === undefined && <Loading what="the results" />}
+      {items?.length === 0 && <Empty title={isNarrowed ? 'No tenant matches' : empty} />}
+      {items !== undefined && items.length > 0 && (
+        <VirtualList
+          class="outcome-rows"
+          kind="list"
+          label="Tenants"
+          count={items.length}
+          rowHeight={ROW_HEIGHT}
+          onEnd={more}
+        >
+          {(index) => {
+            const outcome = items[index];
+            if (outcome === undefined) return null;
+            const { tenant } = outcome;
+            return (
+              <OutcomeRow
+                {...row}
+                outcome={outcome}
+                choice={choice}
+                isOpen={opened === tenant}
+                onToggle={() => setOpened(opened === tenant ? null : tenant)}
+              />
+            );
+          }}
+        </VirtualList>
+      )}
+    </section>
+  );
+}
+
+interface RowProps extends Pick<Props, 'choice' | 'describe' | 'details' | 'actions'> {
+  outcome: JobOutcome;
+  isOpen: boolean;
+  onToggle: () => void;
+}
+
+function OutcomeRow({ outcome, choice, describe, details, actions, isOpen, onToggle }: RowProps) {
+  const { tenant, error, is_exact, counts } = outcome;
+  return (
+    <div class={isOpen ? 'outcome is-open' : 'outcome'}>
+      <div class="outcome-row">
+        {choice && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${tenant}`}
+            checked={isChosen(choice.value, tenant)}
+            onChange={() => choice.onChange(toggled(choice.value, tenant, counts))}
+          />
+        )}
+        <a class="name-link outcome-tenant" href={hrefOf(['tenants', tenant])}>
+          <Name text={tenant} />
+        </a>
+        <span class="outcome-text small">
+          {error !== null && <Badge kind="bad">{errorText(error)}</Badge>}
+          {error === null && !is_exact && <Badge kind="neutral">at least</Badge>} {describe(outcome)}
+        </span>
+        {actions?.(outcome)}
+        {details && error === null && (
+          <button
+            type="button"
+            class="quiet disclosure"
+            aria-expanded={isOpen}
+            aria-label={`Hits in ${tenant}`}
+            onClick={onToggle}
+          >
+            <Icon name="chevron" />
+          </button>
+        )}
+      </div>
+      {isOpen && details?.(outcome)}
+    </div>
+  );
+}

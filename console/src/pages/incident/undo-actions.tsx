@@ -1,0 +1,119 @@
+import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents.ts';
+import { canWrite } from '../../api/session.ts';
+import { goTo, hrefOf } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Badge } from '../../ui/inline.tsx';
+import { ErrorText } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { RevertDialog } from '../history/revert-dialog.tsx';
+import { type Choice, chosenTenants, isEverything, selectionOf } from './choice.ts';
+import { actorFields, actorName, changesText, requestOf } from './words.ts';
+
+interface Props {
+  job: Job;
+  choice: Choice;
+  /** Number of tenants with changes or conflicts. Undefined while only a part of them is listed. */
+  total: number | undefined;
+}
+
+/** Applies a dry run, repeats it without the unselected tenants, or continues an application with failures. */
+export function UndoActions({ job, choice, total }: Props) {
+  const [isAsking, setIsAsking] = useState(false);
+  const action = useAction();
+  const { by, since, until, isDryRun, dryRunOf } = requestOf(job);
+  const chosen = chosenTenants(choice, total ?? 0);
+  const start = (request: Parameters<typeof sendJob>[0]) =>
+    action.run(async () => {
+      const { id } = await sendJob(request);
+      goTo(hrefOf(['incidents', id]));
+    });
+  const repeat = () => {
+    const { actorKind, actor } = actorFields(by);
+    const tenants = selectionOf(choice, job.id);
+    const changes = { since: since ?? '', ...(until ? { until } : {}), tenants };
+    return start(undoRequest(by ? { [actorKind]: actor, ...changes } : changes));
+  };
+  if (!isDryRun && (dryRunOf == null || job.tenants_failed === 0)) return null;
+  const { files = 0, directories = 0, conflicts = 0 } = job.counts;
+  const isApplicable = isDryRun && job.state === 'done' && files + directories > 0;
+  return (
+    <>
+      <section class="bulk" aria-label="Actions">
+        {isApplicable && isEverything(choice) && (
+          <button type="button" class="primary" onClick={() => setIsAsking(true)}>
+            Undo in {total === undefined ? 'all tenants' : count(total, 'tenant')}…
+          </button>
+        )}
+        {isDryRun && !isEverything(choice) && total !== undefined && (
+          <button type="button" class="primary" disabled={chosen === 0 || action.isRunning} onClick={repeat}>
+            Repeat the dry run in {count(chosen, 'tenant')}
+          </button>
+        )}
+        {!isDryRun && dryRunOf != null && (
+          <button type="button" disabled={action.isRunning} onClick={() => start(applyRequest(dryRunOf))}>
+            Continue with {count(job.tenants_failed, 'failed tenant')}
+          </button>
+        )}
+      </section>
+      <ErrorText message={action.error} />
+      {isAsking && (
+        <FormDialog
+          title={`Undo the changes of ${by ? actorName(by) : 'all actors'}?`}
+          verb="Undo"
+          request={applyRequest(job.id)}
+          action={action}
+          onClose={() => setIsAsking(false)}
+          onSubmit={() => start(applyRequest(job.id))}
+        >
+          <p>
+            Changes <strong>{changesText(job.counts)}</strong> in {count(total ?? 0, 'tenant')}, exactly as in
+            the dry run. A tenant that has changed since then stays unchanged.
+          </p>
+          {conflicts > 0 && (
+            <p class="notice warning">
+              {count(conflicts, 'conflict')} of the dry run {conflicts === 1 ? 'is' : 'are'} left unchanged,
+              unless you resolve them in their tenants, before or after.
+            </p>
+          )}
+        </FormDialog>
+      )}
+    </>
+  );
+}
+
+/** Tenants that were reverted from their rows since the console was loaded, after their jobs. */
+const reviewed = signal<ReadonlySet<string>>(new Set());
+
+/** Opens the revert of one tenant, with its differences and the resolutions of its conflicts. */
+export function ReviewButton({ job, outcome }: { job: Job; outcome: JobOutcome }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { by, since, until } = requestOf(job);
+  const label = (outcome.counts.conflicts ?? 0) > 0 ? 'Resolve…' : 'Review…';
+  const name = `${job.id} ${outcome.tenant}`;
+  if (reviewed.value.has(name)) return <Badge kind="good">undone</Badge>;
+  if (!canWrite.value || !by || !since) return null;
+  return (
+    <>
+      <button type="button" onClick={() => setIsOpen(true)} aria-label={`${label} ${outcome.tenant}`}>
+        {label}
+      </button>
+      {isOpen && (
+        <RevertDialog
+          tenant={outcome.tenant}
+          by={by}
+          name={actorName(by)}
+          since={since}
+          until={until ?? null}
+          opensConflict
+          onDone={() => {
+            reviewed.value = new Set([...reviewed.value, name]);
+          }}
+          onClose={() => setIsOpen(false)}
+        />
+      )}
+    </>
+  );
+}

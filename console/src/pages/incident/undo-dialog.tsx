@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks';
+import { sendJob, type TenantSelection, undoRequest } from '../../api/incidents.ts';
+import { goTo, hrefOf } from '../../router.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { ActorFields } from './actor-fields.tsx';
+import { type FormInput, readUndo } from './form-input.ts';
+
+const DEFAULT_SINCE = '1d';
+
+type Fields = Pick<FormInput, 'actorKind' | 'actor' | 'since'>;
+
+interface Props {
+  fields: Partial<Fields>;
+  tenants: TenantSelection;
+  /** Description of the tenants. */
+  where: string;
+  onClose: () => void;
+}
+
+/** Starts the dry run of a revert over many tenants. */
+export function UndoDialog({ fields, tenants, where, onClose }: Props) {
+  const [input, setInput] = useState<Fields>({
+    actorKind: fields.actorKind ?? 'by',
+    actor: fields.actor ?? '',
+    since: fields.since || DEFAULT_SINCE,
+  });
+  const action = useAction();
+  const body = readUndo(input, tenants);
+  const request = body === null ? undefined : undoRequest(body);
+  const start = () =>
+    action.run(async () => {
+      if (request === undefined) return;
+      const { id } = await sendJob(request);
+      goTo(hrefOf(['incidents', id]));
+    });
+  return (
+    <FormDialog
+      title="Undo an actor"
+      verb="Dry run"
+      isReady={request !== undefined}
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={start}
+    >
+      <p>
+        Undoes the changes of one actor, or of the keys of one source, in <strong>{where}</strong>. Changes of
+        others in other lines stay. The dry run changes nothing.
+      </p>
+      <ActorFields input={input} onChange={(changes) => setInput({ ...input, ...changes })} isFocused />
+    </FormDialog>
+  );
+}
