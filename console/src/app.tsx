@@ -103,7 +103,10 @@ export function App() {
   );
 }
 
-const IncidentsPage = lazy('the page', async () => (await import('./pages/incident/incidents-page.tsx')).IncidentsPage);
+const IncidentsPage = lazy(
+  'the page',
+  async () => (await import('./pages/incident/incidents-page.tsx')).IncidentsPage,
+);
 
 function Page() {
   const { segments } = route.value;

@@ -159,11 +159,11 @@ describeConsole('the page for incidents', (fixture) => {
     const name = (await saved).suggestedFilename();
     await page.getByText(`memory-service receipts verify ${name}`).waitFor();
     expect(await fileOf(tenants[1] ?? '')).toContain('- [erased]!');
-    // A second find finds nothing.
+    // A second find has no hits.
     await incident(page).click();
     await field(page).fill(phrase);
     await button(page, 'Find').click();
-    await page.getByText('Nothing found').waitFor();
+    await page.getByText('No hits').waitFor();
   });
 
   it('acts on the selected tenants only, and keeps the selection and the text over a reload', async () => {

@@ -118,6 +118,30 @@ it.each(NASTY.filter((text) => text !== ''))('passes the text of a command throu
   expect(words).toStrictEqual(isDashed ? ['find', ...options, '--', text] : ['find', text, ...options]);
 });
 
+it('passes the text of an erasure by standard input, which other users cannot see', () => {
+  const json = {
+    text: "a'b\n",
+    ignore_case: true,
+    replacement: '',
+    keep_out: true,
+    dry_run: false,
+    tenants: {},
+  };
+  const words = run(cliOf({ method: 'POST', path: 'erase', json }, BASE) ?? '', true).slice(0, -1);
+  expect(words).toStrictEqual([
+    'erase',
+    '--ignore-case',
+    '--replacement',
+    '',
+    '--keep-out',
+    '--yes',
+    '--all',
+    '--',
+    '-',
+    "a'b\n\n",
+  ]);
+});
+
 it('offers no command for a request that only the API can make', () => {
   expect(cliOf({ method: 'POST', path: 'jobs/x/apply' }, BASE)).toBeNull();
   expect(cliOf({ method: 'DELETE', path: 'keys/x/previous-secret' }, BASE)).toBeNull();

@@ -179,6 +179,19 @@ const COMMANDS: Record<string, ToCommand> = {
       ...selectionOptions(tenants),
     },
   }),
+  'POST erase': (_, { json: { text, ignore_case, replacement, keep_out, dry_run, tenants } }) => ({
+    words: ['erase'],
+    args: ['-'],
+    options: {
+      'ignore-case': ignore_case || undefined,
+      replacement,
+      'keep-out': keep_out || undefined,
+      [dry_run ? 'dry-run' : 'yes']: true,
+      ...selectionOptions(tenants),
+    },
+    // The command removes one line break from the end.
+    input: `${text}\n`,
+  }),
   'POST revert': (_, { json: { tenants, ...filter } }) => ({
     words: ['revert'],
     options: { ...filter, ...selectionOptions(tenants) },

@@ -101,7 +101,7 @@ export function EraseDialog({ text: known, ignoresCase, tenants, where, places, 
           </label>
         </>
       )}
-      {isDryRun && <p class="muted small">The dry run lists every place, and changes nothing.</p>}
+      {isDryRun && <p class="muted small">The dry run only lists the places.</p>}
     </FormDialog>
   );
 }

@@ -135,9 +135,9 @@ function resultText(job: Job): string {
 }
 
 const EMPTY: Record<Job['kind'], string> = {
-  find: 'Nothing found',
-  revert: 'Nothing to undo',
-  erase: 'The text is nowhere',
+  find: 'No hits',
+  revert: 'No changes to undo',
+  erase: 'The text is in no place',
 };
 
 function Results({ job }: { job: Job }) {
@@ -168,7 +168,7 @@ function Results({ job }: { job: Job }) {
         search={search}
         onSearch={setSearch}
         choice={canChoose ? { value: choice, onChange: (next) => choose(job.id, next) } : undefined}
-        empty={active ? 'Nothing yet' : EMPTY[job.kind]}
+        empty={active ? 'No results yet' : EMPTY[job.kind]}
         describe={(outcome) => describeOutcome(job, outcome)}
         {...(isFind && {
           details: ({ tenant, counts }: JobOutcome) => (

@@ -48,7 +48,7 @@ function limited<T>(byJob: Record<string, T>): Record<string, T> {
 
 let wasSignedIn = false;
 effect(() => {
-  // A session that ended by itself keeps the input for the next sign-in. After "Sign out", nobody may read the texts.
+  // A session that ended by itself keeps the input for the next sign-in. "Sign out" deletes the texts.
   if (session.value === null && wasSignedIn && signedOutBecause.value === null) kept.value = null;
   wasSignedIn = session.value !== null;
 });

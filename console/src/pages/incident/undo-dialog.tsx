@@ -46,7 +46,7 @@ export function UndoDialog({ fields, tenants, where, onClose }: Props) {
     >
       <p>
         Undoes the changes of one actor, or of the keys of one source, in <strong>{where}</strong>. Changes of
-        others in other lines stay. The dry run changes nothing.
+        others in other lines stay. The dry run only lists the changes.
       </p>
       <ActorFields input={input} onChange={(changes) => setInput({ ...input, ...changes })} isFocused />
     </FormDialog>
