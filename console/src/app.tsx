@@ -12,7 +12,7 @@ import {
   storedKey,
 } from './api/session.ts';
 import { getSession } from './api/tenants.ts';
-import { AuditPage } from './pages/audit-page.tsx';
+import { AuditPage } from './pages/audit/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
 import { WaitingDrafts } from './pages/drafts/waiting.tsx';
 import { FirstKeyPage } from './pages/first-key-page.tsx';

@@ -195,6 +195,28 @@ describeConsole('the page for incidents', (fixture) => {
     expect(await fileOf(edited)).toContain(CALL);
   });
 
+  it('opens in one click from a search, a version, and an audit event, with the input filled in', async () => {
+    const { tenants, phrase, crawler } = await poison(1);
+    const page = await fixture().openSignedIn(`#/tenants/${tenants[0]}`, { access: 'operate' });
+    await page.getByPlaceholder(/^Search/).fill('refunds');
+    await page.getByRole('link', { name: 'Find in all tenants and versions…' }).click();
+    await expect.poll(() => field(page).inputValue()).toBe('refunds');
+    await page.goto(`${fixture().url}/#/tenants/${tenants[0]}/history`);
+    await page.getByRole('button', { name: new RegExp(`${crawler}`) }).click();
+    await page.getByRole('link', { name: 'In all tenants…' }).click();
+    await button(page, 'Undo an actor…').click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Actor', { exact: true }).inputValue()).toMatch(/^key_/);
+    await button(dialog, 'Dry run').click();
+    await page.getByText(/^1 conflict; would change/).waitFor();
+    expect(page.url()).not.toContain(phrase);
+    await page.goto(`${fixture().url}/#/audit`);
+    const event = page.getByRole('listitem').filter({ hasText: 'Try to revert an actor in tenants' }).first();
+    await event.getByRole('link', { name: 'In all tenants…' }).click();
+    await field(page).waitFor();
+    await page.getByLabel('Actor', { exact: true }).waitFor();
+  });
+
   it('cancels a job, and keeps a text out', async () => {
     const { tenants, phrase } = await poison(1);
     const { page } = await openFound(phrase, { access: 'read_write' });

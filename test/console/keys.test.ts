@@ -201,7 +201,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => statusOf(key)).toBe(401);
     await page.getByRole('link', { name: 'Audit', exact: true }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
-    await page.getByText('rotateKey').first().waitFor();
+    await page.getByText('Rotate a key').first().waitFor();
   });
 
   it('are found by label, kind, status, and use, and in another order', async () => {

@@ -65,7 +65,7 @@ describeConsole('long names in the console', (fixture) => {
     const places: [place: string, isThere: () => Promise<unknown>][] = [
       [`?search=${tenant}`, () => page.getByRole('link', { name: TENANT_NAME }).first().waitFor()],
       ['overview', () => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
-      [`audit?tenant=${tenant}`, () => page.getByText('resumeTenant').first().waitFor()],
+      [`audit?tenant=${tenant}`, () => page.getByText('Resume a tenant').first().waitFor()],
       ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],
       [`tenants/${tenant}?path=${LONG_PATH}`, () => page.getByRole('heading', { name: NAME }).waitFor()],
       [

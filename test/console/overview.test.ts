@@ -1,4 +1,5 @@
 /** @module-tag long */
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
@@ -52,11 +53,29 @@ describeConsole('the overview and the audit page', (fixture) => {
     const events = page.locator('.audit-events > li');
     await expect.poll(() => events.count()).toBe(1);
     expect(await events.textContent()).toMatch(
-      /^updateTenantdone.*by admin key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
+      /^Change a tenantdone.*by admin key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
     );
+    // The fields match parts: of the tenant, of the label of the actor, and of the description of the action.
+    await page.getByPlaceholder('Tenant').fill(tenant.slice(2).toUpperCase());
+    await page.getByPlaceholder('Actor').fill('CONS');
+    await page.getByPlaceholder('Action').fill('change a ten');
+    await expect.poll(() => events.count()).toBe(1);
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    expect((await saved).suggestedFilename()).toBe('audit.csv');
+    const rows = (await readFile(await (await saved).path(), 'utf8')).split('\r\n');
+    expect(rows[1]).toMatch(/,admin key console,key_\w+,Change a tenant,updateTenant,false,ok,/);
+    expect(rows.slice(2)).toStrictEqual(['']);
     await page.getByLabel('Outcome').selectOption('Failed');
     await page.getByText('No matching changes').waitFor();
     expect(await page.title()).toBe('Audit · Memory console');
+
+    // From a tenant to its changes, and back.
+    await page.goto(`${fixture().url}/#/tenants/${tenant}`);
+    await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+    await expect.poll(() => events.count()).toBe(1);
+    await events.getByRole('link', { name: tenant, exact: true }).click();
+    await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });
 
   it('distinguish missing records from zero, and no matches from no records', async () => {

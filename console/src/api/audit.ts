@@ -1,13 +1,22 @@
 import { sendJson } from './client.ts';
 import type { AuditEvent } from './types.ts';
 
+/** Filter of the audit trail. Empty texts do not filter. */
 export interface AuditQuery {
   tenant: string;
-  actor: string;
+  tenant_contains: string;
+  actor_contains: string;
+  /** Operations, separated by commas. */
   action: string;
   outcome: string;
   since: string;
 }
 
+/** The service's maximum of events per page. */
+const PAGE = 200;
+
 export const listAudit = (query: AuditQuery, after: string | null, signal: AbortSignal) =>
-  sendJson<{ events: AuditEvent[]; next: string | null }>('audit', { query: { ...query, after }, signal });
+  sendJson<{ events: AuditEvent[]; next: string | null }>('audit', {
+    query: { ...query, after, limit: PAGE },
+    signal,
+  });

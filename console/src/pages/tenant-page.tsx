@@ -75,6 +75,11 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
       <span>
         {count(files, 'file')} · {formatBytes(bytes)}
       </span>
+      {draft_of === null && (
+        <>
+          · <a href={hrefOf(['audit'], { tenant: id })}>Audit trail</a>
+        </>
+      )}
       {draft_of !== null && (
         <>
           · draft of

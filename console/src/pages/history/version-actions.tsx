@@ -5,6 +5,7 @@ import type { Version } from '../../api/types.ts';
 import { hrefOf, pushQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { IncidentLink } from '../../ui/incident-link.tsx';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
 import { RedactDialog } from './redact-dialog.tsx';
 import { RestoreDialog } from './restore-dialog.tsx';
@@ -39,6 +40,7 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
               Revert actor…
             </button>
           )}
+          <IncidentLink isButton actor={actor} since={created_at} />
           {path !== null && (
             <button type="button" class="danger-quiet" onClick={() => setDialog('redact')}>
               Redact…

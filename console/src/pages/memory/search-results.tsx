@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { search } from '../../api/memory.ts';
+import { canWrite } from '../../api/session.ts';
 import type { SearchMatch } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { pathText } from '../../text/path-text.tsx';
 import { visible } from '../../text/visible.tsx';
@@ -8,6 +10,7 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { newForm } from '../incident/state.ts';
 import { shortPath } from './tree.ts';
 
 interface Props {
@@ -27,7 +30,12 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (data === undefined) return <Loading what="matches" />;
   const { matches, more } = data;
-  if (matches.length === 0) return <Empty title="Nothing found" />;
+  if (matches.length === 0)
+    return (
+      <Empty title="Nothing found">
+        <FindEverywhere text={settled} />
+      </Empty>
+    );
   return (
     <>
       <VirtualList class="results" kind="list" label="Matches" count={matches.length} rowHeight={52}>
@@ -41,7 +49,20 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
           Also found in {count(more, 'more file')}. Add a word to narrow the search.
         </p>
       )}
+      <FindEverywhere text={settled} />
     </>
+  );
+}
+
+/** Link to the page for incidents, which finds the same words in the versions of all tenants. */
+function FindEverywhere({ text }: { text: string }) {
+  if (!canWrite.value) return null;
+  return (
+    <p class="pad small">
+      <a href={hrefOf(['incidents'])} onClick={() => newForm({ text, mode: 'words' })}>
+        Find in all tenants and versions…
+      </a>
+    </p>
   );
 }
 

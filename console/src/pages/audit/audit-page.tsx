@@ -1,13 +1,21 @@
-import { listAudit } from '../api/audit.ts';
-import type { AuditEvent } from '../api/types.ts';
-import { hrefOf, replaceQuery, route } from '../router.ts';
-import { formatNumber } from '../text/format.ts';
-import { ActorName, Badge, Time } from '../ui/inline.tsx';
-import { Empty, LoadError, Loading } from '../ui/messages.tsx';
-import { Name } from '../ui/name.tsx';
-import { Options } from '../ui/options.tsx';
-import { useDebounced } from '../ui/use-debounced.ts';
-import { usePages } from '../ui/use-pages.ts';
+import { useState } from 'preact/hooks';
+import { type AuditQuery, listAudit } from '../../api/audit.ts';
+import type { AuditEvent } from '../../api/types.ts';
+import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { formatNumber } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { IncidentLink } from '../../ui/incident-link.tsx';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { Empty, ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
+import { save } from '../../ui/save.ts';
+import { toast } from '../../ui/toasts.ts';
+import { useDebounced } from '../../ui/use-debounced.ts';
+import { useAction } from '../../ui/use-load.ts';
+import { usePages } from '../../ui/use-pages.ts';
+import { ACTIONS, actionsWith, actionText } from './actions.ts';
+import { exportAudit } from './export.ts';
 
 const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
 const SPANS = {
@@ -23,16 +31,17 @@ const CHANNELS = {
   command_line: 'command line',
   memory_stores_api: 'Memory Stores API',
 };
-const FIELDS = { tenant: 'Tenant', actor: 'Key or name of who did it', action: 'Action' };
+const FIELDS = { tenant_contains: 'Tenant', actor_contains: 'Actor', action: 'Action' };
 
 /** Lists the audit trail of the admins' changes, newest first. */
 export function AuditPage() {
   const { query } = route.value;
   const of = (name: string) => query.get(name) ?? '';
-  const filter = {
+  const filter: AuditQuery = {
     tenant: of('tenant'),
-    actor: of('actor'),
-    action: of('action'),
+    tenant_contains: of('tenant_contains'),
+    actor_contains: of('actor_contains'),
+    action: actionsWith(of('action')),
     outcome: of('outcome'),
     since: of('since'),
   };
@@ -48,6 +57,8 @@ export function AuditPage() {
     <main>
       <div class="page-head">
         <h1>Audit</h1>
+        <span class="spacer" />
+        <ExportButton query={filter} />
         <button type="button" onClick={pages.reload} disabled={pages.isLoading}>
           Refresh
         </button>
@@ -59,13 +70,28 @@ export function AuditPage() {
             <input
               type="search"
               placeholder={title}
+              {...(name === 'action' && { list: 'actions' })}
               value={of(name)}
               onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
             />
           </label>
         ))}
+        <datalist id="actions">
+          {Object.entries(ACTIONS).map(([action, text]) => (
+            <option key={action} value={text} />
+          ))}
+        </datalist>
         <Choice name="outcome" title="Outcome" texts={OUTCOMES} value={of('outcome')} />
         <Choice name="since" title="Time" texts={SPANS} value={of('since')} />
+        {filter.tenant !== '' && (
+          <p class="chip">
+            <span class="muted">Of</span> <Name text={filter.tenant} />
+            <button type="button" class="icon-button" onClick={() => replaceQuery({ tenant: null })}>
+              <Icon name="close" />
+              <span class="visually-hidden">Remove the filter by the tenant</span>
+            </button>
+          </p>
+        )}
       </div>
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items !== undefined && (
@@ -78,6 +104,30 @@ export function AuditPage() {
         </button>
       )}
     </main>
+  );
+}
+
+/** Downloads all events that match the filters. */
+function ExportButton({ query }: { query: AuditQuery }) {
+  const [rows, setRows] = useState(0);
+  const action = useAction();
+  const download = () =>
+    action.run(async (signal) => {
+      setRows(0);
+      const { file, rows: written, isCut } = await exportAudit(query, setRows, signal);
+      save(file, 'audit.csv');
+      if (isCut)
+        toast(
+          `The file has the newest ${formatNumber(written)} changes. Narrow the filters for older changes.`,
+        );
+    });
+  return (
+    <>
+      <ErrorText message={action.error} />
+      <button type="button" disabled={action.isRunning} onClick={download}>
+        <Icon name="download" /> {action.isRunning ? `${formatNumber(rows)} rows…` : 'Download CSV'}
+      </button>
+    </>
   );
 }
 
@@ -102,7 +152,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
       {events.map((event) => (
         <li key={event.id}>
           <p class="audit-line">
-            <strong>{event.action}</strong>
+            <strong title={event.action}>{actionText(event.action)}</strong>
             {event.dry_run && <Badge kind="neutral">dry run</Badge>}
             <Outcome outcome={event.outcome} />
             {event.tenant !== null && (
@@ -115,6 +165,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
           <p class="muted small audit-line">
             <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
             {event.address}
+            <IncidentLink actor={event.actor} since={event.at} />
           </p>
           <Details details={event.details} />
         </li>
@@ -137,7 +188,15 @@ function Details({ details }: { details: AuditEvent['details'] }) {
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt class="muted">{name}</dt>
-          <dd>{isChange(value) ? `${shown(value.old)} → ${shown(value.new)}` : shown(value)}</dd>
+          <dd>
+            {name === 'job' && typeof value === 'string' ? (
+              <a href={hrefOf(['incidents', value])}>{value}</a>
+            ) : isChange(value) ? (
+              `${shown(value.old)} → ${shown(value.new)}`
+            ) : (
+              shown(value)
+            )}
+          </dd>
         </div>
       ))}
     </dl>

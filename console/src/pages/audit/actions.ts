@@ -1,0 +1,64 @@
+/** Descriptions of the operations in the audit trail. */
+export const ACTIONS: Record<string, string> = {
+  createTenant: 'Create a tenant',
+  updateTenant: 'Change a tenant',
+  deleteTenant: 'Delete a tenant',
+  copyTenant: 'Copy a tenant',
+  renameTenant: 'Rename a tenant',
+  suspendTenant: 'Suspend a tenant',
+  resumeTenant: 'Resume a tenant',
+  createKey: 'Create a key',
+  updateKey: 'Change a key',
+  revokeKey: 'Revoke a key',
+  rotateKey: 'Rotate a key',
+  endPreviousSecret: 'End the old secret of a key',
+  keepOut: 'Keep a text out',
+  keepOutOfAll: 'Keep a text out of all tenants',
+  removeKeptOut: 'Allow a text again',
+  removeKeptOutOfAll: 'Allow a text again in all tenants',
+  expireFiles: 'Delete unused files',
+  pruneHistory: 'Prune the history of all tenants',
+  pruneTenantHistory: 'Prune the history of a tenant',
+  setMount: 'Set a mount',
+  removeMount: 'Remove a mount',
+  writeFile: 'Write a file',
+  deleteFile: 'Delete a file or a directory',
+  move: 'Move a file or a directory',
+  importMemory: 'Import an archive',
+  redactVersion: 'Redact a version',
+  redactDirectories: 'Redact names of directories',
+  restore: 'Restore a past state',
+  revert: 'Revert an actor',
+  createDraft: 'Create a draft',
+  closeDraft: 'Reject a draft',
+  mergeDraft: 'Merge a draft',
+  replaceByDraft: 'Replace the memory by a draft',
+  startFind: 'Find a text in tenants',
+  startRevert: 'Try to revert an actor in tenants',
+  applyRevert: 'Revert an actor in tenants',
+  startErase: 'Erase a text in tenants',
+  cancelJob: 'Cancel a job',
+  createMemoryStore: 'Create a memory store',
+  updateMemoryStore: 'Change a memory store',
+  deleteMemoryStore: 'Delete a memory store',
+  archiveMemoryStore: 'Archive a memory store',
+  redactMemoryVersion: 'Redact a version in a memory store',
+  migrateData: 'Copy all data to another database',
+};
+
+/** Returns the description of an operation. A newer service may have an operation that has no description here. */
+export const actionText = (action: string) => ACTIONS[action] ?? action;
+
+/**
+ * Returns the operations whose name or description contains a text, separated by commas, as a filter of the audit
+ * trail. A text without a match is the name of an operation.
+ */
+export function actionsWith(text: string): string {
+  const part = text.trim().toLowerCase();
+  if (part === '') return '';
+  const matches = Object.entries(ACTIONS).filter(
+    ([action, description]) =>
+      action.toLowerCase().includes(part) || description.toLowerCase().includes(part),
+  );
+  return matches.length === 0 ? text.trim() : matches.map(([action]) => action).join(',');
+}

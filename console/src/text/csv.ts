@@ -1,0 +1,17 @@
+/** First characters with which a spreadsheet starts a formula, also after white space that it removes. */
+const FORMULA = /^\s*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
+
+/**
+ * Writes a cell of a CSV file (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe at the
+ * start, because names of tenants, keys, and actors come from others.
+ */
+export function csvCell(value: string): string {
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(',')}\r\n`;
+
+/** Marks a file as UTF-8, which spreadsheets otherwise guess. */
+export const BYTE_ORDER_MARK = '\uFEFF';

@@ -1,0 +1,22 @@
+import type { Actor } from '../../../src/memory/origin.ts';
+import { canWrite } from '../api/session.ts';
+import { hrefOf } from '../router.ts';
+import { actorFilter } from '../text/actor.ts';
+
+interface Props {
+  actor: Actor;
+  /** Start of the changes of the actor. */
+  since: string;
+  isButton?: boolean;
+}
+
+/** Link to the page for incidents, with the actor and the time filled in. */
+export function IncidentLink({ actor, since, isButton = false }: Props) {
+  const by = actorFilter(actor);
+  if (by === null || !canWrite.value) return null;
+  return (
+    <a class={isButton ? 'button' : ''} href={hrefOf(['incidents'], { by, since })}>
+      In all tenants…
+    </a>
+  );
+}
