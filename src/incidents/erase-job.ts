@@ -239,7 +239,7 @@ function changesOf(counts: Counts): Counts {
   return Object.fromEntries(CHANGES.map((name) => [name, counts[name] ?? 0]));
 }
 
-/** Counts the places that an erasure changes. A version whose content and path contain the text counts once. */
+/** Counts the places that an erasure changes. It redacts a superseded version once for its content and its path. */
 class CountedPlaces {
   readonly #counts: Counts;
   readonly #erased: ErasedText;
@@ -256,12 +256,12 @@ class CountedPlaces {
     const { draft, memoryId, versionId, place, in: part } = hit;
     addTo(this.#counts, { hits: 1 });
     // The hits in the content and in the path of a version follow each other.
-    const isSameVersion = versionId !== null && `${draft} ${versionId}` === this.#last;
+    const isCounted = place === 'superseded' && versionId !== null && `${draft} ${versionId}` === this.#last;
     this.#last = versionId === null ? null : `${draft} ${versionId}`;
-    if (draft !== null) addTo(this.#counts, { drafts: isSameVersion ? 0 : 1 });
+    if (isCounted) return true;
+    if (draft !== null) addTo(this.#counts, { drafts: 1 });
     else if (place === 'current') addTo(this.#counts, { [part === 'path' ? 'paths' : 'files']: 1 });
-    else if (memoryId === null) addTo(this.#counts, { directories: 1 });
-    else addTo(this.#counts, { versions: isSameVersion ? 0 : 1 });
+    else addTo(this.#counts, { [memoryId === null ? 'directories' : 'versions']: 1 });
     return true;
   }
 }
