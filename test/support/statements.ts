@@ -81,6 +81,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'move_keys',
   'change_scopes',
   'note_key_use',
+  'count_keys_with_text',
 ]);
 
 /**
@@ -110,6 +111,13 @@ export const functionCalls: readonly string[] = [
   "memory_delete('t', '/memories/c', md5('6')::uuid, '{}', 'k7', 'r', 'answer', 30, 0, true)",
   "memory_redact('t', ':first', '{}')",
   "memory_redact_directories('t', '/memories/a', false)",
+  "memory_redact_versions('t', ARRAY[':first']::uuid[], ARRAY[':first']::uuid[], '{}')",
+  "memory_rewrite_version('t', ':first', ':first', '/memories/f', 'x')",
+  "memory_erase_path('t', '/memories/g', '/memories/k', md5('30')::uuid, '{}', 30, 0)",
+  "memory_erase_base_path('t', '/memories/a', '/memories/b')",
+  "memory_erase_base_versions('t', ARRAY[':first']::uuid[], ARRAY[':first']::uuid[])",
+  "memory_redact_below('t', '/memories/g', 10, '{}')",
+  "memory_forget_paths('t', '{/memories/a}', true)",
   "memory_prune_old('t', now(), 10, '-infinity', md5('')::uuid, 1)",
   "memory_prune_excess('t', 300, 10)",
 ];
