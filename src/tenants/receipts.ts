@@ -106,6 +106,9 @@ export async function addReceipt(
         { place: 'audit_trail', until: later(config.AUDIT_DAYS * DAY_MS) },
         { place: 'backups', until: null },
         { place: 'exports', until: null },
+        ...(erasure.kind === 'text_erased'
+          ? [{ place: 'hashes_of_requests', until: later((config.IDEMPOTENCY_HOURS * DAY_MS) / 24) }]
+          : []),
         { place: 'logs', until: null },
         { place: 'memory_of_replicas', until: later(SEARCH_CACHE_MS) },
         { place: 'unused_space_of_the_database', until: null },

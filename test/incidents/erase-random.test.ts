@@ -138,7 +138,7 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
     );
 
   it(
-    'leaves no encoding of the text, and changes nothing else',
+    'leaves no encoding of the text, and keeps all other data',
     async () => {
       const lines: string[] = [];
       const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
