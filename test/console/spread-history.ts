@@ -41,4 +41,21 @@ export async function spreadHistory(database: Database, days: number): Promise<v
   await run(database, 'DROP TABLE spans');
 }
 
+/** Moves the history of one tenant into the past. */
+export async function ageHistory(database: Database, tenant: string, age: string): Promise<void> {
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const id = table === 'tenants' ? 'id' : 'tenant_id';
+    const moved = columns.map((column) => `${column} = ${column} - '${age}'::interval`);
+    await run(database, `UPDATE ${table} SET ${moved.join(', ')} WHERE ${id} = '${tenant}'`);
+  }
+  for (const [table, [id, column]] of Object.entries(IDS)) {
+    await run(
+      database,
+      `UPDATE ${table} SET ${id} = memory_version_id(memory_id_prefix(${column}), ${id})
+       WHERE ${id} IS NOT NULL AND tenant_id = '${tenant}'`,
+    );
+  }
+  await run(database, `SELECT memory_bind_root('${tenant}')`);
+}
+
 const run = (database: Database, text: string) => database.query(parseQuery(text, text), {});

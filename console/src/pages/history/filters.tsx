@@ -108,9 +108,15 @@ function Source({ by, versions }: { by: string | undefined; versions: readonly V
   );
 }
 
+/** Returns the displayed name of an actor or a source in the filter. */
+export function nameOf(by: string, versions: readonly Version[]): string {
+  if (by.startsWith(SOURCE)) return `source ${by.slice(SOURCE.length)}`;
+  const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
+  return actor === undefined ? by : actorText(actor);
+}
+
 /** Chips for a path or an actor from a link, each with a button to remove the filter. */
 function Exactly({ path, by, versions }: Filter & { versions: readonly Version[] }) {
-  const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
   return (
     <>
       {path !== undefined && (
@@ -121,7 +127,7 @@ function Exactly({ path, by, versions }: Filter & { versions: readonly Version[]
       )}
       {by !== undefined && !by.startsWith(SOURCE) && (
         <p class="chip">
-          <span class="muted">By</span> <Name text={actor === undefined ? by : actorText(actor)} />
+          <span class="muted">By</span> <Name text={nameOf(by, versions)} />
           <Remove what="the actor" name="by" />
         </p>
       )}

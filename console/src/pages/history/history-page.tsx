@@ -1,17 +1,22 @@
+import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { listVersions } from '../../api/history.ts';
+import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { pushQuery, route } from '../../router.ts';
+import { formatDay } from '../../text/format.ts';
+import { isBefore } from '../../text/moment.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { Filters, filterOf } from './filters.tsx';
+import { Filters, filterOf, nameOf } from './filters.tsx';
 import { NewChanges } from './new-changes.tsx';
+import { RevertDialog } from './revert-dialog.tsx';
 import { VersionComparison } from './version-comparison.tsx';
 import { VersionList } from './version-list.tsx';
 import { VersionPane } from './version-pane.tsx';
 
-const PAGE = 100;
+const PAGE = 200;
 
 /**
  * Lists the versions of a tenant that match the filters in the URL. Shows the changes of the selected version, or a
@@ -32,6 +37,8 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
     [tenant.id, settled, changesMade.value],
   );
   const { items, error, reload, more } = pages;
+  // A time of the day whose changes by the filtered actor are about to be reverted.
+  const [reverting, setReverting] = useState<string | null>(null);
   return (
     <div class={selected === null ? 'panes history' : 'panes history has-file'}>
       <section class="pane" aria-label="Versions">
@@ -49,6 +56,16 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
             selected={selected}
             onSelect={(version) => pushQuery({ version, against: null })}
             onEnd={more}
+            isGrouped
+            dayAction={
+              canWrite.value && filter.by !== undefined
+                ? (time) => (
+                    <button type="button" class="quiet" onClick={() => setReverting(time)}>
+                      Revert…<span class="visually-hidden"> the changes of {formatDay(time)}</span>
+                    </button>
+                  )
+                : undefined
+            }
           />
         )}
       </section>
@@ -61,6 +78,27 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
           <VersionPane key={selected} tenant={tenant.id} id={selected} />
         )}
       </section>
+      {reverting !== null && filter.by !== undefined && (
+        <RevertDialog
+          tenant={tenant.id}
+          by={filter.by}
+          name={nameOf(filter.by, items ?? [])}
+          {...dayOf(reverting, tenant.history_since)}
+          onClose={() => setReverting(null)}
+        />
+      )}
     </div>
   );
+}
+
+/** Returns the local day of a time, within the history. A day that has not ended has no end. */
+function dayOf(time: string, earliest: string): { since: string; until: string | null } {
+  const [start, end] = [new Date(time), new Date(time)];
+  start.setHours(0, 0, 0, 0);
+  end.setHours(23, 59, 59, 999);
+  const since = start.toISOString();
+  return {
+    since: isBefore(since, earliest) ? earliest : since,
+    until: end.getTime() < Date.now() ? end.toISOString() : null,
+  };
 }

@@ -16,6 +16,7 @@ interface Props {
   /** Actor as the API identifies it; `name` is the displayed name. */
   by: string;
   name: string;
+  /** Times at first. `until`: null means now. */
   since: string;
   until?: string | null;
   /** Whether the preview opens its first conflict. */

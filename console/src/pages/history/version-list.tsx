@@ -1,11 +1,15 @@
-import { useMemo } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
 import type { Version } from '../../api/types.ts';
-import { formatBytes, formatDay } from '../../text/format.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { versionRows } from './version-rows.ts';
 
-type Row = { day: string } | { version: Version };
+/** Number of versions of a closed group from which the list no longer loads further ones by itself. */
+const LARGE = 1000;
 
 interface Props {
   versions: readonly Version[];
@@ -14,63 +18,142 @@ interface Props {
   disabled?: string;
   onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;
+  /** Whether the changes of one request are one row, which opens. */
+  isGrouped?: boolean;
+  /** Action on the changes of one day, given a time of the day. */
+  dayAction?: ((time: string) => ComponentChildren) | undefined;
 }
 
 /** Lists versions, newest first, grouped by day. */
-export function VersionList({ versions, selected, disabled, onSelect, onEnd }: Props) {
-  const rows = useMemo(() => rowsOf(versions), [versions]);
+export function VersionList({
+  versions,
+  selected,
+  disabled,
+  onSelect,
+  onEnd,
+  isGrouped = false,
+  dayAction,
+}: Props) {
+  // Groups that the user opened or closed.
+  const [open, setOpen] = useState<ReadonlyMap<string, boolean>>(() => new Map());
+  const rows = useMemo(
+    () =>
+      versionRows(
+        versions,
+        isGrouped
+          ? (id, group) =>
+              // The only group of the list, and the group of the selected version, are open at first.
+              open.get(id) ?? (group.length === versions.length || group.some((each) => each.id === selected))
+          : null,
+      ),
+    [versions, isGrouped, open, selected],
+  );
+  const last = rows.at(-1);
+  const isLarge = last?.kind === 'group' && last.versions.length >= LARGE;
   return (
-    <VirtualList
-      class="versions"
-      kind="list"
-      label="Versions"
-      count={rows.length}
-      rowHeight={57}
-      onEnd={onEnd}
-    >
-      {(index) => {
-        const row = rows[index];
-        if (row === undefined) return null;
-        return 'day' in row ? (
-          <h2 class="day">{row.day}</h2>
-        ) : (
-          <VersionRow
-            version={row.version}
-            isSelected={row.version.id === selected}
-            isDisabled={row.version.id === disabled}
-            onSelect={onSelect}
-          />
-        );
-      }}
-    </VirtualList>
+    <>
+      <VirtualList
+        class="versions"
+        kind="list"
+        label="Versions"
+        count={rows.length}
+        rowHeight={57}
+        onEnd={isLarge ? undefined : onEnd}
+      >
+        {(index) => {
+          const row = rows[index];
+          switch (row?.kind) {
+            case undefined:
+              return null;
+            case 'day':
+              return (
+                <div class="day">
+                  <h2>{row.day}</h2>
+                  {dayAction?.(row.time)}
+                </div>
+              );
+            case 'group':
+              return (
+                <GroupRow
+                  {...row}
+                  hasMore={row === last && onEnd !== undefined}
+                  onToggle={() => setOpen(new Map(open).set(row.id, !row.isOpen))}
+                />
+              );
+            case 'version':
+              return (
+                <VersionRow
+                  version={row.version}
+                  isPart={row.isPart}
+                  isSelected={row.version.id === selected}
+                  isDisabled={row.version.id === disabled}
+                  onSelect={onSelect}
+                />
+              );
+          }
+        }}
+      </VirtualList>
+      {isLarge && onEnd && (
+        <button type="button" class="more" onClick={onEnd}>
+          Show older changes
+        </button>
+      )}
+    </>
   );
 }
 
-function rowsOf(versions: readonly Version[]): Row[] {
-  const rows: Row[] = [];
-  let last: string | undefined;
-  for (const version of versions) {
-    const day = formatDay(version.created_at);
-    if (day !== last) rows.push({ day });
-    last = day;
-    rows.push({ version });
-  }
-  return rows;
+interface GroupProps {
+  versions: readonly Version[];
+  isOpen: boolean;
+  /** Whether further versions of the list are not loaded, which may be part of the group. */
+  hasMore: boolean;
+  onToggle: () => void;
+}
+
+/** Row of a change of several files. */
+function GroupRow({ versions, isOpen, hasMore, onToggle }: GroupProps) {
+  const [newest] = versions;
+  if (newest === undefined) return null;
+  const { actor, via_tenant, created_at } = newest;
+  const operations = [...Map.groupBy(versions, ({ operation }) => operation)];
+  return (
+    <button type="button" class="version-row group-row" aria-expanded={isOpen} onClick={onToggle}>
+      <span class="version-line">
+        <span class={isOpen ? 'twist open' : 'twist'}>
+          <Icon name="chevron" />
+        </span>
+        <strong>
+          {count(versions.length, 'change')}
+          {hasMore ? ' or more' : ''}
+        </strong>
+        <span class="cut muted small">
+          {operations.map(([operation, { length }]) => `${formatNumber(length)} ${operation}`).join(', ')}
+        </span>
+      </span>
+      <span class="version-line muted small">
+        <ActorName actor={actor} via={via_tenant} />
+        <span class="spacer" />
+        <Time value={created_at} isClock />
+      </span>
+    </button>
+  );
 }
 
 interface RowProps {
   version: Version;
+  /** Whether the row is part of an open group. */
+  isPart: boolean;
   isSelected: boolean;
   isDisabled: boolean;
   onSelect: (id: string) => void;
 }
 
-function VersionRow({ version, isSelected, isDisabled, onSelect }: RowProps) {
+function VersionRow({ version, isPart, isSelected, isDisabled, onSelect }: RowProps) {
   const { path, previous_path, operation, created_at, actor, via_tenant, content_size_bytes } = version;
   return (
     <button
       type="button"
-      class="version-row"
+      class={isPart ? 'version-row is-part' : 'version-row'}
       aria-pressed={isSelected}
       disabled={isDisabled}
       onClick={() => onSelect(version.id)}

@@ -1,0 +1,51 @@
+import type { Version } from '../../api/types.ts';
+import { formatDay } from '../../text/format.ts';
+
+export type VersionRow =
+  | { kind: 'day'; day: string; time: string }
+  | { kind: 'version'; version: Version; isPart: boolean }
+  /** Changes of several files by one request, such as an import or a merge, the newest first. */
+  | { kind: 'group'; id: string; versions: Version[]; isOpen: boolean };
+
+/**
+ * Returns the rows of a list of versions, newest first, with a heading for each day.
+ *
+ * @param isOpen whether a group is open, by the ID of the group; null shows each version separately
+ */
+export function versionRows(
+  versions: readonly Version[],
+  isOpen: ((id: string, group: readonly Version[]) => boolean) | null,
+): VersionRow[] {
+  const rows: VersionRow[] = [];
+  let last: string | undefined;
+  for (const group of isOpen === null ? versions.map((version) => [version]) : groupsOf(versions)) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const day = formatDay(first.created_at);
+    if (day !== last) rows.push({ kind: 'day', day, time: first.created_at });
+    last = day;
+    const isGroup = group.length > 1;
+    const id = groupId(first);
+    const isShown = !isGroup || (isOpen?.(id, group) ?? true);
+    if (isGroup) rows.push({ kind: 'group', id, versions: group, isOpen: isShown });
+    if (isShown) for (const version of group) rows.push({ kind: 'version', version, isPart: isGroup });
+  }
+  return rows;
+}
+
+/** Splits versions into runs of one request, or of one time and actor where no request is known. */
+function groupsOf(versions: readonly Version[]): Version[][] {
+  const groups: Version[][] = [];
+  for (const version of versions) {
+    const group = groups.at(-1);
+    const previous = group?.at(-1);
+    if (group !== undefined && previous !== undefined && groupId(previous) === groupId(version))
+      group.push(version);
+    else groups.push([version]);
+  }
+  return groups;
+}
+
+/** Identifies the change that a version is a part of. */
+const groupId = ({ request_id, created_at, actor, draft }: Version) =>
+  JSON.stringify([request_id ?? created_at, actor, draft]);
