@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ExportedMemory, exportMemory, type ImportSource, importMemory } from '../admin/archives.ts';
-import { listTree } from '../admin/memory.ts';
+import { listTree, readFile as readMemoryFile } from '../admin/memory.ts';
 import { getTenant } from '../admin/tenants.ts';
 import { listVersions } from '../admin/versions.ts';
 import { printable, type SourceEntry } from '../archive/entry.ts';
@@ -17,6 +17,7 @@ import { hasReason, OperatorError, ServiceError } from '../errors/errors.ts';
 import { describeSecrets } from '../lib/secret-kinds.ts';
 import { amount, byteAmount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { isMaskOf } from '../memory/secrets/kept-out.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { type Caller, type Connect, withCaller } from './caller.ts';
 import { explain } from './hints.ts';
@@ -305,7 +306,12 @@ async function openHosted(
     : source.missingFrom({
         files: await hashesOf(caller, tenant),
         placed: (path) => (into ?? ROOT) + path,
-        masked: async (content) => (inspect === undefined ? content : (await inspect(content)).masked),
+        isMasked: async (path, content) => {
+          if (secrets !== 'mask') return false;
+          const masked = inspect === undefined ? content : (await inspect(content)).masked;
+          const params = { tenant };
+          return isMaskOf((await caller.call(readMemoryFile, { params, query: { path } })).content, masked);
+        },
       });
 
   return {

@@ -149,6 +149,17 @@ describeService(
         expect.stringMatching(/^token \[.*\]$/),
       ]);
       expect((await run('import', to, '--from-store', from)).stderr).toContain(`Already in ${to}: 1 memory`);
+
+      await stores.memories.create(from, { path: '/b', content: 'at 12 Elm Street, twice 12 ELM street' });
+      await runOn(service(), ['keep-out', 'add', to, '--from', '-'], { stdin: '12 elm street' });
+      expect((await run('import', to, '--from-store', from)).code).toBe(0);
+      const again = await run('import', to, '--from-store', from);
+      expect([again.code, again.stderr]).toStrictEqual([
+        0,
+        expect.stringContaining(`Already in ${to}: 2 memories`),
+      ]);
+      await stores.memories.update(id, { memory_store_id: from, content: `three ${token}` });
+      expect((await run('import', to, '--from-store', from)).stderr).toContain('/a');
     });
   },
   { AUTH: 'keys' },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { timeOf } from '../../lib/rfc3339.ts';
 import { ancestorsOf, type MemoryPath } from '../../memory/path.ts';
 import type { SourceEntry } from '../entry.ts';
@@ -136,8 +135,8 @@ export interface Destination {
   files: ReadonlyMap<string, string>;
   /** Returns the path of the file for a memory. */
   placed: (path: string) => string;
-  /** Returns a content with its secrets masked. */
-  masked: (content: string) => Promise<string>;
+  /** Whether the destination has stored this content in a file with another hash, because it masks a part of it. */
+  isMasked: (place: MemoryPath, content: string) => Promise<boolean>;
 }
 
 /**
@@ -164,7 +163,7 @@ export class HostedSource {
     return readWithVersions(this.#store, { onVersion, onLeftOut });
   }
 
-  async *missingFrom({ files, placed, masked }: Destination): AsyncGenerator<SourceEntry> {
+  async *missingFrom({ files, placed, isMasked }: Destination): AsyncGenerator<SourceEntry> {
     const directories = new Set([...files.keys()].flatMap((path) => ancestorsOf(path as MemoryPath)));
     for await (const memory of this.#store.memories('full')) {
       const { path, content_sha256: sha256, content } = memory;
@@ -174,12 +173,8 @@ export class HostedSource {
         const isFree = !directories.has(place) && !ancestorsOf(place).some((above) => files.has(above));
         if (isFree) yield fileOf(path, memory);
         else this.differing.push(path);
-      } else if (there === sha256 || there === sha256Of(await masked(content ?? ''))) this.unchanged++;
+      } else if (there === sha256 || (await isMasked(place, content ?? ''))) this.unchanged++;
       else this.differing.push(path);
     }
   }
-}
-
-function sha256Of(content: string): string {
-  return createHash('sha256').update(content).digest('hex');
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../../../test/support/arbitraries.ts';
 import { halfSipHash } from './half-sip-hash.ts';
 import {
+  isMaskOf,
   type KeptOutEntry,
   KeptOutList,
   KeptOutTexts,
@@ -89,6 +90,18 @@ describe('a text that is kept out', () => {
     expect(await masked(texts, '[REDACTED:kept_out] [REDACTED:aws_access_key]')).toBe(
       '[REDACTED:kept_out] [REDACTED:aws_access_key]',
     );
+  });
+
+  it.each([
+    ['in the middle', 'a [REDACTED:kept_out] b', 'a secret b', true],
+    ['twice', '[REDACTED:kept_out]/[REDACTED:kept_out]', 'x/y', true],
+    ['nowhere', 'a b', 'a b', true],
+    ['nowhere, in another text', 'a b', 'a c', false],
+    ['in a text with another end', 'a [REDACTED:kept_out] b', 'a secret c', false],
+    ['in a text with another middle', '[REDACTED:kept_out] a [REDACTED:kept_out]', 'x b y', false],
+    ['in place of nothing', 'a[REDACTED:kept_out]b', 'ab', false],
+  ])('is recognized by its mask %s', (_, stored, text, isMask) => {
+    expect(isMaskOf(stored, text)).toBe(isMask);
   });
 
   it.each(['a', 'é', 'e\u0301'])('is found across the parts of a long text of %j', async (filler) => {

@@ -1,7 +1,7 @@
 import { endOfSlice } from '../../lib/time-slice.ts';
 import { type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
 import { halfSipHash, type ShortKey } from './half-sip-hash.ts';
-import type { Range, Redaction, SecretScanner } from './secrets.ts';
+import { placeholder, type Range, type Redaction, type SecretScanner } from './secrets.ts';
 import { isWhiteSpace, normalForm, normalized, STEP, splitPart, type Tokens, tokensOf } from './tokens.ts';
 
 /** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
@@ -295,4 +295,19 @@ export function redactionFor(
       },
     },
   };
+}
+
+/** Whether a stored text is `text` with texts that are kept out masked. Needs no keys, so it accepts any masked texts. */
+export function isMaskOf(stored: string, text: string): boolean {
+  const [first = '', ...others] = stored.split(placeholder('kept_out'));
+  const last = others.pop();
+  if (last === undefined || !text.startsWith(first)) return stored === text;
+  let at = first.length;
+  for (const part of others) {
+    // A masked text is not empty.
+    const found = text.indexOf(part, at + 1);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at + 1 + last.length <= text.length && text.endsWith(last);
 }
