@@ -24,12 +24,14 @@ import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { hrefOf, route } from './router.ts';
 import { titleOf } from './title.ts';
 import { Questions } from './ui/confirm.tsx';
+import { Icon } from './ui/icon.tsx';
 import { Badge } from './ui/inline.tsx';
 import { lazy } from './ui/lazy.tsx';
 import { LoadError, Loading, Toasts } from './ui/messages.tsx';
 import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
-import { focusMain, onShortcut } from './ui/shortcuts.ts';
+import { isPaletteOpen, onPaletteKey } from './ui/palette-state.ts';
+import { focusHeading, focusMain, onShortcut } from './ui/shortcuts.ts';
 import { mayDiscard } from './ui/unsaved.ts';
 
 /** The root component: the sign-in page without a session, otherwise the page that the URL selects. */
@@ -60,17 +62,23 @@ export function App() {
 
   const page = session.value === null ? null : hrefOf(route.value.segments);
   const lastPage = useRef(page);
+  const [announced, setAnnounced] = useState('');
   useEffect(() => {
     // A screen reader continues at the new page. Signing in opens no other page.
     if (lastPage.current !== null && page !== null && page !== lastPage.current) {
       scrollTo(0, 0);
-      focusMain();
+      focusHeading();
+      setAnnounced(title);
     }
     lastPage.current = page;
   }, [page]);
   useEffect(() => {
     addEventListener('keydown', onShortcut);
-    return () => removeEventListener('keydown', onShortcut);
+    addEventListener('keydown', onPaletteKey);
+    return () => {
+      removeEventListener('keydown', onShortcut);
+      removeEventListener('keydown', onPaletteKey);
+    };
   }, []);
 
   if (isStarting) return <Loading what="the console" />;
@@ -99,6 +107,10 @@ export function App() {
       <Page />
       <Toasts />
       <Questions />
+      {isPaletteOpen.value && <Palette onClose={closePalette} />}
+      <p class="visually-hidden" aria-live="polite">
+        {announced}
+      </p>
     </>
   );
 }
@@ -107,6 +119,12 @@ const IncidentsPage = lazy(
   'the page',
   async () => (await import('./pages/incident/incidents-page.tsx')).IncidentsPage,
 );
+
+const Palette = lazy('the palette', async () => (await import('./pages/palette/palette.tsx')).Palette);
+
+function closePalette(): void {
+  isPaletteOpen.value = false;
+}
 
 function Page() {
   const { segments } = route.value;
@@ -166,6 +184,16 @@ function TopBar() {
         </NavLink>
       </nav>
       <span class="spacer" />
+      <button
+        type="button"
+        class="quiet go-to"
+        title="Go to a page, a tenant, or a file (Ctrl+K or ⌘K)"
+        onClick={() => {
+          isPaletteOpen.value = true;
+        }}
+      >
+        <Icon name="search" /> Go to…
+      </button>
       {info.access !== 'read_write' && (
         <Badge kind="neutral">{info.access === 'operate' ? 'operate only' : 'read only'}</Badge>
       )}

@@ -5,9 +5,19 @@ const TYPING = 'input, textarea, select, [contenteditable]';
 /** Moves the focus to the content of the page, so that Tab continues there. */
 export function focusMain(): void {
   const main = document.querySelector('main');
-  if (main === null) return;
-  main.tabIndex = -1;
-  main.focus({ preventScroll: true });
+  if (main !== null) focusOn(main);
+}
+
+function focusOn(element: HTMLElement): void {
+  element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+/** Moves the focus to the heading of the page, so that a screen reader continues there. */
+export function focusHeading(): void {
+  const heading = document.querySelector<HTMLElement>('main h1');
+  if (heading === null) focusMain();
+  else focusOn(heading);
 }
 
 /**

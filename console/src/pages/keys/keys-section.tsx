@@ -5,6 +5,7 @@ import { route } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { isFiltered, KeyFilters, keyQueryOf } from './key-filters.tsx';
 import { KeysTable } from './keys-table.tsx';
@@ -14,6 +15,7 @@ import { NewKeyDialog } from './new-key-dialog.tsx';
 export function KeysSection({ tenant }: { tenant?: string }) {
   const [isCreating, setIsCreating] = useState(false);
   const { query } = route.value;
+  useOpening(query, () => setIsCreating(canManage.value));
   // The section of one tenant lists all keys of the tenant.
   const wanted = useDebounced(JSON.stringify(tenant === undefined ? keyQueryOf(query) : { tenant }), 200);
   const pages = usePages(

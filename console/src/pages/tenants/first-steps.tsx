@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { canManageFleet, onlyTenants } from '../../api/session.ts';
-import { replaceQuery } from '../../router.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Empty } from '../../ui/messages.tsx';
 import { serviceUrlOf } from '../keys/snippets.ts';
 
 /** Steps from a new installation to the first call, instead of an empty list of tenants. */
-export function FirstSteps() {
+export function FirstSteps({ onCreate }: { onCreate: () => void }) {
   if (onlyTenants.value !== null) {
     return (
       <Empty title="No tenants yet">
@@ -22,7 +21,7 @@ export function FirstSteps() {
         <Step title="Create a tenant" code="memory-service tenants create acme">
           <p>A tenant is one isolated memory: of a customer, a user, or an agent.</p>
           {canManageFleet.value && (
-            <button type="button" onClick={() => replaceQuery({ new: 'tenant' })}>
+            <button type="button" onClick={onCreate}>
               Create a tenant…
             </button>
           )}

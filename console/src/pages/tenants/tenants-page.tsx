@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { canManageFleet, canWrite } from '../../api/session.ts';
 import { listTenants, type TenantTotals } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
-import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { hrefOf, route } from '../../router.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
@@ -11,6 +11,7 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
+import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { About, StatusBadge } from './about.tsx';
 import { isFiltered, TenantFilters, tenantQueryOf, viewOf } from './filters.tsx';
@@ -36,13 +37,15 @@ export function TenantsPage() {
     [view],
   );
   const selection = useSelection(pages.items ?? [], view);
-  const isNew = query.has('new') && canManageFleet.value;
+  const [isCreating, setIsCreating] = useState(false);
+  const create = () => setIsCreating(canManageFleet.value);
+  useOpening(query, create);
   return (
     <main>
       <div class="page-head">
         <h1>Tenants</h1>
         {canManageFleet.value && (
-          <button type="button" class="primary" onClick={() => replaceQuery({ new: 'tenant' })}>
+          <button type="button" class="primary" onClick={create}>
             <Icon name="plus" /> New tenant
           </button>
         )}
@@ -71,14 +74,14 @@ export function TenantsPage() {
         <TenantTable tenants={pages.items} selection={selection} />
       )}
       {pages.items?.length === 0 &&
-        (isFiltered(query) ? <Empty title="No matching tenants" /> : <FirstSteps />)}
+        (isFiltered(query) ? <Empty title="No matching tenants" /> : <FirstSteps onCreate={create} />)}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
       {pages.more && (
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
           Show more tenants
         </button>
       )}
-      {isNew && <NewTenantDialog onClose={() => replaceQuery({ new: null })} />}
+      {isCreating && <NewTenantDialog onClose={() => setIsCreating(false)} />}
     </main>
   );
 }

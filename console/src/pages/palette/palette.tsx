@@ -1,0 +1,133 @@
+import './palette.css';
+import { useId, useState } from 'preact/hooks';
+import { messageOf } from '../../api/client.ts';
+import { search as searchFiles } from '../../api/memory.ts';
+import { listTenants } from '../../api/tenants.ts';
+import { goTo, hrefOf, route } from '../../router.ts';
+import { Modal } from '../../ui/modal.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
+import { useLoad } from '../../ui/use-load.ts';
+import { commandsFor, type Target } from './commands.ts';
+
+const FOUND = 6;
+
+/** Opens pages, tenants, files of the open tenant, and actions by their names. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('');
+  const [active, setActive] = useState(0);
+  const listId = useId();
+  const query = text.trim();
+  const { segments } = route.value;
+  const tenant = segments[0] === 'tenants' ? (segments[1] ?? null) : null;
+  const found = useFound(tenant, query);
+  const targets = [...commandsFor(tenant, query), ...found.targets];
+  const selected = Math.min(active, targets.length - 1);
+  const open = ({ href }: Target) => {
+    onClose();
+    goTo(href);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const target = targets[selected];
+    if (step !== 0 && targets.length > 0) {
+      event.preventDefault();
+      setActive((selected + step + targets.length) % targets.length);
+    } else if (event.key === 'Enter' && target !== undefined && found.isCurrent) {
+      event.preventDefault();
+      open(target);
+    }
+  };
+  return (
+    <Modal title="Go to" onClose={onClose}>
+      <div class="dialog-body palette">
+        <input
+          autofocus
+          type="text"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder={
+            tenant === null ? 'A page, a tenant, an action' : 'A page, a tenant, a file, an action'
+          }
+          aria-label="Page, tenant, file, or action"
+          role="combobox"
+          aria-expanded={targets.length > 0}
+          aria-controls={listId}
+          aria-autocomplete="list"
+          aria-activedescendant={targets.length > 0 ? `${listId}-${selected}` : undefined}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setActive(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+        <div id={listId} class="palette-list" role="listbox" aria-label="Found">
+          {targets.map((target, index) => (
+            // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus and names the active option.
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys.
+            <div
+              key={target.href + target.text}
+              id={`${listId}-${index}`}
+              role="option"
+              aria-selected={index === selected}
+              ref={(element) => {
+                if (index === selected) element?.scrollIntoView({ block: 'nearest' });
+              }}
+              // The field keeps the focus.
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => open(target)}
+            >
+              <Name text={target.text} />
+              <span class="muted small">{target.kind}</span>
+            </div>
+          ))}
+        </div>
+        {targets.length === 0 && (
+          <p class="muted small" role="status">
+            {found.isCurrent ? 'No matches' : 'Searching…'}
+          </p>
+        )}
+        {found.errors.map((error) => (
+          <p key={error} class="notice error" role="alert">
+            {error}
+          </p>
+        ))}
+      </div>
+    </Modal>
+  );
+}
+
+/** Finds tenants, and files of the open tenant. */
+function useFound(tenant: string | null, query: string) {
+  const settled = useDebounced(query, 200);
+  const tenants = useLoad(
+    async (signal) =>
+      settled === '' ? [] : (await listTenants({ search: settled, limit: FOUND }, signal)).tenants,
+    [settled],
+  );
+  const files = useLoad(
+    async (signal) => {
+      if (tenant === null || settled === '') return [];
+      const { matches } = await searchFiles(tenant, settled, null, signal);
+      return [...new Set(matches.map(({ path }) => path))].slice(0, FOUND);
+    },
+    [tenant, settled],
+  );
+  const targets: Target[] = [
+    ...(files.data ?? []).map((path) => ({
+      text: path,
+      kind: 'File',
+      href: hrefOf(['tenants', tenant ?? ''], { path }),
+    })),
+    ...(tenants.data ?? []).map(({ id, name }) => ({
+      text: name === id ? id : `${name} · ${id}`,
+      kind: 'Tenant',
+      href: hrefOf(['tenants', id]),
+    })),
+  ];
+  const errors = [tenants.error, files.error].filter((error) => error !== undefined).map(messageOf);
+  const isCurrent = settled === query && !tenants.isLoading && !files.isLoading;
+  // Results for an older text could be opened by mistake.
+  return { targets: isCurrent ? targets : [], errors: [...new Set(errors)], isCurrent };
+}
