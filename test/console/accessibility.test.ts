@@ -271,7 +271,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
     expect(await link.evaluate((element) => element.matches(':focus'))).toBe(true);
     await page.keyboard.press('Enter');
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
-    expect(await focused()).toBe('MAIN');
+    expect(await focused()).toBe('H1');
     await page.goto(`${fixture().url}/#/tenants/${tenant}/history`);
     await page.getByRole('button', { name: /^modified refunds/ }).waitFor();
     for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);

@@ -43,7 +43,7 @@ const VIEWS: View[] = [
     },
   ],
   ['tenants/TENANT/drafts', (page) => page.getByRole('link', { name: 'Tidy up' }).waitFor()],
-  ['tenants/TENANT/drafts/DRAFT', (page) => page.getByRole('button', { name: /customers\/lee/ }).waitFor()],
+  ['tenants/TENANT/drafts/DRAFT', (page) => page.getByRole('button', { name: /lee/ }).first().waitFor()],
   ['tenants/TENANT/settings', (page) => page.getByText('Last activity').waitFor()],
 ];
 

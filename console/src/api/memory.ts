@@ -38,6 +38,17 @@ export const search = (tenant: string, query: string, at: string | null, signal:
     signal,
   });
 
+/** Lists files whose path contains a text, case-insensitively. */
+export const findPaths = async (tenant: string, text: string, limit: number, signal: AbortSignal) => {
+  const pattern = `(?i)${text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}`;
+  const query = { query: pattern, mode: 'regex', in: 'path', limit };
+  const { matches } = await sendJson<{ matches: SearchMatch[] }>(tenantPath(tenant, '/search'), {
+    query,
+    signal,
+  });
+  return matches.map(({ path }) => path);
+};
+
 export interface LoadedFile {
   content: string;
   /** ETag of the content. Sent as `If-Match`, it prevents overwriting a newer content. */

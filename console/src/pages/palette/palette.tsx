@@ -1,7 +1,7 @@
 import './palette.css';
 import { useId, useState } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
-import { search as searchFiles } from '../../api/memory.ts';
+import { findPaths } from '../../api/memory.ts';
 import { listTenants } from '../../api/tenants.ts';
 import { goTo, hrefOf, route } from '../../router.ts';
 import { Modal } from '../../ui/modal.tsx';
@@ -33,7 +33,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     if (step !== 0 && targets.length > 0) {
       event.preventDefault();
       setActive((selected + step + targets.length) % targets.length);
-    } else if (event.key === 'Enter' && target !== undefined && found.isCurrent) {
+    } else if (event.key === 'Enter' && target !== undefined) {
       event.preventDefault();
       open(target);
     }
@@ -108,9 +108,7 @@ function useFound(tenant: string | null, query: string) {
   );
   const files = useLoad(
     async (signal) => {
-      if (tenant === null || settled === '') return [];
-      const { matches } = await searchFiles(tenant, settled, null, signal);
-      return [...new Set(matches.map(({ path }) => path))].slice(0, FOUND);
+      return tenant === null || settled === '' ? [] : findPaths(tenant, settled, FOUND, signal);
     },
     [tenant, settled],
   );
