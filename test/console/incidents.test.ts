@@ -178,7 +178,18 @@ describeConsole('the page for incidents', (fixture) => {
     expect(await page.getByLabel(`Select ${left}`).isChecked()).toBe(false);
     await page.getByRole('heading', { name: phrase }).waitFor();
     await button(page, 'Erase this text…').click();
-    await page.getByLabel('Erase 2 hits in 2 tenants. This cannot be undone.').waitFor();
+    await page.getByLabel('Erase 2 hits in 2 tenants. This cannot be undone.').check();
+    // The dialog copies its request as a command, with the key as a variable.
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await button(page, 'Copy as curl').click();
+    await expect.poll(copied).toContain(`curl -X POST ${fixture().url}/v1/erase \\\n`);
+    expect(await copied()).toContain(`"text":"${phrase}"`);
+    expect(await copied()).toContain(`"except":["${left}"]`);
+    await button(page, 'Copy as CLI command').click();
+    await expect.poll(copied).toContain('memory-service erase --ignore-case ');
+    expect(await copied()).toContain('MEMORY_ADMIN_KEY="$ADMIN_KEY"');
+    expect(await copied()).not.toContain('msk_');
     await page.keyboard.press('Escape');
     // The hit names the actor.
     await button(page, `Hits in ${last}`).click();

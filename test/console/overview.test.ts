@@ -64,7 +64,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByRole('button', { name: 'Download CSV' }).click();
     expect((await saved).suggestedFilename()).toBe('audit.csv');
     const rows = (await readFile(await (await saved).path(), 'utf8')).split('\r\n');
-    expect(rows[1]).toMatch(/,admin key console,key_\w+,Change a tenant,updateTenant,false,ok,/);
+    expect(rows[1]).toMatch(/,"admin key console","key_\w+","Change a tenant","updateTenant","false","ok",/);
     expect(rows.slice(2)).toStrictEqual(['']);
     await page.getByLabel('Outcome').selectOption('Failed');
     await page.getByText('No matching changes').waitFor();

@@ -35,6 +35,13 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
+/** A request that changes something. */
+export interface ApiRequest extends Pick<RequestOptions, 'query' | 'headers' | 'json' | 'body'> {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path below `v1/`. */
+  path: string;
+}
+
 /** Returns a URL relative to the page, because a proxy may serve the console below a prefix. */
 export function urlOf(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
@@ -80,6 +87,12 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
 export async function sendJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
   return (await send(path, options)).json();
 }
+
+/** Sends a request that changes something. A dialog also offers the request as a command. */
+export const sendRequest = <T>({ path, ...options }: ApiRequest) => sendJson<T>(path, options);
+
+/** Sends a request whose response has no body. */
+export const sendEmpty = ({ path, ...options }: ApiRequest) => send(path, options);
 
 /** Ends the session if its key became invalid. Reloads the start of the history if the requested part was pruned. */
 export function failed(error: ApiError): ApiError {

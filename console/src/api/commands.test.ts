@@ -3,7 +3,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { type ApiRequest, cliOf, curlOf, quoted } from './commands.ts';
+import type { ApiRequest } from './client.ts';
+import { cliOf, curlOf, quoted } from './commands.ts';
 
 const BASE = 'https://admin.example.com/console/index.html';
 const NASTY = [

@@ -1,14 +1,7 @@
 import { hasHidden, hiddenParts } from '../text/visible.tsx';
-import { type RequestOptions, urlOf } from './client.ts';
+import { type ApiRequest, urlOf } from './client.ts';
 
 /* Turns a request of the console into a command for a POSIX shell. The admin key is a variable of the shell. */
-
-/** A request that changes something. */
-export interface ApiRequest extends Pick<RequestOptions, 'query' | 'headers' | 'json' | 'body'> {
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path below `v1/`. */
-  path: string;
-}
 
 const KEY = '$ADMIN_KEY';
 /** Separates the lines of a command. */

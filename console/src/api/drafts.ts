@@ -1,4 +1,4 @@
-import { sendJson } from './client.ts';
+import { type ApiRequest, sendJson, sendRequest } from './client.ts';
 import type { Draft, DraftChange, DraftResolutionInput, MergedDraft } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { FileDiff } from './types.ts';
@@ -86,7 +86,16 @@ export const mergeDraft = (tenant: string, id: string, review: string, resolutio
 
 /** @throws ApiError with status 412 when the draft or the original changed after the review */
 export const replaceByDraft = (tenant: string, id: string, review: string) =>
-  sendJson<MergedDraft>(draftPath(tenant, id, '/replace'), { method: 'POST', json: { review } });
+  sendRequest<MergedDraft>(replacement(tenant, id, review));
 
-export const closeDraft = (tenant: string, id: string) =>
-  sendJson<Draft>(draftPath(tenant, id, '/close'), { method: 'POST' });
+export const replacement = (tenant: string, id: string, review: string): ApiRequest => ({
+  method: 'POST',
+  path: draftPath(tenant, id, '/replace'),
+  json: { review },
+});
+
+export const rejection = (tenant: string, id: string): ApiRequest => ({
+  method: 'POST',
+  path: draftPath(tenant, id, '/close'),
+});
+export const closeDraft = (tenant: string, id: string) => sendRequest<Draft>(rejection(tenant, id));

@@ -1,4 +1,4 @@
-import { sendJson } from './client.ts';
+import { type ApiRequest, sendJson, sendRequest } from './client.ts';
 import type { AdjacentChanges, VersionWithContent } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { Activity, Changes, FileDiff, RevertResolution, Version } from './types.ts';
@@ -43,12 +43,13 @@ export const checkRedaction = (tenant: string, id: string, signal: AbortSignal) 
     signal,
   });
 
+export const redaction = (tenant: string, id: string): ApiRequest => ({
+  method: 'POST',
+  path: versionPath(tenant, id, '/redact'),
+});
 export const redactVersion = (tenant: string, id: string) =>
-  sendJson<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
-    versionPath(tenant, id, '/redact'),
-    {
-      method: 'POST',
-    },
+  sendRequest<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
+    redaction(tenant, id),
   );
 
 export interface Moments {
@@ -105,20 +106,30 @@ export const diffOfRevert = (tenant: string, target: RevertTarget, memory_id: st
     { query: { ...target, memory_id }, signal },
   );
 
+export const restoration = (tenant: string, target: RestoreTarget, plan: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/restore'),
+  json: { ...target, dry_run: false, plan },
+});
+
 /** @throws ApiError with status 412 when the restore would differ from the preview */
 export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
-  post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
+  sendRequest<Changes>(restoration(tenant, target, plan));
 
 /**
  * @param plan fingerprint of the preview, if there was one
  * @throws ApiError with status 412 when the revert would differ from the preview
  */
-export const revert = (
-  tenant: string,
-  target: RevertTarget & { resolutions?: RevertResolution[] },
-  plan?: string,
-) =>
-  post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });
+export const revert = (tenant: string, target: RevertChoice, plan?: string) =>
+  sendRequest<Changes>(reversion(tenant, target, plan));
 
-const post = (path: string, json: object, signal?: AbortSignal) =>
-  sendJson<Changes>(path, { method: 'POST', json, ...(signal ? { signal } : {}) });
+type RevertChoice = RevertTarget & { resolutions?: RevertResolution[] };
+
+export const reversion = (tenant: string, target: RevertChoice, plan?: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/revert'),
+  json: { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) },
+});
+
+const post = (path: string, json: object, signal: AbortSignal) =>
+  sendJson<Changes>(path, { method: 'POST', json, signal });

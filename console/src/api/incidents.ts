@@ -1,5 +1,4 @@
-import { type Query, sendJson } from './client.ts';
-import type { ApiRequest } from './commands.ts';
+import { type ApiRequest, type Query, sendJson, sendRequest } from './client.ts';
 import type { Hit, Job, JobOutcome, KeptOut, SignedReceipt, TenantSelectionInput } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 
@@ -67,9 +66,9 @@ export const keepOutRequest = (tenant: string | null, json: { text: string; labe
 });
 
 /** Sends a request that creates or changes a job. */
-export const sendJob = (request: ApiRequest) => sendJson<Job>(request.path, request);
+export const sendJob = (request: ApiRequest) => sendRequest<Job>(request);
 
-export const sendKeepOut = (request: ApiRequest) => sendJson<KeptOut>(request.path, request);
+export const sendKeepOut = (request: ApiRequest) => sendRequest<KeptOut>(request);
 
 export const listJobs = (after: string | null, signal: AbortSignal) =>
   sendJson<{ jobs: Job[]; next: string | null }>('jobs', { query: { after, limit: 20 }, signal });

@@ -1,4 +1,4 @@
-import { send, sendJson } from './client.ts';
+import { type ApiRequest, send, sendEmpty, sendJson } from './client.ts';
 import type { Instructions } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './types.ts';
@@ -80,28 +80,39 @@ export async function writeFile(
   content: string,
   etag: string | null,
 ): Promise<string> {
-  const response = await send(tenantPath(tenant, '/file'), {
-    method: 'PUT',
-    query: { path },
-    headers: {
-      'content-type': 'text/plain; charset=utf-8',
-      ...(etag === null ? { 'if-none-match': '*' } : { 'if-match': etag }),
-    },
-    body: content,
-  });
+  const response = await sendEmpty(fileWrite(tenant, path, content, etag));
   return response.headers.get('etag') ?? '';
 }
 
-export const deleteDirectory = (tenant: string, path: string) =>
-  send(tenantPath(tenant, '/file'), {
-    method: 'DELETE',
-    query: { path, recursive: true },
-    headers: { 'if-match': '*' },
-  });
+export const fileWrite = (tenant: string, path: string, body: string, etag: string | null): ApiRequest => ({
+  method: 'PUT',
+  path: tenantPath(tenant, '/file'),
+  query: { path },
+  headers: {
+    'content-type': 'text/plain; charset=utf-8',
+    ...(etag === null ? { 'if-none-match': '*' } : { 'if-match': etag }),
+  },
+  body,
+});
 
-export const move = (tenant: string, from: string, to: string) =>
-  send(tenantPath(tenant, '/move'), { method: 'POST', json: { from, to } });
+export const directoryDeletion = (tenant: string, path: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, '/file'),
+  query: { path, recursive: true },
+  headers: { 'if-match': '*' },
+});
 
-/** @throws ApiError with status 412 when the file has another ETag */
-export const deleteFile = (tenant: string, path: string, etag: string) =>
-  send(tenantPath(tenant, '/file'), { method: 'DELETE', query: { path }, headers: { 'if-match': etag } });
+export const moving = (tenant: string, from: string, to: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/move'),
+  json: { from, to },
+});
+export const move = (tenant: string, from: string, to: string) => sendEmpty(moving(tenant, from, to));
+
+/** The service rejects the deletion with status 412 when the file has another ETag. */
+export const fileDeletion = (tenant: string, path: string, etag: string): ApiRequest => ({
+  method: 'DELETE',
+  path: tenantPath(tenant, '/file'),
+  query: { path },
+  headers: { 'if-match': etag },
+});

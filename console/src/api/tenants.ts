@@ -1,4 +1,4 @@
-import { send, sendJson } from './client.ts';
+import { type ApiRequest, sendEmpty, sendJson, sendRequest } from './client.ts';
 import type { TenantTotals } from './schema.ts';
 import type {
   Access,
@@ -47,8 +47,12 @@ export interface TenantDetails {
   metadata?: Record<string, string | null>;
 }
 
-export const createTenant = (tenant: TenantDetails & { id: string }) =>
-  sendJson<Tenant>('tenants', { method: 'POST', json: tenant });
+export const creation = (json: TenantDetails & { id: string }): ApiRequest => ({
+  method: 'POST',
+  path: 'tenants',
+  json,
+});
+export const createTenant = (tenant: TenantDetails & { id: string }) => sendRequest<Tenant>(creation(tenant));
 
 export const changeDetails = (tenant: string, details: TenantDetails) =>
   sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: details });
@@ -70,21 +74,37 @@ export const listUsageDays = (tenant: string, since: string, signal: AbortSignal
 export const getFleetUsage = (since: string, signal: AbortSignal) =>
   sendJson<FleetUsage>('usage', { query: { since }, signal });
 
+export const settingsChange = (tenant: string, settings: Partial<Settings>): ApiRequest => ({
+  method: 'PATCH',
+  path: tenantPath(tenant),
+  json: { settings },
+});
 export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
-  sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: { settings } });
+  sendRequest<Tenant>(settingsChange(tenant, settings));
 
+export const suspension = (tenant: string, suspended: boolean): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, suspended ? '/suspend' : '/resume'),
+});
 export const setSuspended = (tenant: string, suspended: boolean) =>
-  sendJson<Tenant>(tenantPath(tenant, suspended ? '/suspend' : '/resume'), { method: 'POST' });
+  sendRequest<Tenant>(suspension(tenant, suspended));
 
 /** Renames a tenant. The tenant keeps its keys and history. */
-export const renameTenant = (tenant: string, to: string) =>
-  sendJson<Tenant>(tenantPath(tenant, '/rename'), { method: 'POST', json: { to } });
+export const renaming = (tenant: string, to: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/rename'),
+  json: { to },
+});
 
 /** Creates a tenant with the files and settings of `tenant`. */
-export const copyTenant = (tenant: string, to: string) =>
-  sendJson<Tenant>(tenantPath(tenant, '/copy'), { method: 'POST', json: { to } });
+export const copying = (tenant: string, to: string): ApiRequest => ({
+  method: 'POST',
+  path: tenantPath(tenant, '/copy'),
+  json: { to },
+});
 
-export const deleteTenant = (tenant: string) => send(tenantPath(tenant), { method: 'DELETE' });
+export const deletion = (tenant: string): ApiRequest => ({ method: 'DELETE', path: tenantPath(tenant) });
+export const deleteTenant = (tenant: string) => sendEmpty(deletion(tenant));
 
 export const listMounts = (tenant: string, signal: AbortSignal) =>
   sendJson<Mounts>(tenantPath(tenant, '/mounts'), { signal });
@@ -92,11 +112,17 @@ export const listMounts = (tenant: string, signal: AbortSignal) =>
 const mountPath = (tenant: string, name: string) => tenantPath(tenant, `/mounts/${encodeURIComponent(name)}`);
 
 /** Adds a mount, or replaces the mount with the same name. */
-export const setMount = (tenant: string, { name, ...mount }: Mount) =>
-  sendJson<Mount>(mountPath(tenant, name), { method: 'PUT', json: mount });
+export const mounting = (tenant: string, { name, ...json }: Mount): ApiRequest => ({
+  method: 'PUT',
+  path: mountPath(tenant, name),
+  json,
+});
+export const setMount = (tenant: string, mount: Mount) => sendRequest<Mount>(mounting(tenant, mount));
 
-export const removeMount = (tenant: string, name: string) =>
-  send(mountPath(tenant, name), { method: 'DELETE' });
+export const unmounting = (tenant: string, name: string): ApiRequest => ({
+  method: 'DELETE',
+  path: mountPath(tenant, name),
+});
 
 export interface KeyQuery {
   tenant?: string | undefined;
@@ -126,24 +152,33 @@ export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at'>>;
 
 export type KeyWithSecret = Key & { key: string };
 
-/** @param creation idempotency key of the request, so that a retry creates no second key */
-export const createKey = (key: NewKey, creation: string) =>
-  sendJson<KeyWithSecret>('keys', { method: 'POST', json: key, headers: { 'idempotency-key': creation } });
+export const keyCreation = (json: NewKey): ApiRequest => ({ method: 'POST', path: 'keys', json });
+
+/** @param id idempotency key of the request, so that a retry creates no second key */
+export const createKey = (key: NewKey, id: string) =>
+  sendRequest<KeyWithSecret>({ ...keyCreation(key), headers: { 'idempotency-key': id } });
 
 export const getKey = (id: string, signal: AbortSignal) =>
   sendJson<KeyWithPrevious>(`keys/${encodeURIComponent(id)}`, { signal });
 
-export const updateKey = (id: string, changes: KeyChanges) =>
-  sendJson<Key>(`keys/${encodeURIComponent(id)}`, { method: 'PATCH', json: changes });
+const keyPath = (id: string, rest = '') => `keys/${encodeURIComponent(id)}${rest}`;
 
-export const rotateKey = (id: string, overlap_seconds: number) =>
-  sendJson<KeyWithSecret>(`keys/${encodeURIComponent(id)}/rotate`, {
-    method: 'POST',
-    json: { overlap_seconds },
-  });
+export const keyChange = (id: string, json: KeyChanges): ApiRequest => ({
+  method: 'PATCH',
+  path: keyPath(id),
+  json,
+});
+
+export const rotation = (id: string, overlap_seconds: number): ApiRequest => ({
+  method: 'POST',
+  path: keyPath(id, '/rotate'),
+  json: { overlap_seconds },
+});
 
 /** Ends the secrets of a key from before its last rotation. */
-export const endPreviousSecret = (id: string) =>
-  send(`keys/${encodeURIComponent(id)}/previous-secret`, { method: 'DELETE' });
+export const secretEnd = (id: string): ApiRequest => ({
+  method: 'DELETE',
+  path: keyPath(id, '/previous-secret'),
+});
 
-export const revokeKey = (id: string) => send(`keys/${encodeURIComponent(id)}`, { method: 'DELETE' });
+export const revocation = (id: string): ApiRequest => ({ method: 'DELETE', path: keyPath(id) });

@@ -1,6 +1,5 @@
 /** First characters with which a spreadsheet starts a formula, also after white space that it removes. */
 const FORMULA = /^\s*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
 /**
  * Writes a cell of a CSV file (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe at the
@@ -8,7 +7,7 @@ const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
  */
 export function csvCell(value: string): string {
   const text = FORMULA.test(value) ? `'${value}` : value;
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `"${text.replaceAll('"', '""')}"`;
 }
 
 export const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(',')}\r\n`;

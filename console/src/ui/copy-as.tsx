@@ -1,19 +1,21 @@
-import { type ApiRequest, cliOf, curlOf, hasCommand } from '../api/commands.ts';
+import type { ApiRequest } from '../api/client.ts';
+import { cliOf, curlOf, hasCommand } from '../api/commands.ts';
 import { CopyButton } from './copy.tsx';
 
-/** Buttons that copy a request as a command. The commands read the admin key from a variable of the shell. */
-export function CopyAs({ request }: { request: ApiRequest }) {
+/** One request, or several that are sent one after the other. */
+export type Requests = ApiRequest | readonly ApiRequest[];
+
+/** Buttons that copy requests as commands. The commands read the admin key from a variable of the shell. */
+export function CopyAs({ request }: { request: Requests }) {
+  const requests = 'path' in request ? [request] : request;
+  const linesOf = (command: (request: ApiRequest, base: string) => string | null) => () =>
+    requests.map((each) => command(each, document.baseURI)).join('\n');
   return (
     <span class="copy-as">
       <span class="muted small">Copy as</span>
-      <CopyButton isLarge label="curl" what="as curl" text={() => curlOf(request, document.baseURI)} />
-      {hasCommand(request) && (
-        <CopyButton
-          isLarge
-          label="CLI"
-          what="as CLI command"
-          text={() => cliOf(request, document.baseURI) ?? ''}
-        />
+      <CopyButton isLarge label="curl" what="as curl" text={linesOf(curlOf)} />
+      {requests.every(hasCommand) && (
+        <CopyButton isLarge label="CLI" what="as CLI command" text={linesOf(cliOf)} />
       )}
     </span>
   );

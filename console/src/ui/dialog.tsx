@@ -1,6 +1,5 @@
-import type { ApiRequest } from '../api/commands.ts';
 import { confirm, DISCARD } from './confirm.tsx';
-import { CopyAs } from './copy-as.tsx';
+import { CopyAs, type Requests } from './copy-as.tsx';
 import { ErrorText } from './messages.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
 import { useUnsaved } from './unsaved.ts';
@@ -18,8 +17,8 @@ interface Props extends ModalProps {
   doing?: string;
   /** Completed part of a slow action from 0 to 1, or null if unknown. */
   fraction?: number | null;
-  /** Request of the action, which the dialog offers as a command. Undefined while input is missing. */
-  request?: ApiRequest | undefined;
+  /** Requests of the action, which the dialog offers as commands. Undefined while input is missing. */
+  request?: Requests | undefined;
   action: Action;
   onSubmit: () => void;
 }

@@ -37,10 +37,10 @@ it('writes all pages as CSV, with cells that a spreadsheet does not run', async 
   const lines = (await file.text()).split('\r\n');
   expect(lines).toHaveLength(5);
   expect(lines[0]).toBe(
-    'time,actor,actor_id,action,operation,dry_run,outcome,tenant,key,channel,address,request_id,details',
+    '"time","actor","actor_id","action","operation","dry_run","outcome","tenant","key","channel","address","request_id","details"',
   );
   expect(lines[1]).toBe(
-    '2026-11-26T00:00:00.000000Z,"admin key =HYPERLINK(""x"")",key_1,Change a tenant,updateTenant,false,ok,\'-acme,,console,127.0.0.1,,"{""max_files"":{""old"":null,""new"":5}}"',
+    '"2026-11-26T00:00:00.000000Z","admin key =HYPERLINK(""x"")","key_1","Change a tenant","updateTenant","false","ok","\'-acme","","console","127.0.0.1","","{""max_files"":{""old"":null,""new"":5}}"',
   );
 });
 

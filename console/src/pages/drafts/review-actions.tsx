@@ -1,7 +1,14 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { ApiError, messageOf } from '../../api/client.ts';
-import { type Comparison, closeDraft, mergeDraft, replaceByDraft } from '../../api/drafts.ts';
+import {
+  type Comparison,
+  closeDraft,
+  mergeDraft,
+  rejection,
+  replaceByDraft,
+  replacement,
+} from '../../api/drafts.ts';
 import type { MergedDraft } from '../../api/schema.ts';
 import { canWrite } from '../../api/session.ts';
 import { hrefOf } from '../../router.ts';
@@ -140,6 +147,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
       doing="Replacing the memory"
       action={action}
       onClose={onClose}
+      request={replacement(draft.tenant, draft.id, review)}
       onSubmit={replace}
     >
       <p>
@@ -176,6 +184,7 @@ function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
       isDangerous
       action={action}
       onClose={onClose}
+      request={rejection(draft.tenant, draft.id)}
       onSubmit={reject}
     >
       <p>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
-import { checkRedaction, redactVersion } from '../../api/history.ts';
+import { checkRedaction, redaction, redactVersion } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -58,6 +58,7 @@ function RedactForm({ tenant, version, versions, onClose }: Props & { versions: 
       isReady={isSure}
       action={action}
       onClose={onClose}
+      request={redaction(tenant, version.id)}
       onSubmit={apply}
     >
       {version.path !== null && <Name text={version.path} keepsEnd />}

@@ -1,4 +1,4 @@
-import { previewRestore, type RestoreTarget, restore } from '../../api/history.ts';
+import { previewRestore, type RestoreTarget, restoration, restore } from '../../api/history.ts';
 import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
@@ -39,6 +39,7 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       isReady={isReady}
       doing={doing}
       onClose={onClose}
+      request={changes && restoration(tenant, target, changes.plan)}
       onSubmit={apply}
     >
       <p class="clamped" title={what}>

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { previewRevert, type RevertTarget, revert } from '../../api/history.ts';
+import { previewRevert, type RevertTarget, reversion, revert } from '../../api/history.ts';
 import type { RevertResolution } from '../../api/types.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
@@ -71,6 +71,7 @@ export function RevertDialog({
       action={action}
       isReady={isReady}
       onClose={onClose}
+      request={changes && reversion(tenant, request, changes.plan)}
       onSubmit={apply}
     >
       <p>

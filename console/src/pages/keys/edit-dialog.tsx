@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { sendRequest } from '../../api/client.ts';
 import { isOfSession, relabelSession } from '../../api/session.ts';
-import { getKey, type KeyChanges, updateKey } from '../../api/tenants.ts';
+import { getKey, type KeyChanges, keyChange } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -25,14 +26,14 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
   const action = useAction();
   const isExpiryChanged = expiry.expires !== initial.expires || expiry.expiresAt !== initial.expiresAt;
   const isChanged = label !== apiKey.label || isExpiryChanged;
+  const changes: KeyChanges = {
+    ...(label === apiKey.label ? {} : { label }),
+    ...(isExpiryChanged ? { expires_at: expiryOf(expiry) } : {}),
+  };
   const save = () =>
     action.run(async (signal) => {
-      const changes: KeyChanges = {
-        ...(label === apiKey.label ? {} : { label }),
-        ...(isExpiryChanged ? { expires_at: expiryOf(expiry) } : {}),
-      };
       if (!(await mayOverwrite(newerOf(apiKey, await getKey(id, signal), changes)))) return;
-      await updateKey(id, changes);
+      await sendRequest(keyChange(id, changes));
       if (isOfSession(id)) relabelSession(label);
       toast('Saved the key.');
       onSaved();
@@ -45,6 +46,7 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
       hasInput={isChanged}
       action={action}
       onClose={onClose}
+      request={keyChange(id, changes)}
       onSubmit={save}
     >
       <code class="muted">{id}</code>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { type ApiRequest, sendEmpty } from '../../api/client.ts';
 import { canManage } from '../../api/session.ts';
-import { endPreviousSecret, revokeKey } from '../../api/tenants.ts';
+import { revocation, secretEnd } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -110,7 +111,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           verb="Revoke"
           done="Revoked"
           apiKey={revoking}
-          apply={() => revokeKey(revoking.id)}
+          request={revocation(revoking.id)}
           onClose={() => setRevoking(null)}
           onDone={() => {
             setRevoking(null);
@@ -126,7 +127,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           verb="End now"
           done="Ended the old secret of"
           apiKey={ending}
-          apply={() => endPreviousSecret(ending.id)}
+          request={secretEnd(ending.id)}
           onClose={() => setEnding(null)}
           onDone={() => {
             setEnding(null);
@@ -211,7 +212,7 @@ interface EndProps {
   /** Past tense of the verb, before the ID. */
   done: string;
   apiKey: Key;
-  apply: () => Promise<unknown>;
+  request: ApiRequest;
   onClose: () => void;
   onDone: () => void;
   /** The consequence, after the ID. */
@@ -219,16 +220,24 @@ interface EndProps {
 }
 
 /** Asks before a secret stops working. */
-function EndDialog({ title, verb, done, apiKey, apply, onClose, onDone, children }: EndProps) {
+function EndDialog({ title, verb, done, apiKey, request, onClose, onDone, children }: EndProps) {
   const action = useAction();
   const run = () =>
     action.run(async () => {
-      await apply();
+      await sendEmpty(request);
       toast(`${done} ${apiKey.id}.`);
       onDone();
     });
   return (
-    <FormDialog title={title} verb={verb} isDangerous action={action} onClose={onClose} onSubmit={run}>
+    <FormDialog
+      title={title}
+      verb={verb}
+      isDangerous
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={run}
+    >
       {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
         <code>{apiKey.id}</code> {children}

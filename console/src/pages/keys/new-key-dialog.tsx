@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { onlyTenants } from '../../api/session.ts';
-import { createKey, type KeyWithSecret, type NewKey } from '../../api/tenants.ts';
+import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../api/tenants.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { KeyFields } from './key-fields.tsx';
@@ -29,11 +29,13 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
   if (created !== null) {
     return <SecretDialog title="The new key" apiKey={created} secret={created.key} onClose={onClose} />;
   }
+  const key = newKeyOf(form);
   return (
     <FormDialog
       title="New key"
       verb="Create"
-      isReady={newKeyOf(form) !== null}
+      isReady={key !== null}
+      request={key === null ? undefined : keyCreation(key)}
       hasInput={form.label !== '' || form.source !== '' || form.tenants !== ''}
       action={action}
       onClose={onClose}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { sendEmpty, sendRequest } from '../../api/client.ts';
 import { isOfSession, storeKey } from '../../api/session.ts';
-import { endPreviousSecret, getKey, rotateKey } from '../../api/tenants.ts';
+import { getKey, type KeyWithSecret, rotation, secretEnd } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -42,12 +43,13 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const { data } = useLoad((signal) => getKey(id, signal), [id]);
   const action = useAction();
   const isOwn = isOfSession(id);
+  const isLeaked = reason === 'leaked';
+  const request = rotation(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
   const rotate = () =>
     action.run(async () => {
-      const isLeaked = reason === 'leaked';
       // Secrets of earlier rotations may have leaked with the current one.
-      if (isLeaked) await endPreviousSecret(id);
-      const { key } = await rotateKey(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
+      if (isLeaked) await sendEmpty(secretEnd(id));
+      const { key } = await sendRequest<KeyWithSecret>(request);
       // Without this, the session would end when the previous secret expires.
       if (isOwn) storeKey(key);
       setSecret(key);
@@ -61,13 +63,20 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
     );
   }
   return (
-    <FormDialog title="Rotate the key?" verb="Rotate" action={action} onClose={onClose} onSubmit={rotate}>
+    <FormDialog
+      title="Rotate the key?"
+      verb="Rotate"
+      request={isLeaked ? [secretEnd(id), request] : request}
+      action={action}
+      onClose={onClose}
+      onSubmit={rotate}
+    >
       {label !== '' && <Name text={label} />}
       <p>
         <code>{id}</code> gets a new secret. Its label and its rights stay.
       </p>
       <Segmented label="Reason" options={REASONS} value={reason} onChange={setReason} />
-      {reason === 'leaked' ? (
+      {isLeaked ? (
         <p>
           The current secret, and earlier ones, stop working within AUTH_CACHE_SECONDS (10 seconds by
           default).

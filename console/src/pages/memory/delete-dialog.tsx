@@ -1,4 +1,5 @@
 import { changed } from '../../api/changes.ts';
+import { type ApiRequest, sendEmpty } from '../../api/client.ts';
 import { replaceQuery } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -13,16 +14,16 @@ interface Props {
   path: string;
   /** Size of a directory, if known; null for a file. */
   below: Size | undefined | null;
-  remove: () => Promise<unknown>;
+  request: ApiRequest;
   onClose: () => void;
 }
 
 /** Deletes a file, or a directory with all its files, and offers an undo button. */
-export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
+export function DeleteDialog({ tenant, path, below, request, onClose }: Props) {
   const action = useAction();
   const apply = () =>
     action.run(async () => {
-      await remove();
+      await sendEmpty(request);
       const undo = await undoOfDeletion(tenant, path);
       changed();
       toast(`Deleted ${path}.`, undo);
@@ -39,6 +40,7 @@ export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
       verb="Delete"
       isDangerous
       doing={below === null ? 'Deleting' : `Deleting ${files}`}
+      request={request}
       onSubmit={apply}
     >
       <Name text={path} keepsEnd />

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { deleteDirectory } from '../../api/memory.ts';
+import { directoryDeletion } from '../../api/memory.ts';
 import { canWrite } from '../../api/session.ts';
 import { exportArchive } from '../../api/transfer.ts';
 import { hrefOf, pushQuery } from '../../router.ts';
@@ -100,7 +100,7 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
           path={path}
           onClose={onClose}
           below={size}
-          remove={() => deleteDirectory(tenant, path)}
+          request={directoryDeletion(tenant, path)}
         />
       )}
       {dialog === 'restore' && at !== null && (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
-import { deleteFile, type LoadedFile, readFile } from '../../api/memory.ts';
+import { fileDeletion, type LoadedFile, readFile } from '../../api/memory.ts';
 import { canWrite } from '../../api/session.ts';
 import type { Entry } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
@@ -164,7 +164,7 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
           tenant={tenant}
           path={path}
           below={null}
-          remove={() => deleteFile(tenant, path, file.etag)}
+          request={fileDeletion(tenant, path, file.etag)}
           onClose={close}
         />
       )}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
-import { move } from '../../api/memory.ts';
+import { move, moving } from '../../api/memory.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';
@@ -32,6 +32,7 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
       hasInput={to !== path}
       action={action}
       onClose={onClose}
+      request={moving(tenant, path, to)}
       onSubmit={apply}
     >
       <label>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
-import { writeFile } from '../../api/memory.ts';
+import { fileWrite, writeFile } from '../../api/memory.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
@@ -34,6 +34,7 @@ export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: 
       hasInput={content !== ''}
       action={action}
       onClose={onClose}
+      request={fileWrite(tenant, path, content, null)}
       onSubmit={create}
     >
       <label>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { canManage } from '../../api/session.ts';
-import { deleteTenant, setSuspended } from '../../api/tenants.ts';
+import { deleteTenant, deletion, setSuspended } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -78,6 +78,7 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       doing={`Deleting ${count(tenant.files, 'file')}`}
       action={action}
       onClose={onClose}
+      request={deletion(tenant.id)}
       onSubmit={remove}
     >
       <p>

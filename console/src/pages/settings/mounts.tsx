@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { changed, changesMade } from '../../api/changes.ts';
+import { sendEmpty } from '../../api/client.ts';
 import { canManage } from '../../api/session.ts';
-import { listMounts, removeMount, setMount } from '../../api/tenants.ts';
+import { listMounts, mounting, setMount, unmounting } from '../../api/tenants.ts';
 import type { Mounts } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -165,6 +166,7 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
       isReady={form.tenant !== ''}
       action={action}
       onClose={onClose}
+      request={mounting(tenant, mountOf(form))}
       onSubmit={save}
     >
       <MountFields
@@ -192,7 +194,7 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
   const action = useAction();
   const remove = () =>
     action.run(async () => {
-      await removeMount(tenant, mount.name);
+      await sendEmpty(unmounting(tenant, mount.name));
       changed();
       toast('Removed the mount.');
       onClose();
@@ -204,6 +206,7 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
       isDangerous
       action={action}
       onClose={onClose}
+      request={unmounting(tenant, mount.name)}
       onSubmit={remove}
     >
       <p>

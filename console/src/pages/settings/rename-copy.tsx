@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { copyTenant, renameTenant } from '../../api/tenants.ts';
+import { type ApiRequest, sendRequest } from '../../api/client.ts';
+import { copying, renaming } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo, hrefOf, replacePlace } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -47,7 +48,7 @@ interface DialogProps extends Props {
 
 function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
   const rename = async (to: string) => {
-    await renameTenant(id, to);
+    await sendRequest(renaming(id, to));
     replacePlace(settingsOf(to));
     toast(`Renamed ${id} to ${to}.`);
   };
@@ -57,6 +58,7 @@ function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
       verb="Rename"
       doing={`Renaming: ${count(files, 'file')}`}
       current={id}
+      requestOf={(to) => renaming(id, to)}
       apply={rename}
       onClose={onClose}
     >
@@ -70,7 +72,7 @@ function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
 
 function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
   const copy = async (to: string) => {
-    await copyTenant(id, to);
+    await sendRequest(copying(id, to));
     onClose();
     goTo(settingsOf(to));
     toast(`Copied ${id} to ${to}.`);
@@ -81,6 +83,7 @@ function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
       verb="Copy"
       doing={`Copying ${count(files, 'file')}`}
       current=""
+      requestOf={(to) => copying(id, to)}
       apply={copy}
       onClose={onClose}
     >
@@ -97,13 +100,14 @@ interface NewIdProps {
   doing: string;
   /** Initial value of the field. */
   current: string;
+  requestOf: (id: string) => ApiRequest;
   /** Renames or copies the tenant. Throws an error whose message is shown to the user. */
   apply: (id: string) => Promise<void>;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-function NewIdDialog({ current, apply, children, ...props }: NewIdProps) {
+function NewIdDialog({ current, requestOf, apply, children, ...props }: NewIdProps) {
   const [id, setId] = useState(current);
   const action = useAction();
   const isChanged = id !== current;
@@ -112,6 +116,7 @@ function NewIdDialog({ current, apply, children, ...props }: NewIdProps) {
       isReady={isChanged}
       hasInput={isChanged}
       {...props}
+      request={requestOf(id)}
       action={action}
       onSubmit={() => action.run(() => apply(id))}
     >

@@ -1,7 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { canManage } from '../../api/session.ts';
-import { deleteTenant, setSuspended, type TenantQuery, type TenantTotals } from '../../api/tenants.ts';
+import {
+  deleteTenant,
+  deletion,
+  setSuspended,
+  suspension,
+  type TenantQuery,
+  type TenantTotals,
+} from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';
@@ -105,6 +112,7 @@ function SuspendDialog({ targets, ...props }: BulkProps) {
       verb="Suspend"
       done="Suspended"
       isDangerous
+      request={(id) => suspension(id, true)}
       work={async ({ id, status }) => (status === 'suspended' ? 'skipped' : setSuspended(id, true))}
     >
       <p>Their agents are rejected until you resume them. Their files are kept.</p>
@@ -119,6 +127,7 @@ function ResumeDialog({ targets, ...props }: BulkProps) {
       targets={onlyWith(targets, 'suspended')}
       verb="Resume"
       done="Resumed"
+      request={(id) => suspension(id, false)}
       work={async ({ id, status }) => (status === 'active' ? 'skipped' : setSuspended(id, false))}
     >
       <p>Their agents can read and write again.</p>
@@ -137,6 +146,7 @@ function DeleteDialog(props: BulkProps) {
       isDangerous
       isExact
       isReady={typed === String(targets.count)}
+      request={deletion}
       work={({ id }) => deleteTenant(id)}
     >
       <p>

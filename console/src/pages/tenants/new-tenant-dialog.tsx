@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { createTenant } from '../../api/tenants.ts';
+import { createTenant, creation } from '../../api/tenants.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
@@ -9,9 +9,10 @@ export function NewTenantDialog({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
   const [details, setDetails] = useState(NO_DETAILS);
   const action = useAction();
+  const tenant = { id, ...changedDetails(id, NO_DETAILS, details) };
   const create = () =>
     action.run(async () => {
-      await createTenant({ id, ...changedDetails(id, NO_DETAILS, details) });
+      await createTenant(tenant);
       goTo(hrefOf(['tenants', id, 'settings']));
     });
   return (
@@ -21,6 +22,7 @@ export function NewTenantDialog({ onClose }: { onClose: () => void }) {
       hasInput={id !== '' || details !== NO_DETAILS}
       onClose={onClose}
       action={action}
+      request={id === '' ? undefined : creation(tenant)}
       onSubmit={create}
     >
       <label>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiRequest } from '../../../api/client.ts';
 import { count, formatNumber } from '../../../text/format.ts';
 import { FormDialog } from '../../../ui/dialog.tsx';
 import { toast } from '../../../ui/toasts.ts';
@@ -23,6 +24,8 @@ interface Props extends BulkProps {
   /** Past tense of the verb. */
   done: string;
   work: Run['work'];
+  /** Request for one tenant, which the dialog offers as a command. */
+  request?: ((tenant: string) => ApiRequest) | undefined;
   /** The default suits short requests. */
   atOnce?: number;
   isDangerous?: boolean;
@@ -42,7 +45,7 @@ const AT_ONCE = 4;
 
 /** Asks before an action on several tenants, runs it with its progress, and shows the tenants that failed. */
 export function BulkDialog(props: Props) {
-  const { targets, onClose, onDone, verb, title, done, work, atOnce = AT_ONCE, children } = props;
+  const { targets, onClose, onDone, verb, title, done, work, request, atOnce = AT_ONCE, children } = props;
   const { isExact = false, finish, results, ...dialog } = props;
   const [progress, setProgress] = useState<{ what: string; fraction: number | null }>();
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
@@ -105,6 +108,7 @@ export function BulkDialog(props: Props) {
   return (
     <FormDialog
       {...dialog}
+      request={request && requestsFor(targets, request)}
       title={title ?? `${verb} ${what}?`}
       hasInput={(props.hasInput ?? false) && !action.isRunning}
       {...(progress === undefined ? {} : { doing: progress.what, fraction: progress.fraction })}
@@ -116,6 +120,14 @@ export function BulkDialog(props: Props) {
       <Examples targets={targets} />
     </FormDialog>
   );
+}
+
+/** Maximum number of tenants with a command each. */
+const MAX_COMMANDS = 200;
+
+function requestsFor({ isAllMatching, examples }: Targets, request: (tenant: string) => ApiRequest) {
+  if (isAllMatching || examples.length === 0 || examples.length > MAX_COMMANDS) return undefined;
+  return examples.map(({ id }) => request(id));
 }
 
 const SHOWN = 10;

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
-import { createKey, type KeyWithSecret } from '../../../api/tenants.ts';
+import { createKey, type KeyWithSecret, keyCreation } from '../../../api/tenants.ts';
+import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
 import { CopyButton } from '../../../ui/copy.tsx';
 import { Icon } from '../../../ui/icon.tsx';
@@ -8,7 +9,6 @@ import { useUnsaved } from '../../../ui/unsaved.ts';
 import { KeyFields } from '../../keys/key-fields.tsx';
 import { leastKey, newKeyOf, randomId } from '../../keys/new-key.ts';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
-import { csvOf } from './run.ts';
 
 const START = leastKey('');
 
@@ -25,14 +25,16 @@ export function KeysDialog(props: BulkProps) {
     creations.current.set(tenant, creation);
     created.current.set(tenant, await createKey(key, creation));
   };
+  const key = newKeyOf({ ...form, tenant: 'any' });
   return (
     <BulkDialog
       {...props}
       verb="Create keys"
       title={`Create a key for each of ${count(props.targets.count, 'tenant')}?`}
       done="Created a key for"
-      isReady={newKeyOf({ ...form, tenant: 'any' }) !== null}
+      isReady={key !== null}
       hasInput={form !== START}
+      request={key === null ? undefined : (tenant) => keyCreation({ ...key, tenant })}
       work={({ id }) => create(id)}
       results={() => <Secrets keys={[...created.current]} />}
     >
@@ -53,7 +55,9 @@ const LEAVE = {
 function Secrets({ keys }: { keys: readonly (readonly [tenant: string, KeyWithSecret])[] }) {
   const [isSaved, setIsSaved] = useState(keys.length === 0);
   useUnsaved(!isSaved, LEAVE);
-  const csv = csvOf([['tenant', 'id', 'key'], ...keys.map(([tenant, { id, key }]) => [tenant, id, key])]);
+  const csv = [['tenant', 'id', 'key'], ...keys.map(([tenant, { id, key }]) => [tenant, id, key])]
+    .map(csvRow)
+    .join('');
   return (
     <>
       <p>Download or copy the keys now: they are shown only once.</p>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { changeSettings } from '../../../api/tenants.ts';
+import { changeSettings, settingsChange } from '../../../api/tenants.ts';
 import type { Settings } from '../../../api/types.ts';
 import { count } from '../../../text/format.ts';
 import { DEFAULT, parseSetting, SETTINGS, SettingField } from '../../settings/setting-field.tsx';
@@ -24,6 +24,7 @@ export function LimitsDialog(props: BulkProps) {
       isWide
       isReady={isReady}
       hasInput={isReady}
+      request={(id) => settingsChange(id, changes)}
       work={({ id }) => changeSettings(id, changes)}
     >
       <p>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { setMount } from '../../../api/tenants.ts';
+import { mounting, setMount } from '../../../api/tenants.ts';
 import { count } from '../../../text/format.ts';
 import { MountFields, mountOf, NEW_MOUNT } from '../../settings/mount-fields.tsx';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
@@ -17,6 +17,7 @@ export function MountDialog(props: BulkProps) {
       isReady={form.tenant !== ''}
       hasInput={form !== NEW_MOUNT}
       // A tenant cannot mount itself.
+      request={(id) => mounting(id, mount)}
       work={async ({ id }) => (id === mount.tenant ? 'skipped' : setMount(id, mount))}
     >
       <MountFields form={form} isNew onChange={(changes) => setForm({ ...form, ...changes })} />

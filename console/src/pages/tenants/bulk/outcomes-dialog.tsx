@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
+import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
 import { Icon } from '../../../ui/icon.tsx';
 import { Modal } from '../../../ui/modal.tsx';
 import { save } from '../../../ui/save.ts';
 import { WorkProgress } from '../../../ui/work-progress.tsx';
-import { csvOf, type Outcome } from './run.ts';
+import type { Outcome } from './run.ts';
 
 interface Props {
   /** Past tense of the action. */
@@ -77,8 +78,6 @@ export function OutcomesDialog({ done, outcomes, results, progress, onRetry, onC
 
 const outcomesCsv = (outcomes: readonly Outcome[]) =>
   new Blob([
-    csvOf([
-      ['tenant', 'result', 'reason'],
-      ...outcomes.map(({ target: { id }, result, reason }) => [id, result, reason]),
-    ]),
+    csvRow(['tenant', 'result', 'reason']),
+    ...outcomes.map(({ target: { id }, result, reason }) => csvRow([id, result, reason])),
   ]);

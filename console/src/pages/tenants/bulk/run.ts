@@ -44,9 +44,3 @@ async function outcomeOf(target: Target, work: Run['work'], signal: AbortSignal)
     return { target, result: 'failed', reason: messageOf(error) };
   }
 }
-
-/** Returns a table in CSV. A text that a spreadsheet would read as a formula gets an apostrophe. */
-export function csvOf(rows: readonly (readonly string[])[]): string {
-  const cell = (text: string) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
-  return rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('');
-}

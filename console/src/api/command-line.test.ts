@@ -1,0 +1,161 @@
+/** The commands that the console copies make the same requests as the console. */
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ApiRequest } from './client.ts';
+import { cliOf } from './commands.ts';
+import { findRequest, undoRequest } from './incidents.ts';
+
+// The types of the console do not include the types of the service, so the imports have no static names.
+const ROOT = new URL('../../../', import.meta.url).href;
+const { runProgram } = await import(`${ROOT}src/cli/program.ts`);
+const { CollectedOutput } = await import(`${ROOT}test/support/collected-output.ts`);
+
+/** The first request of a command that changes something, as the admin API receives it. */
+let received: { method: string; path: string; json: unknown }[] = [];
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = Buffer.concat(chunks).toString();
+    const isJson = request.headers['content-type']?.startsWith('application/json');
+    const { method = '', url = '' } = request;
+    if (method !== 'GET') received.push({ method, path: url, json: isJson ? JSON.parse(body) : body });
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify(request.method === 'GET' ? { id: 'acme', redacted: [], files: 0, next: null } : {}),
+    );
+  });
+});
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => server.close());
+
+/** Splits a command into its words and its standard input with a POSIX shell. */
+function split(command: string): { words: string[]; input: string } {
+  const program = 'memory() { printf "%s\\0" "$#" "$@"; cat; }';
+  const script = `${program}\n${command.replace(/memory-service /, 'memory ')}`;
+  const output = execFileSync('sh', ['-c', script], {
+    encoding: 'utf8',
+    input: '',
+    env: { ADMIN_KEY: 'msk_x', PATH: process.env.PATH },
+  });
+  const [count, ...words] = output.split('\0');
+  return { words: words.slice(0, Number(count)), input: words.slice(Number(count)).join('') };
+}
+
+async function run(request: ApiRequest) {
+  received = [];
+  const { port } = server.address() as AddressInfo;
+  const command = cliOf(request, `http://127.0.0.1:${port}/`);
+  if (command === null) throw new Error(`No command for ${request.method} ${request.path}`);
+  const { words, input } = split(command);
+  const terminal = Object.assign(new PassThrough(), { isTTY: true });
+  terminal.write('y\ny\n');
+  const unused = () => Promise.reject(new Error('The command uses the admin API.'));
+  const [stdout, stderr] = [new CollectedOutput(false), new CollectedOutput(true)];
+  await runProgram(words, {
+    version: '1.0.0',
+    open: unused,
+    openMigrated: unused,
+    openPlace: unused,
+    serve: unused,
+    env: { MEMORY_ADMIN_URL: `http://127.0.0.1:${port}/`, MEMORY_ADMIN_KEY: 'msk_x' },
+    io: { stdin: input === '' ? terminal : Readable.from([Buffer.from(input)]), stdout, stderr },
+  }).catch(() => {
+    // The stub of the API sends no complete responses. The test reads the request.
+  });
+  if (received[0] === undefined) throw new Error(`${words.join(' ')} sent no request: ${stderr.text}`);
+  return received[0];
+}
+
+const NASTY = `-it's $(id) "x"\n`;
+const ID = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
+const KEY = {
+  access: 'read_only',
+  tenants: null,
+  manages_stores: false,
+  source: '',
+  label: "it's",
+  expires_at: null,
+};
+
+const REQUESTS: ApiRequest[] = [
+  { method: 'POST', path: 'tenants/acme/rename', json: { to: 'globex' } },
+  { method: 'POST', path: 'tenants/acme/copy', json: { to: 'globex' } },
+  { method: 'POST', path: 'tenants/-x/suspend', json: undefined },
+  { method: 'POST', path: 'tenants/acme/resume' },
+  {
+    method: 'PUT',
+    path: 'tenants/acme/mounts/shared',
+    json: { tenant: 'globex', access: 'read_write', instructions: NASTY },
+  },
+  { method: 'POST', path: 'keys', json: { kind: 'admin', ...KEY, tenants: ['acme', 'globex'] } },
+  { method: 'POST', path: 'keys', json: { kind: 'tenant', tenant: 'acme', ...KEY, source: 'web' } },
+  {
+    method: 'POST',
+    path: 'keys',
+    json: { kind: 'service', ...KEY, access: 'read_write', manages_stores: true },
+  },
+  { method: 'PATCH', path: 'keys/key_1', json: { label: "it's", expires_at: null } },
+  { method: 'POST', path: 'keys/key_1/rotate', json: { overlap_seconds: 3600 } },
+  { method: 'DELETE', path: 'keys/key_1' },
+  {
+    method: 'POST',
+    path: 'tenants/acme/revert',
+    json: { by: NASTY, since: '2026-11-26T00:00:00.000000Z', dry_run: false, plan: 'a'.repeat(64) },
+  },
+  findRequest({
+    text: NASTY,
+    mode: 'literal',
+    ignore_case: true,
+    in: 'content',
+    places: ['current', 'drafts'],
+    by: '-x',
+    since: '1d',
+    tenants: {
+      search: 'a b',
+      status: 'active',
+      metadata: { plan: 'p r=o' },
+      except: ['-a', 'b'],
+      found_by: ID,
+    },
+  }),
+  findRequest({
+    text: 'a',
+    mode: 'words',
+    ignore_case: false,
+    in: 'both',
+    places: ['current'],
+    tenants: { ids: ['a', 'b'] },
+  }),
+  undoRequest({ source: 'web', since: '2h', tenants: {} }),
+  {
+    method: 'POST',
+    path: 'erase',
+    json: { text: NASTY, ignore_case: true, replacement: '', keep_out: true, tenants: {}, dry_run: false },
+  },
+  {
+    method: 'POST',
+    path: 'erase',
+    json: {
+      text: 'abc',
+      ignore_case: false,
+      replacement: '-',
+      keep_out: false,
+      tenants: { ids: ['a'] },
+      dry_run: true,
+    },
+  },
+  { method: 'POST', path: `jobs/${ID}/cancel` },
+  { method: 'POST', path: 'kept-out', json: { text: NASTY, label: "it's" } },
+  { method: 'POST', path: 'tenants/acme/kept-out', json: { text: 'secret', label: '' } },
+  { method: 'DELETE', path: `tenants/acme/kept-out/${ID}` },
+];
+
+it.each(REQUESTS)('copies $method $path as a command that makes the same request', async (request) => {
+  const { method, path, json } = await run(request);
+  expect([method, path]).toStrictEqual([request.method, `/v1/${request.path}`]);
+  expect(json).toMatchObject(request.json ?? {});
+});
