@@ -52,7 +52,7 @@ import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts'
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, readInstructions, removeTenantMount, setTenantMount } from './mounts.ts';
 import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
-import { getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
 import { applyRevert, startRevert } from './revert-jobs.ts';
@@ -131,6 +131,7 @@ const OPERATIONS = [
   listErasureReceipts,
   getReceipt,
   getReceiptKey,
+  checkReceiptText,
   getFleetUsage,
   listAllDrafts,
   expireFiles,

@@ -1,11 +1,23 @@
 import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
+import { MAX_TEXT } from '../incidents/erase-job.ts';
+import { textHmac } from '../incidents/erase-receipt.ts';
 import { findJob } from '../incidents/jobs.ts';
+import { requireInstallation } from '../tenants/installation.ts';
 import { keyIdOf, signedReceiptSchema } from '../tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../tenants/receipts.ts';
-import { flag, next, pageFields, readCursor, tenantId, versionId as uuid, writeCursor } from './fields.ts';
-import { defineOperation } from './operation.ts';
+import {
+  flag,
+  next,
+  pageFields,
+  readCursor,
+  tenantId,
+  text,
+  versionId as uuid,
+  writeCursor,
+} from './fields.ts';
+import { type AdminCall, defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
 
 export const signedReceipt = signedReceiptSchema.meta({
@@ -63,14 +75,41 @@ export const getReceipt = defineOperation({
   params: z.strictObject({ receipt: uuid }),
   response: { description: 'The receipt.', schema: storedReceipt },
   errors: [new ServiceError('no_such_receipt', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52')],
-  async run({ database, params, administrator }) {
-    const found = await findReceipt(database, params.receipt);
-    const { tenant, subject } = found.receipt;
-    const scope = administrator.onlyTenants;
-    // The receipt of a job is visible to the keys that see the job.
-    if (tenant === null && scope !== null) await findJob(database, subject.job ?? '', scope);
-    else requireInScope(scope, tenant);
-    return record(found);
+  run: async (context) => record(await visibleReceipt(context)),
+});
+
+/** @throws ServiceError if the receipt does not exist, or the caller may not see its tenant or job */
+async function visibleReceipt({
+  database,
+  params: { receipt: id },
+  administrator: { onlyTenants },
+}: AdminCall<{ receipt: string }>): Promise<StoredReceipt> {
+  const found = await findReceipt(database, id);
+  const { tenant, subject } = found.receipt;
+  if (tenant === null && onlyTenants !== null) await findJob(database, subject.job ?? '', onlyTenants);
+  else requireInScope(onlyTenants, tenant);
+  return found;
+}
+
+export const checkReceiptText = defineOperation({
+  id: 'checkReceiptText',
+  method: 'POST',
+  url: '/receipts/:receipt/text',
+  summary: 'Check whether the receipt of an erasure is about a text',
+  description: 'Compares the keyed hash in the receipt. The text is neither stored nor logged.',
+  tag: 'incidents',
+  access: 'operate',
+  scope: 'handler',
+  params: z.strictObject({ receipt: uuid }),
+  body: z.strictObject({ text: text(MAX_TEXT) }),
+  response: { description: 'The result.', schema: z.object({ matches: z.boolean() }) },
+  errors: [new ServiceError('no_such_receipt', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52')],
+  async run(context) {
+    const { database, config, params, body, note } = context;
+    note({ details: { receipt: params.receipt } });
+    const { subject } = (await visibleReceipt(context)).receipt;
+    const installation = await requireInstallation(database.query, config);
+    return { matches: subject.text_hmac === textHmac(installation, body.text) };
   },
 });
 

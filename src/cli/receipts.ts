@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
 import { OperatorError } from '../errors/errors.ts';
 import {
   type ReceiptProblem,
@@ -11,6 +11,7 @@ import {
 } from '../tenants/receipt.ts';
 import { tenantId } from './arguments.ts';
 import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { readText as readGiven } from './memory.ts';
 import { formatJson, printJson, printLine, printTable, time } from './output.ts';
 
 export const RECEIPT_HELP = 'write a signed receipt to this file, without contents and paths';
@@ -101,11 +102,15 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
     .description('Verify the signature of a receipt, without a connection if the public key is given.')
     .argument('<file>', 'file with the receipt')
     .option('--key <file>', 'file with the public key, from `receipts key` (default: the key of the service)')
+    .option(
+      '--text <file>',
+      'also check that the receipt is about the text in this file, or - for standard input',
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  memory-service receipts verify receipt.json --key receipts.pem\n  memory-service receipts verify receipt.json',
+      '\nExamples:\n  memory-service receipts verify receipt.json --key receipts.pem\n  memory-service receipts verify receipt.json\n  memory-service receipts verify receipt.json --text - < secret.txt',
     )
-    .action(async (file: string, { key }: { key?: string }) => {
+    .action(async (file: string, { key, text }: { key?: string; text?: string }) => {
       const signed = await readReceipt(file);
       const pem =
         key === undefined
@@ -114,6 +119,14 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
       const problem = receiptProblem(signed, publicKey(pem, key));
       if (problem !== undefined) throw new OperatorError(`The receipt is not valid. ${PROBLEMS[problem]}.`);
       const { receipt, proof, key_id: keyId } = signed;
+      if (text !== undefined) {
+        const body = { text: (await readGiven(text, io)).replace(/\r?\n$/, '') };
+        const params = { receipt: receipt.id };
+        const { matches } = await withCaller(connect, (caller) =>
+          caller.call(checkReceiptText, { params, body }),
+        );
+        if (!matches) throw new OperatorError('The receipt is not about this text.');
+      }
       const erased = Object.entries(receipt.erased).map(([name, count]) => `${count} ${name}`);
       printLine(io.stdout, `Valid, signed with the key ${keyId}.`);
       const of = proof?.tenant ?? receipt.tenant;
@@ -122,6 +135,7 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
         `${receipt.kind}, ${of === null ? 'many tenants' : `tenant ${of}`}, ${receipt.at}.`,
       );
       printLine(io.stdout, `Erased: ${erased.join(', ')}.`);
+      if (text !== undefined) printLine(io.stdout, 'The receipt is about this text.');
       for (const { place, until } of receipt.remaining)
         printLine(io.stdout, `May remain: ${place}, until ${until ?? 'you delete it'}.`);
     });

@@ -100,7 +100,7 @@ class ErasingTenant {
   readonly #request: StoredEraseRequest;
   readonly #texts: EraseTexts;
   readonly #erased: ErasedText;
-  #counts: Counts = {};
+  #counts = changesOf({});
 
   constructor(
     services: Services,
@@ -146,12 +146,7 @@ class ErasingTenant {
     const [row] = (await database.query(findTenantQuery, { tenant: this.#tenant })).rows;
     if (row === undefined) return null;
     if (this.#request.keepsOut === 'tenants') await this.#keepOut();
-    const {
-      searched: _,
-      settings: __,
-      ...before
-    } = (await findOutcome(database, job, this.#tenant))?.counts ?? {};
-    this.#counts = before;
+    this.#counts = changesOf((await findOutcome(database, job, this.#tenant))?.counts ?? {});
     const { maxFileBytes } = effectiveSettings(row, config);
     const { replacement } = this.#texts;
     const at = await databaseInstant(database);

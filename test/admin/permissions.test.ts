@@ -30,8 +30,6 @@ const OF_THE_FLEET = [
   'DELETE /v1/kept-out/{entry}',
   'GET /v1/kept-out',
   'GET /v1/receipt-key',
-  'GET /v1/receipts',
-  'GET /v1/receipts/{receipt}',
   'POST /v1/kept-out',
   'GET /v1/usage',
   'POST /v1/files/expire',

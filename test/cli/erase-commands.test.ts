@@ -3,6 +3,9 @@
  *
  * @module-tag long-on-pglite
  */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
@@ -38,9 +41,20 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     ]);
     expect(erased.stderr).toContain(`Changed: ${changes}\n`);
     const [, receipt = ''] = /Receipt ([0-9a-f-]{36})\./.exec(erased.stderr) ?? [];
-    expect(JSON.parse((await run('receipts', 'show', receipt)).stdout)).toMatchObject({
+    const shown = await run('receipts', 'show', receipt);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
       receipt: { kind: 'text_erased', tenant: null, erased: { tenants: 1, files: 1, versions: 1 } },
     });
+    const file = join(await mkdtemp(join(tmpdir(), 'memory-service-erase-')), 'receipt.json');
+    await writeFile(file, shown.stdout);
+    const verify = (stdin: string) =>
+      runOn(service(), ['receipts', 'verify', file, '--text', '-'], { stdin });
+    expect((await verify(`${SECRET}\n`)).stdout).toContain('\nThe receipt is about this text.\n');
+    expect(await verify(`${SECRET}5`)).toMatchObject({
+      code: 1,
+      stderr: 'memory-service: The receipt is not about this text.\n',
+    });
+    await rm(dirname(file), { recursive: true });
     for (const { stdout, stderr } of [unconfirmed, erased]) expect(stdout + stderr).not.toContain(SECRET);
     expect((await run('cat', tenant, '/memories/a.md')).stdout).toBe('y\n[erased]\n');
   });

@@ -137,104 +137,103 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
       ),
     );
 
-  it(
-    'leaves no encoding of the text, and keeps all other data',
-    async () => {
-      const lines: string[] = [];
-      const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-      const { database } = service();
-      const config = loadConfig({ AUTH: 'keys' });
-      const app = await buildAdminApp({ config, database, log });
-      const { key } = await makeKey(service(), { isAdmin: true });
-      const call = async (method: 'GET' | 'POST', path: string, payload?: Buffer | object) => {
-        const headers = {
-          authorization: `Bearer ${key}`,
-          ...(Buffer.isBuffer(payload) && { 'content-type': 'application/x-tar' }),
-        };
-        const response = await app.inject({
-          method,
-          url: `/v1${path}`,
-          headers,
-          ...(payload && { payload }),
-        });
-        expect(response.statusCode, response.body.slice(0, 300)).toBeLessThan(300);
-        return response;
+  it('leaves no encoding of the text, and keeps all other data', {
+    tags: ['random'],
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+    const { database } = service();
+    const config = loadConfig({ AUTH: 'keys' });
+    const app = await buildAdminApp({ config, database, log });
+    const { key } = await makeKey(service(), { isAdmin: true });
+    const call = async (method: 'GET' | 'POST', path: string, payload?: Buffer | object) => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        ...(Buffer.isBuffer(payload) && { 'content-type': 'application/x-tar' }),
       };
-
-      const memories: Memory[] = [];
-      const drafts: Memory[] = [];
-      for (let seed = 1; seed <= TENANTS; seed++) {
-        const random = randomOf(seed);
-        const memory = new Memory(service(), random, freshTenant('random'));
-        for (let step = 0; step < STEPS; step++) await memory.step();
-        memories.push(memory);
-        if (random.below(3) === 0) {
-          const draft = await drafting.create(memory.tenant, { title: `for ${random.of([TEXT, 'all'])}` });
-          const ofDraft = new Memory(service(), random, draft.id, memory);
-          for (let step = 0; step < 5; step++) await ofDraft.step();
-          drafts.push(ofDraft);
-        }
-        if (random.below(3) === 0) {
-          const archive = await call('GET', `/tenants/${memory.tenant}/export?history=true`);
-          const copy = new Memory(service(), random, freshTenant('random'), memory);
-          await call('POST', '/tenants', { id: copy.tenant });
-          await call('POST', `/tenants/${copy.tenant}/import`, archive.rawPayload);
-          memories.push(copy);
-        }
-      }
-      const control = freshTenant('control');
-      for (const content of ['one\n', `${HEAD}\n${TAIL}`])
-        await service().execute(cmd.create(`/memories/${content.length}.md`, content), {
-          tenant: control,
-          headers: { 'idempotency-key': content.slice(0, 3) },
-        });
-      const [controlRows, clean] = [await rowsOf(control), await cleanVersions()];
-      expect((await foundInTables(service(), encodingsOf(TEXT))).join()).toMatch(
-        /entries\.content.*entries\.path.*idempotency_keys\.content.*versions\.content/s,
-      );
-
-      const kind = eraseJobs(database, config);
-      const runner = new JobRunner(database, [kind], (job, error) => {
-        throw new Error(`${job.kind} failed`, { cause: error });
+      const response = await app.inject({
+        method,
+        url: `/v1${path}`,
+        headers,
+        ...(payload && { payload }),
       });
-      const erase = async (dryRun: boolean) => {
-        const { id } = (await call('POST', '/erase', { text: TEXT, dry_run: dryRun })).json();
-        await runner.run();
-        return (await call('GET', `/jobs/${id}`)).json();
-      };
-      lines.length = 0;
-      const tried = await erase(true);
-      const erased = await erase(false);
-      const { hits: _, searched: __, ...places } = tried.counts;
-      expect(erased).toMatchObject({ state: 'done', is_exact: true, tenants_failed: 0, counts: places });
-      const again = await erase(true);
-      expect(
-        Object.entries(again.counts).filter(([name, count]) => name !== 'searched' && count !== 0),
-      ).toStrictEqual([]);
-      await runner.stop();
+      expect(response.statusCode, response.body.slice(0, 300)).toBeLessThan(300);
+      return response;
+    };
 
-      const encodings = encodingsOf(TEXT);
-      expect(encodings.size).toBeGreaterThanOrEqual(16);
-      expect(await foundInTables(service(), encodings)).toStrictEqual([]);
-      for (const { tenant } of memories) {
-        const { rawPayload } = await call('GET', `/tenants/${tenant}/export?history=true`);
-        expect(foundIn(rawPayload, encodings)).toStrictEqual([]);
+    const memories: Memory[] = [];
+    const drafts: Memory[] = [];
+    for (let seed = 1; seed <= TENANTS; seed++) {
+      const random = randomOf(seed);
+      const memory = new Memory(service(), random, freshTenant('random'));
+      for (let step = 0; step < STEPS; step++) await memory.step();
+      memories.push(memory);
+      if (random.below(3) === 0) {
+        const draft = await drafting.create(memory.tenant, { title: `for ${random.of([TEXT, 'all'])}` });
+        const ofDraft = new Memory(service(), random, draft.id, memory);
+        for (let step = 0; step < 5; step++) await ofDraft.step();
+        drafts.push(ofDraft);
       }
-      const metrics = await service().app.inject('/metrics');
-      expect(lines.length).toBeGreaterThan(3);
-      expect(foundIn(Buffer.from(lines.join('') + metrics.body), encodings)).toStrictEqual([]);
+      if (random.below(3) === 0) {
+        const archive = await call('GET', `/tenants/${memory.tenant}/export?history=true`);
+        const copy = new Memory(service(), random, freshTenant('random'), memory);
+        await call('POST', '/tenants', { id: copy.tenant });
+        await call('POST', `/tenants/${copy.tenant}/import`, archive.rawPayload);
+        memories.push(copy);
+      }
+    }
+    const control = freshTenant('control');
+    for (const content of ['one\n', `${HEAD}\n${TAIL}`])
+      await service().execute(cmd.create(`/memories/${content.length}.md`, content), {
+        tenant: control,
+        headers: { 'idempotency-key': content.slice(0, 3) },
+      });
+    const [controlRows, clean] = [await rowsOf(control), await cleanVersions()];
+    expect((await foundInTables(service(), encodingsOf(TEXT))).join()).toMatch(
+      /entries\.content.*entries\.path.*idempotency_keys\.content.*versions\.content/s,
+    );
 
-      for (const memory of [...memories, ...drafts]) {
-        const tree = await readTree(service(), memory.tenant);
-        const files = [...tree].filter(([, content]) => content !== null);
-        expect(Object.fromEntries(files), memory.tenant).toStrictEqual(memory.erased());
-      }
-      expect(await rowsOf(control)).toStrictEqual(controlRows);
-      const after = await cleanVersions();
-      for (const [version, text] of clean) expect(after.get(version), version).toBe(text);
-      await assertInvariants(service());
-      await app.close();
-    },
-    TIMEOUT_MS,
-  );
+    const kind = eraseJobs(database, config);
+    const runner = new JobRunner(database, [kind], (job, error) => {
+      throw new Error(`${job.kind} failed`, { cause: error });
+    });
+    const erase = async (dryRun: boolean) => {
+      const { id } = (await call('POST', '/erase', { text: TEXT, dry_run: dryRun })).json();
+      await runner.run();
+      return (await call('GET', `/jobs/${id}`)).json();
+    };
+    lines.length = 0;
+    const tried = await erase(true);
+    const erased = await erase(false);
+    const { hits: _, searched: __, ...places } = tried.counts;
+    expect(erased).toMatchObject({ state: 'done', is_exact: true, tenants_failed: 0, counts: places });
+    const again = await erase(true);
+    expect(
+      Object.entries(again.counts).filter(([name, count]) => name !== 'searched' && count !== 0),
+    ).toStrictEqual([]);
+    await runner.stop();
+
+    const encodings = encodingsOf(TEXT);
+    expect(encodings.size).toBeGreaterThanOrEqual(16);
+    expect(await foundInTables(service(), encodings)).toStrictEqual([]);
+    for (const { tenant } of memories) {
+      const { rawPayload } = await call('GET', `/tenants/${tenant}/export?history=true`);
+      expect(foundIn(rawPayload, encodings)).toStrictEqual([]);
+    }
+    const metrics = await service().app.inject('/metrics');
+    expect(lines.length).toBeGreaterThan(3);
+    expect(foundIn(Buffer.from(lines.join('') + metrics.body), encodings)).toStrictEqual([]);
+
+    for (const memory of [...memories, ...drafts]) {
+      const tree = await readTree(service(), memory.tenant);
+      const files = [...tree].filter(([, content]) => content !== null);
+      expect(Object.fromEntries(files), memory.tenant).toStrictEqual(memory.erased());
+    }
+    expect(await rowsOf(control)).toStrictEqual(controlRows);
+    const after = await cleanVersions();
+    for (const [version, text] of clean) expect(after.get(version), version).toBe(text);
+    await assertInvariants(service());
+    await app.close();
+  });
 });
