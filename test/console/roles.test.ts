@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { entry } from '../support/archives.ts';
-import { describeConsole } from '../support/console-suite.ts';
+import { describeConsole, signIn } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
@@ -46,6 +46,8 @@ const VIEWS: View[] = [
   ['tenants/TENANT/drafts/DRAFT', (page) => page.getByRole('button', { name: /lee/ }).first().waitFor()],
   ['tenants/TENANT/settings', (page) => page.getByText('Last activity').waitFor()],
 ];
+
+type Access = 'read_only' | 'operate' | 'read_write';
 
 /** The roles of admin keys, for all tenants or for the tenants of the test. */
 const ROLES = (['read_only', 'operate', 'read_write'] as const).flatMap((access) =>
@@ -114,14 +116,22 @@ describeConsole('the buttons of the console', (fixture) => {
     }
   }
 
-  /** Signs in with a role, and collects the requests that the service rejects because of the role. */
-  async function signInAs(access: (typeof ROLES)[number][0], scope: string) {
-    const subjects = await prepare(freshTenant('walked'), freshTenant('other'));
-    const { tenant, other } = subjects;
-    const page = await fixture().openSignedIn('#/audit', {
+  /** Creates a key with a role, because a deleted tenant leaves the scopes of all keys. */
+  async function keyFor(access: Access, scope: string, { tenant, other }: Subjects): Promise<string> {
+    const { key } = await fixture().createKey({
       access,
+      label: 'walker',
       ...(scope === 'its tenants' && { onlyTenants: [tenant, other] }),
     });
+    return key;
+  }
+
+  /** Signs in with a role, and collects the requests that the service rejects because of the role. */
+  async function signInAs(access: Access, scope: string) {
+    const subjects = await prepare(freshTenant('walked'), freshTenant('other'));
+    const { tenant } = subjects;
+    const page = await fixture().open(await fixture().newContext());
+    await signIn(page, await keyFor(access, scope, subjects));
     const rejected: string[] = [];
     const changes: string[] = [];
     const at = { step: '' };
@@ -179,7 +189,11 @@ describeConsole('the buttons of the console', (fixture) => {
     for (const [view, isThere] of views) {
       const done = new Set<string>();
       for (;;) {
-        if (changes.length > 0) subjects = await prepare(subjects.tenant, subjects.other);
+        if (changes.length > 0) {
+          subjects = await prepare(subjects.tenant, subjects.other);
+          const key = await keyFor(access, scope, subjects);
+          await page.evaluate(`sessionStorage.setItem('admin-key', '${key}')`);
+        }
         changes.length = 0;
         const labels = await open(view, subjects, isThere);
         const label = labels.find((each) => !done.has(each));
