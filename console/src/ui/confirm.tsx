@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { CopyAs, type Requests } from './copy-as.tsx';
 import { Modal } from './modal.tsx';
 
 export interface Question {
@@ -10,6 +11,8 @@ export interface Question {
   /** Label of the cancel button. */
   otherwise?: string;
   isDangerous?: boolean;
+  /** Requests of the action, which the dialog offers as commands. */
+  request?: Requests;
 }
 
 const asked = signal<{ question: Question; answer: Promise<boolean>; settle: (yes: boolean) => void } | null>(
@@ -43,13 +46,14 @@ export const DISCARD: Question = {
 export function Questions() {
   if (asked.value === null) return null;
   const { question, settle } = asked.value;
-  const { title, text, verb, otherwise = 'Cancel', isDangerous = false } = question;
+  const { title, text, verb, otherwise = 'Cancel', isDangerous = false, request } = question;
   return (
     <Modal title={title} onClose={() => settle(false)}>
       <div class="dialog-body">
         <p>{text}</p>
       </div>
       <footer>
+        {request && <CopyAs request={request} />}
         <button type="button" autofocus onClick={() => settle(false)}>
           {otherwise}
         </button>

@@ -16,7 +16,7 @@ export function IncidentLink({ actor, since, isButton = false }: Props) {
   if (by === null || !canWrite.value) return null;
   return (
     <a class={isButton ? 'button' : ''} href={hrefOf(['incidents'], { by, since })}>
-      In all tenants…
+      Undo in all tenants…
     </a>
   );
 }

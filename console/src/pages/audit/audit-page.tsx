@@ -164,8 +164,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
           </p>
           <p class="muted small audit-line">
             <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
-            {event.address}
-            <IncidentLink actor={event.actor} since={event.at} />
+            {event.address} <IncidentLink actor={event.actor} since={event.at} />
           </p>
           <Details details={event.details} />
         </li>
@@ -189,7 +188,7 @@ function Details({ details }: { details: AuditEvent['details'] }) {
         <div key={name}>
           <dt class="muted">{name}</dt>
           <dd>
-            {name === 'job' && typeof value === 'string' ? (
+            {(name === 'job' || name === 'dry_run') && typeof value === 'string' ? (
               <a href={hrefOf(['incidents', value])}>{value}</a>
             ) : isChange(value) ? (
               `${shown(value.old)} → ${shown(value.new)}`

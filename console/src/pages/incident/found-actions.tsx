@@ -13,19 +13,16 @@ import { actorFields, isEverywhere, requestOf } from './words.ts';
 interface Props {
   job: Job;
   choice: Choice;
-  /** Number of tenants with hits. Undefined while only a part of them is listed. */
-  total: number | undefined;
+  /** Number of tenants with hits. */
+  total: number;
   /** Actor to undo. An empty text opens the dialog without an actor; null closes it. */
   undoing: string | null;
   onUndo: (by: string | null) => void;
 }
 
 /** Actions on the tenants with hits: undo an actor, erase the text, and keep the text out. */
-export function FoundActions({ job, choice, total: known, undoing, onUndo }: Props) {
+export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
   const [dialog, setDialog] = useState<'erase' | 'keep-out' | null>(null);
-  const [lastTotal, setLastTotal] = useState(known ?? 0);
-  if (known !== undefined && known !== lastTotal) setLastTotal(known);
-  const total = known ?? lastTotal;
   const chosen = chosenTenants(choice, total);
   const hits = chosenSum(choice, 'hits', job.counts.hits ?? 0);
   const request = requestOf(job);

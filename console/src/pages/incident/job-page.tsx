@@ -150,14 +150,16 @@ function Results({ job }: { job: Job }) {
   const { isDryRun } = requestOf(job);
   const isFind = job.kind === 'find' || (job.kind === 'erase' && isDryRun === true);
   const isUndo = job.kind === 'revert';
-  const total = settled === '' ? outcomes.total : undefined;
+  // A search lists a part of the tenants. The actions are about all chosen tenants.
+  const [total, setTotal] = useState<number>();
+  if (settled === '' && outcomes.outcomes !== undefined && outcomes.total !== total) setTotal(outcomes.total);
   const canChoose = canWrite.value && !active && (isFind || (isUndo && isDryRun === true));
   return (
     <>
-      {!active && canWrite.value && isFind && outcomes.outcomes !== undefined && (
+      {!active && canWrite.value && isFind && total !== undefined && (
         <FoundActions job={job} choice={choice} total={total} undoing={undoing} onUndo={setUndoing} />
       )}
-      {!active && canWrite.value && isUndo && outcomes.outcomes !== undefined && (
+      {!active && canWrite.value && isUndo && total !== undefined && (
         <UndoActions job={job} choice={choice} total={total} />
       )}
       {!active && job.kind === 'erase' && !isDryRun && onlyTenants.value === null && (

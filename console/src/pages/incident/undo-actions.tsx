@@ -15,8 +15,8 @@ import { actorFields, actorName, changesText, requestOf } from './words.ts';
 interface Props {
   job: Job;
   choice: Choice;
-  /** Number of tenants with changes or conflicts. Undefined while only a part of them is listed. */
-  total: number | undefined;
+  /** Number of tenants with changes or conflicts. */
+  total: number;
 }
 
 /** Applies a dry run, repeats it without the unselected tenants, or continues an application with failures. */
@@ -24,7 +24,7 @@ export function UndoActions({ job, choice, total }: Props) {
   const [isAsking, setIsAsking] = useState(false);
   const action = useAction();
   const { by, since, until, isDryRun, dryRunOf } = requestOf(job);
-  const chosen = chosenTenants(choice, total ?? 0);
+  const chosen = chosenTenants(choice, total);
   const start = (request: Parameters<typeof sendJob>[0]) =>
     action.run(async () => {
       const { id } = await sendJob(request);
@@ -44,10 +44,10 @@ export function UndoActions({ job, choice, total }: Props) {
       <section class="bulk" aria-label="Actions">
         {isApplicable && isEverything(choice) && (
           <button type="button" class="primary" onClick={() => setIsAsking(true)}>
-            Undo in {total === undefined ? 'all tenants' : count(total, 'tenant')}…
+            Undo in {count(total, 'tenant')}…
           </button>
         )}
-        {isDryRun && !isEverything(choice) && total !== undefined && (
+        {isDryRun && !isEverything(choice) && (
           <button type="button" class="primary" disabled={chosen === 0 || action.isRunning} onClick={repeat}>
             Repeat the dry run in {count(chosen, 'tenant')}
           </button>
@@ -69,8 +69,8 @@ export function UndoActions({ job, choice, total }: Props) {
           onSubmit={() => start(applyRequest(job.id))}
         >
           <p>
-            Changes <strong>{changesText(job.counts)}</strong> in {count(total ?? 0, 'tenant')}, exactly as in
-            the dry run. A tenant that has changed since then stays unchanged.
+            Changes <strong>{changesText(job.counts)}</strong> in {count(total, 'tenant')}, exactly as in the
+            dry run. A tenant that has changed since then stays unchanged.
           </p>
           {conflicts > 0 && (
             <p class="notice warning">

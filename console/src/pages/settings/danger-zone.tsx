@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { canManage } from '../../api/session.ts';
-import { deleteTenant, deletion, setSuspended } from '../../api/tenants.ts';
+import { deleteTenant, deletion, setSuspended, suspension } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
@@ -26,7 +26,7 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
   const action = useAction();
   const isActive = tenant.status === 'active';
   const toggle = async () => {
-    if (isActive && !(await confirm(SUSPEND))) return;
+    if (isActive && !(await confirm({ ...SUSPEND, request: suspension(tenant.id, true) }))) return;
     await action.run(async () => {
       await setSuspended(tenant.id, isActive);
       changed();
