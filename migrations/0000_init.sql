@@ -138,6 +138,7 @@ CREATE TABLE "drafts" (
 	"closed_at" timestamp with time zone,
 	"closed_by" jsonb,
 	"merged_at" timestamp with time zone,
+	"comments" jsonb DEFAULT '[]'::jsonb NOT NULL,
 	CONSTRAINT "drafts_tenant_id_id_pk" PRIMARY KEY("tenant_id","id")
 );
 --> statement-breakpoint

@@ -29,6 +29,7 @@ import { restore } from './changes.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
+import { addDraftComment, deleteDraftComment, listDraftComments } from './draft-comments.ts';
 import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
 import { compareTenantDraft, diffDraft } from './draft-review.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
@@ -173,6 +174,9 @@ const OPERATIONS = [
   createTenantDraft,
   getDraft,
   rejectDraft,
+  listDraftComments,
+  addDraftComment,
+  deleteDraftComment,
   compareTenantDraft,
   diffDraft,
   mergeTenantDraft,

@@ -359,6 +359,8 @@ export const drafts = pgTable(
     closedBy: jsonb('closed_by'),
     /** Time of the merge in the tenant's history; null if the draft was not merged. */
     mergedAt: timestamp('merged_at', { withTimezone: true }),
+    /** Comments of reviewers on an open draft (src/drafts/comments.ts). */
+    comments: jsonb('comments').notNull().default([]),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.id] }),

@@ -18,6 +18,11 @@ export const DRAFT_ERRORS = {
     (id: string, file: string) =>
       `File ${file} has changed neither in the draft ${id} nor in the memory since.`,
   ),
+  no_such_comment: notFound((draft: string, id: string) => `The draft ${draft} has no comment ${id}.`),
+  too_many_comments: refused(
+    (draft: string, limit: number) =>
+      `The draft ${draft} already has ${limit} comments, its maximum. Delete one first.`,
+  ),
   draft_closed: refused((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
   is_draft: refused(
     (tenant: string, id: string) => `${id} is a draft of tenant ${tenant}. Merge it or close it instead.`,

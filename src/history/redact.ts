@@ -7,7 +7,7 @@ import { timeSliced } from '../lib/time-slice.ts';
 import { resultRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { listDraftTenantsQuery } from '../tenants/queries.ts';
+import { findTenantQuery, listDraftTenantsQuery } from '../tenants/queries.ts';
 import type { History } from './history.ts';
 import type { Version } from './version.ts';
 
@@ -69,6 +69,12 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 `,
 );
 
+/** Deletes the comments on a tenant's drafts, because any of them may quote the content. */
+const deleteCommentsQuery = defineQuery<{ tenant: string }>(
+  'delete_draft_comments',
+  "UPDATE drafts SET comments = '[]'::jsonb WHERE tenant_id = $tenant AND comments <> '[]'::jsonb",
+);
+
 const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
   'find_file_of_version',
   'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $tenant AND id = $version::text::uuid',
@@ -106,8 +112,8 @@ export interface RedactedVersion {
 }
 
 /**
- * Permanently removes the path and content of a superseded version. Also removes all stored results of the tenant,
- * because any of them may quote the content. If the call is interrupted, repeat it.
+ * Permanently removes the path and content of a superseded version. Also removes all stored results of the tenant
+ * and all comments on its drafts, because any of them may quote the content. If the call is interrupted, repeat it.
  *
  * @throws ServiceError if the version does not exist, is current, or has the same content as the file's current version
  */
@@ -123,8 +129,15 @@ export async function eraseVersion(
   if (row?.outcome !== 'redacted' || row.redactedAt === null)
     throw new ServiceError('no_such_version', tenant, version);
   const storedResults = await redactResults(database, tenant, row.redactedAt);
+  await deleteComments(database, tenant);
   const drafts = await draftsWithFile(database, tenant, version);
   return { versions: row.versions, samePath: row.samePath, storedResults, drafts };
+}
+
+/** A draft has its comments in the record of its original tenant. */
+async function deleteComments({ query }: Database, tenant: string): Promise<void> {
+  const [row] = (await query(findTenantQuery, { tenant })).rows;
+  await query(deleteCommentsQuery, { tenant: row?.draftOf ?? tenant });
 }
 
 async function draftsWithFile(database: Database, tenant: string, version: string): Promise<string[]> {
@@ -154,6 +167,7 @@ export async function eraseDirectories(
   // The results are redacted first, because a repeated call after an interruption still needs the directories.
   const { redactedAt } = await callRedactDirectories(database, tenant, path, true);
   const storedResults = await redactResults(database, tenant, redactedAt);
+  await deleteComments(database, tenant);
   const { directories } = await callRedactDirectories(database, tenant, path, false);
   return { directories, storedResults };
 }

@@ -121,14 +121,22 @@ export const basePathsQuery = defineQuery<
   'SELECT path FROM draft_base WHERE tenant_id = $tenant AND path > $after ORDER BY path LIMIT $limit::integer',
 );
 
-export const titlesQuery = defineQuery<{ tenant: string }, { id: string; title: string }>(
+export const titlesQuery = defineQuery<{ tenant: string }, { id: string; title: string; comments: string }>(
   'list_draft_titles',
-  'SELECT id, title FROM drafts WHERE tenant_id = $tenant',
+  'SELECT id, title, comments::text AS comments FROM drafts WHERE tenant_id = $tenant',
 );
 
-export const setTitleQuery = defineQuery<{ tenant: string; id: string; title: string }>(
+/** Replaces the title of a draft, and deletes its comments that have an ID in `comments`. */
+export const setTitleQuery = defineQuery<{ tenant: string; id: string; title: string; comments: string[] }>(
   'set_draft_title',
-  'UPDATE drafts SET title = $title WHERE tenant_id = $tenant AND id = $id',
+  `
+UPDATE drafts SET title = $title, comments = (
+  SELECT coalesce(jsonb_agg(c.comment ORDER BY c.i), '[]'::jsonb)
+  FROM jsonb_array_elements(comments) WITH ORDINALITY AS c (comment, i)
+  WHERE NOT c.comment ->> 'id' = ANY ($comments::text[])
+)
+WHERE tenant_id = $tenant AND id = $id
+`,
 );
 
 /** Counts the stored results that contain the text, and all results that are not redacted. */
@@ -159,7 +167,7 @@ SELECT (
   (SELECT count(*) FROM tenants AS t WHERE t.id = $tenant AND (
     ${contains("concat_ws(' ', t.id, t.name, t.description)", '$text')} OR ${contains("concat_ws(' ', t.metadata::text, t.mounts::text)", '$json')}
   ))
-  + (SELECT count(*) FROM drafts AS d WHERE d.tenant_id = $tenant AND ${contains("concat_ws(' ', d.author::text, d.closed_by::text)", '$json')})
+  + (SELECT count(*) FROM drafts AS d WHERE d.tenant_id = $tenant AND ${contains("concat_ws(' ', d.author::text, d.closed_by::text, jsonb_path_query_array(d.comments, '$[*].author')::text)", '$json')})
 )::float8 AS found
 `,
 );

@@ -13,7 +13,7 @@ const SEARCHED = [
   'open drafts',
   'paths',
   'past directories',
-  'titles of drafts',
+  'titles and comments of drafts',
   'stored results',
 ];
 

@@ -163,19 +163,28 @@ function containsJson(value: unknown, erased: ErasedText): boolean {
   return Object.values(value).some((each) => containsJson(each, erased));
 }
 
-/** Erases the text from the titles of a tenant's drafts, open and closed. Returns the number of titles with the text. */
+/**
+ * Erases the text from the titles of a tenant's drafts, open and closed, and deletes comments with the text. Returns the
+ * number of drafts with the text in their title or comments.
+ */
 export async function eraseTitles(
   { query }: Database,
   tenant: string,
   erased: ErasedText,
   isDryRun: boolean,
 ): Promise<number> {
-  const titles = (await query(titlesQuery, { tenant })).rows.filter(({ title }) =>
-    containsText(title, erased),
-  );
-  for (const { id, title } of isDryRun ? [] : titles)
-    await query(setTitleQuery, { tenant, id, title: eraseText(title, erased, '[erased]').trim() || 'Draft' });
-  return titles.length;
+  const drafts = (await query(titlesQuery, { tenant })).rows.map(({ comments, ...draft }) => ({
+    ...draft,
+    comments: (JSON.parse(comments) as { id: string; text: string }[])
+      .filter(({ text }) => containsText(text, erased))
+      .map(({ id }) => id),
+  }));
+  const found = drafts.filter(({ title, comments }) => containsText(title, erased) || comments.length > 0);
+  for (const { id, title, comments } of isDryRun ? [] : found) {
+    const kept = containsText(title, erased) ? eraseText(title, erased, '[erased]').trim() || 'Draft' : title;
+    await query(setTitleQuery, { tenant, id, title: kept, comments });
+  }
+  return found.length;
 }
 
 /**

@@ -109,8 +109,8 @@ SELECT $to, day, files, bytes, history_bytes, reads, writes, refused FROM tenant
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
   `
-INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at)
-SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at FROM drafts WHERE tenant_id = $tenant
+INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments)
+SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments FROM drafts WHERE tenant_id = $tenant
 `,
 );
 

@@ -160,6 +160,31 @@ describeConsole('the review of a draft in the console', (fixture) => {
     expect(await contentOf(tenant, '/memories/billing/taxes.md')).toContain('- PT 23 % (Madeira 22 %)');
   });
 
+  it('keeps comments of reviewers with the draft', async () => {
+    const { draft, place } = await withConflicts();
+    const page = await fixture().openSignedIn(place, { label: 'anna' });
+    await page.getByText('Comment on the file').click();
+    await page.getByLabel('New comment on the file').fill('Why <b>third</b>?');
+    await button(page, 'Comment').last().click();
+    await row(page, /invoices.*1 comment/).waitFor();
+    await page.getByText('Comment on the draft').click();
+    await page.getByLabel('New comment on the draft').fill('Looks good otherwise.');
+    await button(page, 'Comment').first().click();
+    await page.getByText('1 comment on the draft').waitFor();
+    expect(await violationsOf(page)).toStrictEqual([]);
+    // Another reviewer sees the comments. A read-only key cannot add or delete one.
+    const other = await fixture().openSignedIn(place, { access: 'read_only' });
+    const comments = other.getByRole('list', { name: 'Comments on the file' });
+    await comments.getByText('Why <b>third</b>?').waitFor();
+    await comments.getByText('admin key anna').waitFor();
+    expect(await other.getByRole('button', { name: 'Delete the comment' }).count()).toBe(0);
+    await button(page, 'Delete the comment').last().click();
+    await page.getByText('Comment on the file').waitFor();
+    await expect
+      .poll(() => fixture().service.query('SELECT comments FROM drafts WHERE id = $1', [draft]))
+      .toMatchObject([{ comments: [{ text: 'Looks good otherwise.', memoryId: null }] }]);
+  });
+
   it('asks for a text of both sides after conflicting edits of a file', async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();

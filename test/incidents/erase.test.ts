@@ -75,6 +75,9 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await write(tenant, cmd.delete(`/memories/old ${SECRET}`));
     await write(tenant, cmd.create('/memories/clean.md', 'clean\n'));
     const draft = await drafting.create(tenant, { title: `about ${SECRET}` });
+    const comments = `/tenants/${tenant}/drafts/${draft.id}/comments`;
+    for (const text of [`card ${SECRET}?`, 'kept'])
+      expect((await admin().call('POST', comments, { body: { text } })).status).toBe(201);
     await write(draft.id, cmd.replace('/memories/a.md', 'second', 'third'));
     await write(draft.id, cmd.create('/memories/draft.md', `${SECRET}\n`));
 
@@ -108,6 +111,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       '/memories/clean.md': 'clean\n',
     });
     expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    expect((await get(comments)).comments).toStrictEqual([expect.objectContaining({ text: 'kept' })]);
     await assertInvariants(service());
     const again = await run({ tenants: { ids }, dry_run: false });
     expect(again.counts).toStrictEqual({

@@ -1,9 +1,9 @@
-import { type ApiRequest, sendJson, sendRequest } from './client.ts';
-import type { Draft, DraftChange, DraftResolutionInput, MergedDraft } from './schema.ts';
+import { type ApiRequest, send, sendJson, sendRequest } from './client.ts';
+import type { Draft, DraftChange, DraftComment, DraftResolutionInput, MergedDraft } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { FileDiff } from './types.ts';
 
-export type { Draft, DraftChange } from './schema.ts';
+export type { Draft, DraftChange, DraftComment } from './schema.ts';
 export type DraftState = Draft['state'];
 export type Resolution = DraftResolutionInput;
 
@@ -79,6 +79,19 @@ export interface DraftDiff {
 
 export const diffDraft = (tenant: string, id: string, memory_id: string, signal: AbortSignal) =>
   sendJson<DraftDiff>(draftPath(tenant, id, '/diff'), { query: { memory_id }, signal });
+
+export const listComments = (tenant: string, id: string, signal: AbortSignal) =>
+  sendJson<{ comments: DraftComment[] }>(draftPath(tenant, id, '/comments'), { signal });
+
+/** @param file memory ID of the file that the comment is about; null for the whole draft */
+export const addComment = (tenant: string, id: string, text: string, file: string | null) =>
+  sendJson<DraftComment>(draftPath(tenant, id, '/comments'), {
+    method: 'POST',
+    json: { text, ...(file === null ? {} : { memory_id: file }) },
+  });
+
+export const deleteComment = (tenant: string, id: string, comment: string) =>
+  send(draftPath(tenant, id, `/comments/${encodeURIComponent(comment)}`), { method: 'DELETE' });
 
 /** @throws ApiError with status 412 when a reviewed change differs by now */
 export const mergeDraft = (tenant: string, id: string, review: string, resolutions: Resolution[]) =>

@@ -259,6 +259,15 @@ export interface components {
                 size_bytes: number;
             } | null;
         };
+        DraftComment: {
+            /** Format: uuid */
+            id: string;
+            author: components["schemas"]["Actor"];
+            created_at: components["schemas"]["Time"];
+            /** @description The file that it is about; null: the whole draft. */
+            memory_id: string | null;
+            text: string;
+        };
         /** @description The resolution of a file: the version of the draft, the version of the original, or a text. The version of the draft also resolves files under `blocked_by` that have no separate resolution. */
         DraftResolutionInput: {
             /** Format: uuid */
@@ -1074,6 +1083,7 @@ export type DirectoryPage = components['schemas']['DirectoryPage'];
 export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type Draft = components['schemas']['Draft'];
 export type DraftChange = components['schemas']['DraftChange'];
+export type DraftComment = components['schemas']['DraftComment'];
 export type DraftResolutionInput = components['schemas']['DraftResolutionInput'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { DraftChange } from '../../api/drafts.ts';
-import { formatNumber } from '../../text/format.ts';
+import type { DraftChange, DraftComment } from '../../api/drafts.ts';
+import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
@@ -15,13 +15,14 @@ interface Props {
   draft: string;
   changes: readonly DraftChange[];
   settlements: Settlements;
+  comments: readonly DraftComment[];
   /** Memory ID of the selected file. */
   selected: string | null;
   onSelect: (id: string) => void;
 }
 
 /** Lists the changed files by kind of change, conflicts first. */
-export function ChangeList({ draft, changes, settlements, selected, onSelect }: Props) {
+export function ChangeList({ draft, changes, settlements, comments, selected, onSelect }: Props) {
   const list = useRef<VirtualListHandle>(null);
   const rows = useMemo(() => rowsOf(changes), [changes]);
   const index = rows.findIndex((row) => 'change' in row && row.change.memory_id === selected);
@@ -50,6 +51,7 @@ export function ChangeList({ draft, changes, settlements, selected, onSelect }: 
               settlement={settlements.get(change.memory_id)}
               isSelected={change.memory_id === selected}
               isViewed={isViewed(draft, change)}
+              comments={comments.filter(({ memory_id }) => memory_id === change.memory_id).length}
               onSelect={onSelect}
             />
           );
@@ -100,10 +102,12 @@ interface RowProps {
   settlement: Settlement | undefined;
   isSelected: boolean;
   isViewed: boolean;
+  /** Number of comments on the file. */
+  comments: number;
   onSelect: (id: string) => void;
 }
 
-function ChangeRow({ change, settlement, isSelected, isViewed, onSelect }: RowProps) {
+function ChangeRow({ change, settlement, isSelected, isViewed, comments, onSelect }: RowProps) {
   const kind = change.conflict === null ? (change.in_draft ?? change.in_original ?? '') : 'conflict';
   const progress = progressOf(change, settlement);
   return (
@@ -130,6 +134,7 @@ function ChangeRow({ change, settlement, isSelected, isViewed, onSelect }: RowPr
         <span class="cut" title={sidesText(change)}>
           {sidesText(change)}
         </span>
+        {comments > 0 && <span>{count(comments, 'comment')}</span>}
         <span class="spacer" />
         <span class={`progress-of ${progress}`}>{PROGRESS[progress](settlement)}</span>
       </span>

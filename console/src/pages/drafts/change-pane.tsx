@@ -11,6 +11,7 @@ import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
+import { Comments, type DraftComments } from './comments.tsx';
 import { markedText } from './own-text.ts';
 import { OwnText } from './own-text-editor.tsx';
 import { Parts } from './parts.tsx';
@@ -26,6 +27,7 @@ interface Props {
   draft: string;
   change: DraftChange;
   settlement: Settlement | undefined;
+  comments: DraftComments;
   /** Called when the file differs from the reviewed comparison. */
   onOvertaken: () => void;
   /** Called when the conflict of the file was resolved by taking one side. */
@@ -33,7 +35,7 @@ interface Props {
 }
 
 /** Shows the changes to a file and its resolution. */
-export function ChangePane({ tenant, draft, change, settlement, onOvertaken, onResolved }: Props) {
+export function ChangePane({ comments, tenant, draft, change, settlement, onOvertaken, onResolved }: Props) {
   const state = stateOf(change);
   const { data, error, isLoading, reload } = useLoad(
     (signal) => diffDraft(tenant, draft, change.memory_id, signal),
@@ -91,6 +93,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken, onR
           onResolved={onResolved}
         />
       )}
+      <Comments tenant={tenant} draft={draft} file={change.memory_id} {...comments} />
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the differences" />}
       {data && (

@@ -1,6 +1,12 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
-import { type Comparison, compareDraft, type Draft, type DraftChange } from '../../api/drafts.ts';
+import {
+  type Comparison,
+  compareDraft,
+  type Draft,
+  type DraftChange,
+  listComments,
+} from '../../api/drafts.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
@@ -8,6 +14,7 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
 import { ChangePane } from './change-pane.tsx';
+import { Comments } from './comments.tsx';
 import { DraftTitle } from './draft-page.tsx';
 import { Author } from './drafts-section.tsx';
 import { Overtaken } from './overtaken.tsx';
@@ -31,6 +38,11 @@ export function Review({ draft }: { draft: Draft }) {
     (signal) => compareDraft(tenant, id, signal),
     [tenant, id, changesMade.value],
   );
+  const { data: commented, reload: reloadComments } = useLoad(
+    (signal) => listComments(tenant, id, signal),
+    [tenant, id, changesMade.value],
+  );
+  const comments = { all: commented?.comments ?? [], reload: reloadComments };
   const chosen = route.value.query.get('file');
   const settlements = settlementsOf(tenant, id);
   const ordered = useMemo(
@@ -66,6 +78,7 @@ export function Review({ draft }: { draft: Draft }) {
           onRefused={refused}
         />
       )}
+      <Comments tenant={tenant} draft={id} file={null} {...comments} />
       {refusal && data && data !== refusal.seen && !isLoading && <Overtaken refusal={refusal} now={data} />}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the comparison" />}
@@ -77,6 +90,7 @@ export function Review({ draft }: { draft: Draft }) {
               draft={id}
               changes={data.changes}
               settlements={settlements}
+              comments={comments.all}
               selected={selected}
               onSelect={(file) => pushQuery({ file })}
             />
@@ -96,6 +110,7 @@ export function Review({ draft }: { draft: Draft }) {
                 tenant={tenant}
                 change={change}
                 draft={id}
+                comments={comments}
                 settlement={settlements.get(selected)}
                 onOvertaken={() => refused('This file has changed since you opened the review.')}
                 onResolved={() => openNextConflict(change)}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { defineQuery } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
+import type { Actor } from '../memory/origin.ts';
+import type { DraftIds } from './contents.ts';
+import { findDraft, findOpenDraft } from './drafts.ts';
+
+/*
+ * Comments of reviewers on an open draft. They are part of the draft's record, and are deleted when the draft is closed,
+ * because a comment can quote the files of the draft.
+ */
+
+export const MAX_COMMENTS = 100;
+/** Maximum length of a comment, in characters. */
+export const MAX_COMMENT = 2000;
+
+/** A comment as stored in `drafts.comments`, which is JSON. */
+export interface DraftComment {
+  id: string;
+  author: Actor;
+  createdAt: string;
+  /** ID of the file that the comment is about; null for the whole draft. */
+  memoryId: string | null;
+  text: string;
+}
+
+const listCommentsQuery = defineQuery<{ tenant: string; draft: string }, { comments: string }>(
+  'list_draft_comments',
+  'SELECT comments::text AS comments FROM drafts WHERE tenant_id = $tenant AND id = $draft',
+);
+
+const addCommentQuery = defineQuery<
+  { tenant: string; draft: string; comment: string; max: number },
+  { id: string }
+>(
+  'add_draft_comment',
+  `
+UPDATE drafts SET comments = comments || $comment::text::jsonb
+WHERE tenant_id = $tenant AND id = $draft AND state = 'open' AND jsonb_array_length(comments) < $max::integer RETURNING id
+`,
+);
+
+const deleteCommentQuery = defineQuery<{ tenant: string; draft: string; comment: string }, { id: string }>(
+  'delete_draft_comment',
+  `
+UPDATE drafts SET comments = (
+  SELECT coalesce(jsonb_agg(c.comment ORDER BY c.i), '[]'::jsonb)
+  FROM jsonb_array_elements(comments) WITH ORDINALITY AS c (comment, i) WHERE c.comment ->> 'id' <> $comment
+)
+WHERE tenant_id = $tenant AND id = $draft AND comments @> jsonb_build_array(jsonb_build_object('id', $comment::text))
+RETURNING id
+`,
+);
+
+/** Lists the comments of a draft, oldest first. A closed draft has none. */
+export async function listComments({ query }: Database, ids: DraftIds): Promise<DraftComment[]> {
+  await findDraft(query, ids.tenant, ids.draft);
+  const [row] = (await query(listCommentsQuery, { ...ids })).rows;
+  return row === undefined ? [] : JSON.parse(row.comments);
+}
+
+/** @throws ServiceError if the draft does not exist, is closed, or has the maximum of comments */
+export async function addComment(
+  { query }: Database,
+  ids: DraftIds,
+  { author, memoryId, text }: Pick<DraftComment, 'author' | 'memoryId' | 'text'>,
+): Promise<DraftComment> {
+  const comment = { id: randomUUID(), author, createdAt: new Date().toISOString(), memoryId, text };
+  const added = await query(addCommentQuery, { ...ids, comment: JSON.stringify(comment), max: MAX_COMMENTS });
+  if (added.rows.length > 0) return comment;
+  await findOpenDraft(query, ids.tenant, ids.draft);
+  throw new ServiceError('too_many_comments', ids.draft, MAX_COMMENTS);
+}
+
+/** @throws ServiceError if the draft or the comment does not exist */
+export async function deleteComment({ query }: Database, ids: DraftIds, comment: string): Promise<void> {
+  const deleted = await query(deleteCommentQuery, { ...ids, comment });
+  if (deleted.rows.length > 0) return;
+  await findDraft(query, ids.tenant, ids.draft);
+  throw new ServiceError('no_such_comment', ids.draft, comment);
+}

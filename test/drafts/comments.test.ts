@@ -1,0 +1,86 @@
+/**
+ * Comments of reviewers on drafts.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { moveTenantData } from '../../src/tenants/copy.ts';
+import { problem, useAdmin } from '../support/admin.ts';
+import { run } from '../support/restore.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const FILE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+
+describeService('comments on drafts', (service) => {
+  const admin = useAdmin(service);
+  async function make() {
+    const tenant = freshTenant('commented');
+    await run(service(), tenant, cmd.create('/memories/a', '1\n'), cmd.replace('/memories/a', '1', '2'));
+    const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    return { tenant, draft: String(body.id), path: `/tenants/${tenant}/drafts/${body.id}/comments` };
+  }
+  const add = (path: string, text: string, more: object = {}) =>
+    admin().call('POST', path, { body: { text, ...more } });
+  const texts = async (path: string) =>
+    ((await admin().call('GET', path)).body.comments as { text: string }[]).map(({ text }) => text);
+
+  it('are added, listed, and deleted, and move with a renamed tenant', async () => {
+    const { tenant, draft, path } = await make();
+    const first = await add(path, 'Why?\nNo.', { memory_id: FILE });
+    expect([first.status, first.body]).toStrictEqual([
+      201,
+      {
+        id: expect.any(String),
+        author: expect.objectContaining({ type: 'admin_key', id: admin().key.id }),
+        created_at: expect.stringMatching(/^20\d\d-.*Z$/),
+        memory_id: FILE,
+        text: 'Why?\nNo.',
+      },
+    ]);
+    const second = await add(path, 'second');
+    expect(second.body.memory_id).toBeNull();
+    expect((await admin().call('GET', path)).body).toStrictEqual({ comments: [first.body, second.body] });
+    expect((await admin().call('DELETE', `${path}/${first.body.id}`)).body).toStrictEqual({
+      id: first.body.id,
+    });
+    expect(problem(await admin().call('DELETE', `${path}/${first.body.id}`))).toStrictEqual([
+      404,
+      'not_found',
+      `The draft ${draft} has no comment ${first.body.id}.`,
+    ]);
+    await moveTenantData(service().database, tenant, `${tenant}-renamed`);
+    expect(await texts(path.replace(tenant, `${tenant}-renamed`))).toStrictEqual(['second']);
+  });
+
+  it('are limited in number and length, and are deleted when the draft is closed', async () => {
+    const { tenant, draft, path } = await make();
+    expect((await add(path, 'x'.repeat(2000))).status).toBe(201);
+    expect((await add(path, 'x'.repeat(2001))).status).toBe(400);
+    expect((await add(path, '')).status).toBe(400);
+    for (let i = 1; i < 100; i++) expect((await add(path, `${i}`)).status).toBe(201);
+    expect(problem(await add(path, 'one more'))).toStrictEqual([
+      409,
+      'refused',
+      `The draft ${draft} already has 100 comments, its maximum. Delete one first.`,
+    ]);
+    await admin().call('POST', `/tenants/${tenant}/drafts/${draft}/close`);
+    expect(await texts(path)).toStrictEqual([]);
+    expect(problem(await add(path, 'late'))).toStrictEqual([
+      409,
+      'refused',
+      `The draft ${draft} is closed: it was rejected.`,
+    ]);
+    expect((await admin().call('GET', path.replace(/.{8}\/comments/, '00000000/comments'))).status).toBe(404);
+  });
+
+  it('are deleted by a redaction in the memory', async () => {
+    const { tenant, path } = await make();
+    await add(path, 'It was 1.');
+    const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;
+    const [, oldest] = versions as { id: string }[];
+    const redacted = await admin().call('POST', `/tenants/${tenant}/versions/${oldest?.id}/redact`);
+    expect(redacted.status).toBe(200);
+    expect(await texts(path)).toStrictEqual([]);
+  });
+});
