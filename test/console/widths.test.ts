@@ -67,6 +67,28 @@ const VIEWS: View[] = [
   ],
   ['review', 'tenants/TENANT/drafts/DRAFT', (page) => page.getByText('1 file to resolve').waitFor()],
   [
+    'palette',
+    'tenants/TENANT/history',
+    async (page) => {
+      await page.getByRole('button', { name: /modified refunds/ }).waitFor();
+      // The palette stays open while the width changes.
+      if ((await page.getByRole('dialog').count()) > 0) return;
+      await page.keyboard.press('Control+k');
+      await page.getByRole('option', { name: 'Audit Page' }).waitFor();
+    },
+  ],
+  [
+    'several tenants',
+    '',
+    async (page) => {
+      await page
+        .getByLabel(/^Select tenant-/)
+        .first()
+        .check();
+      await page.getByText(/^\d+ selected$/).waitFor();
+    },
+  ],
+  [
     'settings',
     'tenants/TENANT/settings',
     (page) => page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor(),
@@ -115,6 +137,24 @@ describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
       const excesses = await page.evaluate<string[]>(EXCESSES);
       const violations = CHECKED.has(width) ? await violationsOf(page) : [];
       if (excesses.length + violations.length > 0) found.push([width, [...excesses, ...violations]]);
+    }
+    expect(found).toStrictEqual([]);
+  });
+
+  it.each(VIEWS)('pass axe at every width in light and dark colors: %s', async (_name, place, isThere) => {
+    prepared ??= prepare();
+    const { tenant, draft } = await prepared;
+    const page = await fixture().openSignedIn(`#/${place.replace('TENANT', tenant).replace('DRAFT', draft)}`);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    const found: [number, string, string[]][] = [];
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      await isThere(page);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        const violations = await violationsOf(page);
+        if (violations.length > 0) found.push([width, colorScheme, violations]);
+      }
     }
     expect(found).toStrictEqual([]);
   });
