@@ -272,7 +272,7 @@ describeConsole('the page for incidents', (fixture) => {
     await button(reader, `Hits in ${tenants[0]}`).click();
     await reader.getByText(`- ${phrase}!`).waitFor();
     expect(await reader.getByRole('checkbox').count()).toBe(0);
-    expect(await reader.getByRole('button', { name: /…$/ }).count()).toBe(0);
+    expect(await reader.getByRole('main').getByRole('button', { name: /…$/ }).count()).toBe(0);
     // A key for one tenant finds in this tenant, and keeps the text out there.
     const scoped = await openFound(phrase, { onlyTenants: tenants.slice(0, 1) });
     await scoped.page.getByText('Read 1 tenant.').waitFor();

@@ -44,7 +44,7 @@ const VIEWS: View[] = [
   ['tenants', '', (page) => page.getByRole('meter').first().waitFor()],
   ['drafts', 'drafts', (page) => page.getByRole('link', { name: 'Tidy up' }).first().waitFor()],
   ['keys', 'keys', (page) => page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor()],
-  ['incident', 'incidents', (page) => page.getByText('No jobs in the last 30 days').waitFor()],
+  ['incident', 'incidents', (page) => page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor()],
   ['audit', 'audit', (page) => page.getByText('Resume a tenant').first().waitFor()],
   [
     'memory',
