@@ -4,7 +4,7 @@ import { isBefore } from '../../text/moment.ts';
 
 const STEPS = 1000;
 
-interface Props {
+export interface SliderProps {
   activity: Activity;
   endsNow: boolean;
   /** Earliest selectable time. */
@@ -21,7 +21,7 @@ const ARROWS: Record<string, 1 | -1> = { ArrowLeft: -1, ArrowDown: -1, ArrowRigh
 const ZOOMS: Record<string, number> = { '+': 1 / 4, '=': 1 / 4, '-': 4 };
 
 /** Slider that selects a time. The pointer selects any time; an arrow key moves by one change. */
-export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: Props) {
+export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: SliderProps) {
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
   const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
   const value = Math.max(0, Math.min(STEPS, step));

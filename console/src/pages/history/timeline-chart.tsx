@@ -5,7 +5,7 @@ import { count, formatNumber, formatTime } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Histogram } from './histogram.tsx';
 import { seriesOf } from './legend.tsx';
-import { Slider } from './slider.tsx';
+import { Slider, type SliderProps } from './slider.tsx';
 import { type Tick, ticksBetween } from './ticks.ts';
 
 const MOST_TICKS = 24;
@@ -13,19 +13,8 @@ const MOST_LABELS = 8;
 /** Actors in a tooltip; others are counted together. */
 const NAMED = 5;
 
-interface Props {
-  activity: Activity;
-  endsNow: boolean;
-  /** Earliest selectable time. */
-  earliest: string;
-  at: string | null;
-  onChange: (at: string | null) => void;
-  onStep: (direction: 1 | -1) => void;
-  onZoom: (factor: number) => void;
-}
-
 /** The histogram with its slider, the time axis, and a tooltip for the bar below the pointer. */
-export function TimelineChart({ activity, endsNow, at, ...slider }: Props) {
+export function TimelineChart({ activity, endsNow, at, ...slider }: SliderProps) {
   const { since, until, buckets } = activity;
   const ticks = useMemo(() => ticksBetween(since, until, MOST_TICKS), [since, until]);
   const [hovered, setHovered] = useState<number | null>(null);
