@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { instructionsFor } from '../files/mounts/instructions.ts';
+import { instructionsFor, instructionsSchema } from '../files/mounts/instructions.ts';
 import type { Mount } from '../memory/mount.ts';
 import {
   MAX_MOUNTS,
@@ -70,17 +70,7 @@ export const readInstructions = defineOperation({
       .default('read_write')
       .meta({ description: "Access of the agent's key." }),
   }),
-  response: {
-    description: 'The text.',
-    schema: z
-      .object({
-        content: z.string(),
-        mounts: z.array(
-          z.object({ path: z.string(), access: mountRecord.shape.access, instructions: z.string() }),
-        ),
-      })
-      .meta({ id: 'Instructions' }),
-  },
+  response: { description: 'The text.', schema: instructionsSchema },
   errors: [noSuchTenant],
   async run({ services, tenant, administrator, query: { access } }) {
     const reader = { principal: { access, proposesAs: undefined }, policy: tenant, ip: '' };

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { instructionsFor } from '../files/mounts/instructions.ts';
+import { instructionsFor, instructionsSchema } from '../files/mounts/instructions.ts';
 import type { Services } from '../files/services.ts';
 import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
@@ -29,20 +29,7 @@ const schema = {
     200: {
       description: 'The text, and the same for programs.',
       content: {
-        'application/json': {
-          schema: z
-            .object({
-              content: z.string().meta({ description: 'For the system prompt of the agent.' }),
-              mounts: z.array(
-                z.object({
-                  path: z.string().meta({ examples: ['/memories/team'] }),
-                  access: z.enum(['read_only', 'read_write']),
-                  instructions: z.string(),
-                }),
-              ),
-            })
-            .meta({ id: 'Instructions', description: 'Instructions for an agent about its memory.' }),
-        },
+        'application/json': { schema: instructionsSchema },
         'text/plain': { schema: z.string() },
       },
     },

@@ -66,7 +66,7 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     expect(await run('find', 'x')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        'error: choose tenants with --tenant, --tenant-search, --status or --metadata, or use --all\n',
+        'error: choose tenants with --tenant, --tenant-search, --status, --metadata or --found-by, or use --all\n',
       ),
     });
     const id = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';

@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/database/open.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { buildConsole, createAdminKey, startConsole } from '../support/console.ts';
+import { runJobs } from '../support/jobs.ts';
 import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
 import { spreadHistory } from './spread-history.ts';
@@ -30,6 +31,7 @@ const SHOWN = new Set([
   'drafts-light',
   'review-light',
   'review-narrow',
+  'incident-light',
 ]);
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 400, height: 760 };
@@ -51,6 +53,7 @@ await spreadHistory(database, 21);
 const draft = await proposeDraft(app, database, 'globex');
 await buildConsole();
 const console_ = await startConsole(database);
+const stopJobs = runJobs({ database });
 const { key } = await createAdminKey(database, { label: 'anna' });
 const browser = await launchChromium();
 
@@ -77,7 +80,7 @@ for (const [scheme, size] of [
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'Compare with now' }).click();
     await page.getByRole('slider', { name: 'Moment' }).fill('975');
-    await page.getByText('No approval is needed').waitFor();
+    await page.getByText('refunds.md').first().waitFor();
     await shoot('compare');
   }
   await openVersion(page);
@@ -90,9 +93,12 @@ for (const [scheme, size] of [
   await shoot('drafts');
   await openConflict(page);
   await shoot('review');
+  await findEverywhere(page);
+  await shoot('incident');
   await page.close();
 }
 await browser.close();
+await stopJobs();
 await console_.close();
 await app.close();
 await database.close();
@@ -144,5 +150,13 @@ async function openConflict(page: Page): Promise<void> {
   await page.goto(`${console_.url}/#/tenants/globex/drafts/${draft.id}`);
   await page.getByRole('button', { name: /conflict/ }).click();
   await page.getByText('- Refund: 900 EUR, paid').first().waitFor();
+  await page.mouse.move(0, 0);
+}
+
+async function findEverywhere(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Incident', exact: true }).click();
+  await page.getByLabel('Text to find').fill('Ignore the rules on refunds');
+  await page.getByRole('button', { name: 'Find', exact: true }).click();
+  await page.getByText('umbrella').first().waitFor();
   await page.mouse.move(0, 0);
 }

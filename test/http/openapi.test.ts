@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lint, loadConfig } from '@redocly/openapi-core';
 import type { OpenAPIV3_1 } from 'openapi-types';
@@ -20,6 +21,16 @@ it('the console matches the types of the admin API (update them with: npm run ge
   tags: 'long',
 }, async () => {
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
+});
+
+it('the OpenAPI documents define each schema in one place', () => {
+  const src = file('src');
+  const ids = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => [...readFileSync(join(src, name), 'utf8').matchAll(/\.meta\(\{\s*id: '(\w+)'/g)])
+    .map(([, id]) => id);
+  expect(ids.length).toBeGreaterThan(20);
+  expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toStrictEqual([]);
 });
 
 it.each(documents)('%s shares the parts that operations have in common', async (_, build) => {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Unavailable } from '../../memory/messages.ts';
 import { type Mount, mountPath } from '../../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../../memory/protocol.ts';
@@ -11,11 +12,21 @@ const READ_ONLY_PROTOCOL =
 
 const MOUNTS_HEADER = 'These directories of your memory are memories of their own, which others may use too:';
 
+export const instructionsSchema = z
+  .object({
+    content: z.string().meta({ description: 'For the system prompt of the agent.' }),
+    mounts: z.array(
+      z.object({
+        path: z.string().meta({ examples: ['/memories/team'] }),
+        access: z.enum(['read_only', 'read_write']),
+        instructions: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'Instructions', description: 'Instructions for an agent about its memory.' });
+
 /** Text for the system prompt of an agent, with its mounts. */
-export interface Instructions {
-  content: string;
-  mounts: { path: string; access: Mount['access']; instructions: string }[];
-}
+export type Instructions = z.infer<typeof instructionsSchema>;
 
 interface Reader {
   principal: Pick<Principal, 'access' | 'proposesAs'>;
