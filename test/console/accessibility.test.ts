@@ -211,7 +211,7 @@ const VIEWS: View[] = [
       async (page) => {
         await click(page, `${verb}…`);
         await page.getByLabel('New ID').fill('a b');
-        await page.getByRole('dialog').getByRole('button', { name: verb }).click();
+        await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
         await page.getByRole('alert').waitFor();
       },
     ],

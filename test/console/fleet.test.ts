@@ -110,13 +110,14 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
   it('gets a mount, keys, and archives for each of its tenants', async () => {
     const { service } = fixture();
     const { tenants, prefix, ids } = await createFleet(2);
-    const team = await fixture().poisonedTenant();
+    const team = freshTenant('shared');
+    await tenants.create(team);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
     await page.getByLabel(`Select ${ids[0]}`).waitFor();
     await openBulk(page, 'Mount…');
     const field = dialog.getByRole('combobox', { name: 'Tenant whose memory it shows' });
-    await field.fill(team);
+    await field.fill('shared-');
     const suggestions = dialog.getByRole('listbox', { name: 'Tenants' });
     await suggestions.getByRole('option', { name: team, exact: true }).waitFor();
     await field.press('ArrowDown');

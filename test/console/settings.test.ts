@@ -25,9 +25,9 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     // Settings. A change of another setting is no conflict.
     for (const page of [first, second]) await page.getByLabel('Days of history').waitFor();
     await second.getByLabel('Days of history').fill('9');
-    await second.getByLabel('Size of all files').fill('20 MB');
+    await second.getByRole('textbox', { name: /^Size of all files/ }).fill('20 MB');
     await first.getByLabel('Open drafts').fill('3');
-    await first.getByLabel('Size of all files').fill('10 MB');
+    await first.getByRole('textbox', { name: /^Size of all files/ }).fill('10 MB');
     await first.getByRole('button', { name: 'Save settings' }).click();
     await first.getByText('Saved the settings.').waitFor();
     await second.getByRole('button', { name: 'Save settings' }).click();
@@ -117,7 +117,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     await field('Creating').selectOption('Overwrite the file');
     await field('Secrets').selectOption('Default');
     await field('Days of history').fill('1w');
-    const size = field('Size of all files');
+    const size = page.getByRole('textbox', { name: /^Size of all files/ });
     await size.fill('lots');
     expect(await size.evaluate((input) => 'validationMessage' in input && input.validationMessage)).toBe(
       'Enter a size such as 10MB, or a whole number of bytes.',

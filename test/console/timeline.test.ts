@@ -164,7 +164,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.locator('.timeline-slider').hover({ position: { x: 300, y: 20 } });
     await page.locator('.timeline-tooltip').getByText('No changes').waitFor();
 
-    await button('Go to…').click();
+    await button('Go to time…').click();
     const dialog = page.getByRole('dialog', { name: 'Go to a time' });
     await dialog.getByLabel('Time').fill('soon');
     await dialog.getByRole('button', { name: 'Go' }).click();

@@ -32,9 +32,10 @@ interface Props {
   past?: { text: string; actions: ComponentChildren };
 }
 
+const HIDDEN = 'timeline-hidden';
 /** Whether the chart is hidden, on all pages. Local storage keeps the choice. */
-const isHidden = signal(localStorage.getItem('timeline') === 'hidden');
-effect(() => localStorage.setItem('timeline', isHidden.value ? 'hidden' : 'shown'));
+const isHidden = signal(localStorage.getItem(HIDDEN) !== null);
+effect(() => (isHidden.value ? localStorage.setItem(HIDDEN, 'true') : localStorage.removeItem(HIDDEN)));
 
 /** Selects the period in the URL, so that a link shows the same part of the history. */
 const setRange = ({ since, until }: Range) => void replaceQuery({ since, until });
@@ -63,7 +64,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
       <div class="timeline-head">
         <Steps tenant={tenant} at={at} step={step} text={past?.text ?? ''} />
         <button type="button" onClick={() => setIsGoing(true)}>
-          Go to…
+          Go to time…
         </button>
         <NewChanges tenant={tenant} />
         <span class="spacer" />
