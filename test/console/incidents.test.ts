@@ -124,8 +124,8 @@ describeConsole('the page for incidents', (fixture) => {
     await click('dry run', button(page, 'Dry run'));
     await page.getByText('1 conflict; would change 2 files.').waitFor();
     const rows = page.getByRole('group', { name: 'Tenants' }).getByRole('listitem');
-    expect(await rows.first().textContent()).toContain(edited);
-    expect(await rows.count()).toBe(3);
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect.poll(() => rows.first().textContent()).toContain(edited);
     await click('resolve', button(page, `Resolve… ${edited}`));
     const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
     await click('reverted', button(dialog, 'Reverted'));

@@ -62,7 +62,7 @@ const VIEWS: View[] = [
     async (page) => {
       const slider = page.getByRole('slider', { name: 'Moment' });
       await slider.press('ArrowLeft');
-      await page.getByText('The memory as it was at').waitFor();
+      await page.getByRole('button', { name: 'Back to now' }).waitFor();
       await slider.press('+');
       await page.getByLabel('From').waitFor();
       await page.getByRole('list', { name: 'Changes by actor' }).waitFor();
