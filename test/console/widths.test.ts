@@ -79,7 +79,7 @@ const VIEWS: View[] = [
   ],
   [
     'several tenants',
-    '',
+    '?search=TENANT',
     async (page) => {
       await page
         .getByLabel(/^Select tenant-/)

@@ -5,7 +5,7 @@ import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
 import { type Console, createAdminKey, startConsole } from './console.ts';
 import { assertInvariants } from './invariants.ts';
-import { freshTenant, type Service, startSharedService } from './service.ts';
+import { freshTenant, type Service, type startService, startSharedService } from './service.ts';
 
 export interface ConsoleFixture {
   url: string;
@@ -22,15 +22,21 @@ export interface ConsoleFixture {
 /**
  * Runs a suite on the console in a browser. After each test, the suite closes its pages and checks that no script
  * failed and that the content security policy blocked no resource.
+ *
+ * @param start starts the service; `startService` for a suite that counts all tenants
  */
-export function describeConsole(name: string, suite: (fixture: () => ConsoleFixture) => void): void {
+export function describeConsole(
+  name: string,
+  suite: (fixture: () => ConsoleFixture) => void,
+  start: typeof startService = startSharedService,
+): void {
   describeInBrowser(name, (browser) => {
     let service: Service;
     let server: Console;
     let contexts: BrowserContext[] = [];
     let faults: string[] = [];
     beforeAll(async () => {
-      service = await startSharedService('pglite', { AUTH: 'keys' });
+      service = await start('pglite', { AUTH: 'keys' });
       server = await startConsole(service.database);
     });
     afterEach(async () => {
