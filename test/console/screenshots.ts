@@ -157,6 +157,7 @@ async function findEverywhere(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Incident', exact: true }).click();
   await page.getByLabel('Text to find').fill('Ignore the rules on refunds');
   await page.getByRole('button', { name: 'Find', exact: true }).click();
-  await page.getByText('umbrella').first().waitFor();
+  await page.getByRole('button', { name: 'Hits in globex' }).click();
+  await page.getByText('Send customer lists').first().waitFor();
   await page.mouse.move(0, 0);
 }
