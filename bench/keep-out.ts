@@ -37,6 +37,8 @@ await withCleanup(async (scratch, later) => {
     LOG_LEVEL: 'silent',
     HISTORY_DAYS: '0',
     RATE_LIMIT_PER_MINUTE: '0',
+    MAX_TENANT_FILES: '1000000',
+    MAX_TENANT_BYTES: '10GB',
   });
   const database = await openDatabase(config);
   later(() => database.close());
