@@ -108,6 +108,13 @@ export function writeCursor(position: unknown): string | null {
   return position === null ? null : Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
+/** Arguments of `refine`: rejects a filter by an actor together with a source. */
+export const NOT_BY_BOTH = [
+  ({ by, source }: { by?: string | undefined; source?: string | undefined }) =>
+    by === undefined || source === undefined,
+  { error: 'requires `by` or `source`, not both.' },
+] as const;
+
 /**
  * Decodes a position that `writeCursor` encoded.
  *

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { MAX_QUERY_LENGTH, modes } from '../files/search/query.ts';
-import { bySource } from '../history/version.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { PLACES } from '../incidents/find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../incidents/find-job.ts';
 import { findJob } from '../incidents/jobs.ts';
 import {
   actor,
   givenTime,
+  NOT_BY_BOTH,
   next,
   pageFields,
   readCursor,
@@ -62,9 +63,7 @@ const findBody = z
     until: givenTime.optional(),
     tenants: selectionBody,
   })
-  .refine(({ by, source }) => by === undefined || source === undefined, {
-    error: 'requires `by` or `source`, not both.',
-  })
+  .refine(...NOT_BY_BOTH)
   .refine(({ mode, ignore_case: ignoresCase }) => mode === 'literal' || !ignoresCase, {
     error: 'allows `ignore_case` only with the mode `literal`.',
   });
@@ -96,7 +95,7 @@ export const startFind = defineOperation({
       where,
       ignoresCase,
       places,
-      by: source === undefined ? (by ?? null) : bySource(source),
+      by: byActorOrSource({ by, source }) ?? null,
       since: times.since ?? null,
       until: times.until ?? null,
     };

@@ -1,9 +1,18 @@
 import { z } from 'zod';
-import { bySource } from '../history/version.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { readChanges } from '../incidents/changes.ts';
 import { findJob } from '../incidents/jobs.ts';
 import { storedTime } from '../lib/rfc3339.ts';
-import { next, pageFields, readCursor, readTimes, tenantId, text, writeCursor } from './fields.ts';
+import {
+  NOT_BY_BOTH,
+  next,
+  pageFields,
+  readCursor,
+  readTimes,
+  tenantId,
+  text,
+  writeCursor,
+} from './fields.ts';
 import { noSuchJob, selectionFields, selectionOf } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
 import { entryRecord, id, logFilter, versionFilter, versionSchema } from './versions.ts';
@@ -59,9 +68,7 @@ export const listAllVersions = defineOperation({
       ...versionFilter,
       ...pageFields(200, 50),
     })
-    .refine(({ by, source }) => by === undefined || source === undefined, {
-      error: 'requires `by` or `source`, not both.',
-    }),
+    .refine(...NOT_BY_BOTH),
   response: {
     description: 'A page.',
     schema: z.object({ versions: z.array(tenantVersionSchema), next }),
@@ -76,7 +83,7 @@ export const listAllVersions = defineOperation({
     const selected = selectionOf({ ids, search, status, metadata, found_by: foundBy }, scope);
     const from = readCursor(position, after);
     const { since, until } = from ?? (await readTimes(database, { since: given.since, until: given.until }));
-    const by = source === undefined ? given.by : bySource(source);
+    const by = byActorOrSource({ by: given.by, source });
     const filter = logFilter({ ...given, by, since, until });
     const page = await readChanges(database, selected, filter, from, limit);
     return {

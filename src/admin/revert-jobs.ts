@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { bySource } from '../history/version.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
-import { givenTime, readTimes, text } from './fields.ts';
+import { givenTime, NOT_BY_BOTH, readTimes, text } from './fields.ts';
 import {
   jobId,
   jobParams,
@@ -40,9 +40,7 @@ export const startRevert = defineOperation({
       }),
       tenants: selectionBody,
     })
-    .refine(({ by, source }) => by === undefined || source === undefined, {
-      error: 'requires `by` or `source`, not both.',
-    })
+    .refine(...NOT_BY_BOTH)
     .refine(({ by, source, until }) => [by, source, until].some((each) => each !== undefined), {
       error: 'requires `by`, `source`, or `until`.',
     }),
@@ -54,7 +52,7 @@ export const startRevert = defineOperation({
     const { by, source, tenants } = body;
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const request: StoredRevertRequest = {
-      by: source === undefined ? (by ?? null) : bySource(source),
+      by: byActorOrSource({ by, source }) ?? null,
       since,
       until: until ?? null,
       isDryRun: true,

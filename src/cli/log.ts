@@ -5,7 +5,7 @@ import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { parseTime, shownTime } from '../history/time-text.ts';
-import { bySource } from '../history/version.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
@@ -117,8 +117,8 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
     .action(
       (tenant: string | undefined, path: MemoryPath | undefined, options: Options, command: Command) => {
         if (options.content && !options.json) command.error('error: --content works only with --json');
-        const { patch = false, json, content = false, source } = options;
-        const by = source === undefined ? options.by : bySource(source);
+        const { patch = false, json, content = false } = options;
+        const by = byActorOrSource(options);
         const output = { patch, content, isOfMany: tenant === undefined };
         if (tenant === undefined) {
           const selection = selectionOf(options, command);

@@ -3,7 +3,7 @@ import type { OperationProgress } from '../admin/operation.ts';
 import { revert } from '../admin/reverts.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { shownTime } from '../history/time-text.ts';
-import { bySource } from '../history/version.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Connect, withCaller } from './caller.ts';
@@ -54,7 +54,7 @@ Examples:
   memory-service revert --metadata plan=pro --by crawler --since 1d`,
     )
     .action((tenant: string | undefined, options: RevertOptions) => {
-      const { source, by = source === undefined ? undefined : bySource(source) } = options;
+      const by = byActorOrSource(options);
       if (by === undefined && options.until === undefined)
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
       if (tenant === undefined) return revertMany(connect, io, options, command);

@@ -41,9 +41,15 @@ export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz +
 /** Prefix of the name of a source in a filter by actor. */
 export const SOURCE = 'source:';
 
-/** Returns the `by` of a `VersionFilter` that matches all actors of a source. */
-export function bySource(source: string): string {
-  return `${SOURCE}${source}`;
+/** A filter by an actor, or by all actors of a source. */
+interface ActorOrSource {
+  by?: string | undefined;
+  source?: string | undefined;
+}
+
+/** Returns the `by` of a `VersionFilter`; undefined for the versions of all actors. */
+export function byActorOrSource({ by, source }: ActorOrSource): string | undefined {
+  return source === undefined ? by : `${SOURCE}${source}`;
 }
 
 /**

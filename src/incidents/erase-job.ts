@@ -20,7 +20,7 @@ import type { Erasure } from './erase-files.ts';
 import { addJobReceipt, addTenantReceipt } from './erase-receipt.ts';
 import type { ErasedText } from './erase-text.ts';
 import type { EraseTask } from './erase-text-thread.ts';
-import { createFindThread, Finder, type Hit, PLACES } from './find.ts';
+import { createJobFinder, type Finder, type Hit, PLACES } from './find.ts';
 import { FirstHits } from './find-job.ts';
 import { type Counts, findOutcome, type RunningJob, recordOutcome } from './jobs.ts';
 import type { JobKind, TenantResult } from './runner.ts';
@@ -52,15 +52,13 @@ const MAX_HEAP_MIB = 512;
 
 /** Returns the kind of job that erases a text in each tenant. */
 export function eraseJobs(database: Database, config: Config): JobKind {
-  const findThread = createFindThread();
+  const { finder, thread: findThread } = createJobFinder(database);
   const eraseThread = new WorkerThreads<EraseTask, string[]>({
     module: new URL('./erase-text-thread', import.meta.url),
     threads: 1,
     idleMs: 30_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
-  // The pauses leave at least half of the time of a core, and of the database, to requests.
-  const finder = new Finder(database, findThread, (busyMs) => busyMs);
   return {
     kind: ERASE,
     work(job, tenant, signal, report) {

@@ -9,7 +9,7 @@ import { History } from '../history/history.ts';
 import type { Operation } from '../history/version.ts';
 import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
-import { createFindThread, Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
+import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
 import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
 import type { JobKind, TenantResult } from './runner.ts';
 
@@ -62,9 +62,7 @@ export async function checkExpression(
 
 /** Returns the kind of job that finds a text in each tenant. */
 export function findJobs(database: Database): JobKind {
-  const thread = createFindThread();
-  // The pauses leave at least half of the time of a core, and of the database, to requests.
-  const finder = new Finder(database, thread, (busyMs) => busyMs);
+  const { finder, thread } = createJobFinder(database);
   return {
     kind: FIND,
     work: (job, tenant, signal, report) => findForJob(finder, job, tenant, signal, report),

@@ -148,6 +148,13 @@ export function createFindThread(): FindThread {
   });
 }
 
+/** Creates the finder of a kind of job. The caller closes the thread. */
+export function createJobFinder(database: Database): { finder: Finder; thread: FindThread } {
+  const thread = createFindThread();
+  // The pauses leave at least half of the time of a core, and of the database, to requests.
+  return { finder: new Finder(database, thread, (busyMs) => busyMs), thread };
+}
+
 /** Finds texts in tenants. Memory is bounded by a page of versions, and one content. Methods throw `DatabaseError`. */
 export class Finder {
   readonly #database: Database;

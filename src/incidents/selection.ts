@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
+import { IS_SEARCHED } from '../tenants/listing.ts';
 
 /** Filter of the tenants of a job. All conditions must match; drafts are never selected. */
 export interface TenantSelection {
@@ -23,8 +24,7 @@ type Filter = {
   onlyTenants: string[] | null;
 };
 
-const MATCHES = `draft_of IS NULL
-  AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+const MATCHES = `${IS_SEARCHED}
   AND ($status::text IS NULL OR CASE $status::text
     WHEN 'archived' THEN archived_at IS NOT NULL
     WHEN 'suspended' THEN suspended_at IS NOT NULL

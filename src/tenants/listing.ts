@@ -41,8 +41,13 @@ export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
 
 const FULLNESS = fullnessColumn('$maxFiles', '$maxBytes');
 
+/** SQL condition: whether a row is a tenant, and not a draft, whose ID or name contains `$search`, if `$search` is set. */
+export const IS_SEARCHED = `draft_of IS NULL AND (
+  $search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0
+)`;
+
 const MATCHES = `
-  draft_of IS NULL AND ($search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+  ${IS_SEARCHED}
   AND ($suspended::boolean IS NULL OR (suspended_at IS NOT NULL) = $suspended::boolean)
   AND ($archived::boolean IS NULL OR (archived_at IS NOT NULL) = $archived::boolean)
   AND ($metadataKey::text IS NULL OR metadata ->> $metadataKey::text = COALESCE($metadataValue::text, metadata ->> $metadataKey::text))
