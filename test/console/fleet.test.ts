@@ -32,7 +32,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name, exact: true }).click();
   };
 
-  it('is counted, filtered by metadata, and saved as views of this browser', async () => {
+  it('counts tenants, filters them by metadata, and saves views in the browser', async () => {
     const { prefix } = await createFleet(3);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const totals = page.locator('.tenant-totals');
@@ -58,7 +58,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(await view.count()).toBe(0);
   });
 
-  it('is changed as a whole, also beyond the listed page, and a stopped action names its rest', async () => {
+  it('changes all matching tenants, beyond the listed page, and lists the rest of a stopped action', async () => {
     const { tenants, prefix, ids } = await createFleet(60);
     const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
     const dialog = page.getByRole('dialog');
@@ -107,7 +107,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(await suspended()).toBe(60);
   });
 
-  it('gets a mount, keys, and archives for each of its tenants', async () => {
+  it('adds a mount and keys to several tenants, and exports their archives', async () => {
     const { service } = fixture();
     const { tenants, prefix, ids } = await createFleet(2);
     const team = freshTenant('shared');
@@ -167,7 +167,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByText('Exported 2 tenants.').waitFor();
   });
 
-  it('has names, descriptions, and metadata that are edited, and a change of another admin is not lost', async () => {
+  it('edits the name, description, and metadata of a tenant, and asks before it overwrites a newer change', async () => {
     const { service } = fixture();
     const id = freshTenant('described');
     const page = await fixture().openSignedIn('#/');

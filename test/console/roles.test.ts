@@ -170,61 +170,74 @@ describeConsole('the buttons of the console', (fixture) => {
     };
   }
 
-  it.each(ROLES)('are on pages that a key may open: %s for %s', async (access, scope) => {
-    const { page, subjects, rejected, at, open, views } = await signInAs(access, scope);
-    const offered = new Set<string>();
-    for (const [view, isThere] of views) {
-      at.step = view;
-      for (const label of await open(view, subjects, isThere)) offered.add(label);
-    }
-    expect(rejected).toStrictEqual([]);
-    const managing = ['New key', 'New mount', 'Revoke', 'Mount…', 'New keys…', 'Delete tenant…'];
-    const ofFleet = ['New tenant', 'Rename…', 'Copy…'];
-    const changing = ['New file', 'Import…', 'Suspend…', 'Change settings…', 'Restore…', 'Approve and merge'];
-    const has = (labels: string[]) => labels.filter((label) => offered.has(label));
-    expect({ managing: has(managing), ofFleet: has(ofFleet) }).toStrictEqual({
-      managing: access === 'read_write' ? managing : [],
-      ofFleet: access === 'read_write' && scope === 'all tenants' ? ofFleet : [],
-    });
-    expect(has(changing).includes('Import…')).toBe(access !== 'read_only');
-    if (access === 'read_only') expect(has(changing)).toStrictEqual([]);
-    const nav = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
-    expect((await nav.allTextContents()).includes('Overview')).toBe(scope === 'all tenants');
-  });
-
-  it.each(ROLES)('send only requests that a key may make: %s for %s', async (access, scope) => {
-    const walk = await signInAs(access, scope);
-    const { page, rejected, changes, pending, at, open, views } = walk;
-    let { subjects } = walk;
-    page.on('dialog', (dialog) => dialog.accept());
-    page.on('filechooser', (chooser) =>
-      chooser.setFiles({ name: 'a.tar', mimeType: 'application/x-tar', buffer: ARCHIVE }).catch(() => {}),
-    );
-    let clicks = 0;
-    for (const [view, isThere] of views) {
-      const done = new Set<string>();
-      for (;;) {
-        if (changes.length > 0) {
-          // An open page would ask for tenants that its key may no longer see.
-          await page.goto(`${fixture().url}/icon.svg`);
-          subjects = await prepare(subjects.tenant, subjects.other);
-          const key = await keyFor(access, scope, subjects);
-          await page.evaluate(`sessionStorage.setItem('admin-key', '${key}')`);
-        }
-        changes.length = 0;
-        const labels = await open(view, subjects, isThere);
-        const label = labels.find((each) => !done.has(each));
-        if (label === undefined) break;
-        done.add(label);
-        clicks++;
-        at.step = `${view}: ${label}`;
-        await page.locator(`${BUTTONS}:visible`).nth(labels.indexOf(label)).click();
-        await sendDialogs(page, subjects);
-        // A change that is under way would find the tenants of the next button, which the key may not use.
-        await expect.poll(() => pending.size).toBe(0);
+  it.each(ROLES)(
+    'opens each page without a rejected request, and offers each role its buttons: %s for %s',
+    async (access, scope) => {
+      const { page, subjects, rejected, at, open, views } = await signInAs(access, scope);
+      const offered = new Set<string>();
+      for (const [view, isThere] of views) {
+        at.step = view;
+        for (const label of await open(view, subjects, isThere)) offered.add(label);
       }
-    }
-    expect(rejected).toStrictEqual([]);
-    expect(clicks).toBeGreaterThan({ read_only: 15, operate: 40, read_write: 50 }[access]);
-  });
+      expect(rejected).toStrictEqual([]);
+      const managing = ['New key', 'New mount', 'Revoke', 'Mount…', 'New keys…', 'Delete tenant…'];
+      const ofFleet = ['New tenant', 'Rename…', 'Copy…'];
+      const changing = [
+        'New file',
+        'Import…',
+        'Suspend…',
+        'Change settings…',
+        'Restore…',
+        'Approve and merge',
+      ];
+      const has = (labels: string[]) => labels.filter((label) => offered.has(label));
+      expect({ managing: has(managing), ofFleet: has(ofFleet) }).toStrictEqual({
+        managing: access === 'read_write' ? managing : [],
+        ofFleet: access === 'read_write' && scope === 'all tenants' ? ofFleet : [],
+      });
+      expect(has(changing).includes('Import…')).toBe(access !== 'read_only');
+      if (access === 'read_only') expect(has(changing)).toStrictEqual([]);
+      const nav = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+      expect((await nav.allTextContents()).includes('Overview')).toBe(scope === 'all tenants');
+    },
+  );
+
+  it.each(ROLES)(
+    'sends only requests that a key may make, from each button: %s for %s',
+    async (access, scope) => {
+      const walk = await signInAs(access, scope);
+      const { page, rejected, changes, pending, at, open, views } = walk;
+      let { subjects } = walk;
+      page.on('dialog', (dialog) => dialog.accept());
+      page.on('filechooser', (chooser) =>
+        chooser.setFiles({ name: 'a.tar', mimeType: 'application/x-tar', buffer: ARCHIVE }).catch(() => {}),
+      );
+      let clicks = 0;
+      for (const [view, isThere] of views) {
+        const done = new Set<string>();
+        for (;;) {
+          if (changes.length > 0) {
+            // An open page would ask for tenants that its key may no longer see.
+            await page.goto(`${fixture().url}/icon.svg`);
+            subjects = await prepare(subjects.tenant, subjects.other);
+            const key = await keyFor(access, scope, subjects);
+            await page.evaluate(`sessionStorage.setItem('admin-key', '${key}')`);
+          }
+          changes.length = 0;
+          const labels = await open(view, subjects, isThere);
+          const label = labels.find((each) => !done.has(each));
+          if (label === undefined) break;
+          done.add(label);
+          clicks++;
+          at.step = `${view}: ${label}`;
+          await page.locator(`${BUTTONS}:visible`).nth(labels.indexOf(label)).click();
+          await sendDialogs(page, subjects);
+          // A change that is under way would find the tenants of the next button, which the key may not use.
+          await expect.poll(() => pending.size).toBe(0);
+        }
+      }
+      expect(rejected).toStrictEqual([]);
+      expect(clicks).toBeGreaterThan({ read_only: 15, operate: 40, read_write: 50 }[access]);
+    },
+  );
 });

@@ -25,7 +25,7 @@ describeService('comments on drafts', (service) => {
   const texts = async (path: string) =>
     ((await admin().call('GET', path)).body.comments as { text: string }[]).map(({ text }) => text);
 
-  it('are added, listed, and deleted, and move with a renamed tenant', async () => {
+  it('adds, lists, and deletes comments on a draft, which move with a renamed tenant', async () => {
     const { tenant, draft, path } = await make();
     const first = await add(path, 'Why?\nNo.', { memory_id: FILE });
     expect([first.status, first.body]).toStrictEqual([
@@ -53,7 +53,7 @@ describeService('comments on drafts', (service) => {
     expect(await texts(path.replace(tenant, `${tenant}-renamed`))).toStrictEqual(['second']);
   });
 
-  it('are limited in number and length, and are deleted when the draft is closed', async () => {
+  it('limits the number and length of comments, and deletes them when the draft is closed', async () => {
     const { tenant, draft, path } = await make();
     expect((await add(path, 'x'.repeat(2000))).status).toBe(201);
     expect((await add(path, 'x'.repeat(2001))).status).toBe(400);
@@ -74,7 +74,7 @@ describeService('comments on drafts', (service) => {
     expect((await admin().call('GET', path.replace(/.{8}\/comments/, '00000000/comments'))).status).toBe(404);
   });
 
-  it('are deleted by a redaction in the memory', async () => {
+  it('deletes the comments on drafts with a redaction in the memory', async () => {
     const { tenant, path } = await make();
     await add(path, 'It was 1.');
     const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;

@@ -40,7 +40,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     return { one, two, none };
   };
 
-  it('are sorted by tenant, newest first, and the same in pages of any size', async () => {
+  it('sorts the versions of many tenants by tenant, newest first, in pages of any size', async () => {
     const { one, two } = await filled('sorted');
     const all = [
       `${one} modified /memories/a.md`,
@@ -63,7 +63,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     expect((await admin().call('GET', `/tenants/${two}/versions/${version?.id}`)).status).toBe(200);
   });
 
-  it('are filtered by tenant, metadata, time, source, and operation', async () => {
+  it('filters the versions of many tenants by tenant, metadata, time, source, and operation', async () => {
     const { one, two } = await filled('filtered');
     const body = { metadata: { plan: 'pro' } };
     expect((await admin().call('PATCH', `/tenants/${two}`, { body })).status).toBe(200);
@@ -93,7 +93,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
       expect([query, (await admin().call('GET', `/versions?${query}`)).status]).toStrictEqual([query, 400]);
   });
 
-  it('are limited to the tenants of a scoped key, also with a position of another tenant', async () => {
+  it('shows a scoped key only versions of its tenants, also with a position of another tenant', async () => {
     const { one, two } = await filled('scoped');
     const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only', onlyTenants: [two] });
     expect(shown(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
@@ -106,7 +106,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     ]);
   });
 
-  it('are printed by log --all, with the options of find', async () => {
+  it('prints the versions of many tenants with log --all and the options of find', async () => {
     const { one, two } = await filled('printed');
     const { stdout, stderr, code } = await runOn(service(), [
       'log',
@@ -150,7 +150,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     });
   });
 
-  it('are searched by search --all in their current state', async () => {
+  it('searches the current files of many tenants with search --all', async () => {
     const { one, two } = await filled('searched');
     await write(two, cmd.create('/memories/c.md', 'a seldom word\n'));
     await write(two, cmd.replace('/memories/c.md', 'seldom', 'Seldom'));

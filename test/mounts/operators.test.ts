@@ -24,7 +24,7 @@ describeService('mounts of the admin API', (service) => {
   const put = (own: string, name: string, body: object, key?: string) =>
     admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
 
-  it('are part of the text for the prompt of an agent', async () => {
+  it('adds the mounts to the text for the prompt of an agent', async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     await put(own, 'team', { tenant: team, access: 'read_write', instructions: 'Ask first.' });
     await put(own, 'wiki', { tenant: wiki });
