@@ -8,6 +8,7 @@ import {
   pageFields,
   readCursor,
   readTimes,
+  repeatable,
   tenantId,
   text,
   time,
@@ -60,17 +61,15 @@ const listQuery = z.strictObject({
     .optional()
     .meta({ description: 'Part of the ID of the tenant, case-insensitive.' }),
   key: text(255).optional().meta({ description: 'The id of a key that was created or changed.' }),
-  actor: text(255).optional().meta({
-    description: 'The ID of an admin key, the subject of a token, or the name of an operator.',
+  by: text(255).min(1).optional().meta({
+    description: 'The ID or label of a key or user, the subject of a token, or the name of an operator.',
   }),
-  actor_contains: text(255).optional().meta({
-    description: 'Part of the same texts, or of the label of the key or user, case-insensitive.',
-  }),
-  action: text(4000)
+  by_contains: text(255).optional().meta({ description: 'Part of the same texts, case-insensitive.' }),
+  action: repeatable(text(255), 100)
     .optional()
     .meta({
-      description: 'The operation. Several, separated by commas, match any of them.',
-      examples: ['createKey,rotateKey'],
+      description: 'Only this operation. May be repeated: each of the operations matches.',
+      examples: [['createKey', 'rotateKey']],
     }),
   outcome: text(64)
     .optional()
@@ -100,9 +99,9 @@ export const listAuditEvents = defineOperation({
         tenant: filter.tenant ?? null,
         tenantContains: filter.tenant_contains ?? null,
         key: filter.key ?? null,
-        actor: filter.actor ?? null,
-        actorContains: filter.actor_contains ?? null,
-        actions: filter.action?.split(',') ?? null,
+        by: filter.by ?? null,
+        byContains: filter.by_contains ?? null,
+        actions: filter.action ?? null,
         outcome: filter.outcome ?? null,
         since: since ?? null,
         until: until ?? null,

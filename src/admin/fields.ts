@@ -3,6 +3,7 @@ import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
+import { SOURCE } from '../history/version.ts';
 import { storableText as text } from '../lib/text.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
@@ -71,6 +72,10 @@ export const flag = z.preprocess(
   z.boolean(),
 );
 
+/** A query parameter that may be repeated, for up to `max` values. */
+export const repeatable = <Item extends z.ZodType>(item: Item, max: number) =>
+  z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(item).min(1).max(max));
+
 /** Parameters of a paginated list. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
@@ -107,6 +112,21 @@ export const actor = z
 export function writeCursor(position: unknown): string | null {
   return position === null ? null : Buffer.from(JSON.stringify(position)).toString('base64url');
 }
+
+/** A filter by an actor, or by all actors of a source. Use it with `NOT_BY_BOTH`. */
+export const actorFields = {
+  by: text(255)
+    .min(1)
+    .refine((by) => !by.startsWith(SOURCE), `must not begin with \`${SOURCE}\`: use \`source\` for a source.`)
+    .optional()
+    .meta({
+      description:
+        "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `operator`, or `anonymous`.",
+    }),
+  source: text(255).min(1).optional().meta({
+    description: 'The source of keys, as declared by their operators. Not together with `by`.',
+  }),
+};
 
 /** Arguments of `refine`: rejects a filter by an actor together with a source. */
 export const NOT_BY_BOTH = [

@@ -7,6 +7,7 @@ import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../in
 import { findJob } from '../incidents/jobs.ts';
 import {
   actor,
+  actorFields,
   givenTime,
   NOT_BY_BOTH,
   next,
@@ -51,14 +52,7 @@ const findBody = z
       .min(1)
       .default([...PLACES])
       .meta({ description: 'Current files, superseded versions, and open drafts.' }),
-    by: text(255).min(1).optional().meta({
-      description:
-        "Only versions by this actor: a key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-    }),
-    source: text(255)
-      .min(1)
-      .optional()
-      .meta({ description: 'Only versions written with keys of this source.' }),
+    ...actorFields,
     since: givenTime.optional(),
     until: givenTime.optional(),
     tenants: selectionBody,

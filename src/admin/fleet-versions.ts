@@ -1,20 +1,21 @@
 import { z } from 'zod';
-import { byActorOrSource } from '../history/version.ts';
 import { readChanges } from '../incidents/changes.ts';
 import { findJob } from '../incidents/jobs.ts';
 import { storedTime } from '../lib/rfc3339.ts';
+import { pairsOf } from '../tenants/metadata.ts';
 import {
   NOT_BY_BOTH,
   next,
   pageFields,
   readCursor,
   readTimes,
+  repeatable,
   tenantId,
-  text,
   writeCursor,
 } from './fields.ts';
-import { noSuchJob, selectionFields, selectionOf } from './job-schemas.ts';
+import { MAX_NAMED, noSuchJob, selectionFields, selectionOf } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
+import { metadataQuery } from './tenant-filter.ts';
 import { entryRecord, id, logFilter, versionFilter, versionSchema } from './versions.ts';
 
 const tenantVersionSchema = z
@@ -29,16 +30,8 @@ const position = z.strictObject({
   until: storedTime.optional(),
 });
 
-const { search, status, metadata, found_by } = selectionFields;
-
-/** Reads JSON of a query string. An invalid text is left to the schema. */
-function parsed(given: unknown): unknown {
-  try {
-    return typeof given === 'string' ? JSON.parse(given) : given;
-  } catch {
-    return given;
-  }
-}
+const { search, status, found_by } = selectionFields;
+const tenants = repeatable(tenantId, MAX_NAMED).optional();
 
 export const listAllVersions = defineOperation({
   id: 'listAllVersions',
@@ -51,20 +44,12 @@ export const listAllVersions = defineOperation({
   scope: 'handler',
   query: z
     .strictObject({
-      tenants: text(20_000)
-        .optional()
-        .meta({ description: 'Only these tenants, separated by commas.', examples: ['acme,globex'] }),
+      tenant: tenants.meta({ description: 'Only this tenant. May be repeated.', examples: [['acme']] }),
       search,
       status,
-      metadata: z.preprocess(parsed, metadata).meta({
-        description: 'Pairs that the metadata of the tenant contains, as JSON.',
-        examples: ['{"plan":"pro"}'],
-      }),
+      metadata: metadataQuery,
+      except: tenants.meta({ description: 'Not this tenant. May be repeated.', examples: [['globex']] }),
       found_by,
-      source: text(255)
-        .min(1)
-        .optional()
-        .meta({ description: 'Only versions written with keys of this source.' }),
       ...versionFilter,
       ...pageFields(200, 50),
     })
@@ -76,15 +61,14 @@ export const listAllVersions = defineOperation({
   errors: [noSuchJob],
   isHeavy: true,
   async run({ database, query, administrator }) {
-    const { tenants, search, status, metadata, found_by: foundBy, source, limit, after, ...given } = query;
+    const { tenant: ids, search, status, metadata: pairs, except, found_by, limit, after, ...given } = query;
     const scope = administrator.onlyTenants;
-    if (foundBy !== undefined) await findJob(database, foundBy, scope);
-    const ids = tenants?.split(',').filter((each) => each !== '');
-    const selected = selectionOf({ ids, search, status, metadata, found_by: foundBy }, scope);
+    if (found_by !== undefined) await findJob(database, found_by, scope);
+    const metadata = pairs && pairsOf(pairs);
+    const selected = selectionOf({ ids, search, status, metadata, except, found_by }, scope);
     const from = readCursor(position, after);
     const { since, until } = from ?? (await readTimes(database, { since: given.since, until: given.until }));
-    const by = byActorOrSource({ by: given.by, source });
-    const filter = logFilter({ ...given, by, since, until });
+    const filter = logFilter({ ...given, since, until });
     const page = await readChanges(database, selected, filter, from, limit);
     return {
       versions: page.changes.map(({ tenant, ...entry }) => ({ tenant, ...entryRecord(entry) })),

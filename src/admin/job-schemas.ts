@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { createJob, findJob, type Job, type NewJob } from '../incidents/jobs.ts';
 import type { TenantSelection } from '../incidents/selection.ts';
-import { metadataPairs } from '../tenants/ids.ts';
-import { actor, tenantId, text, time } from './fields.ts';
+import { metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
+import { actor, tenantId, time } from './fields.ts';
 import type { AdminContext } from './operation.ts';
 import { requireInScope } from './permissions.ts';
+import { tenantSearch, tenantStatus } from './tenant-filter.ts';
 
 const EXAMPLE_JOB = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
 const counted = z.int().min(0);
@@ -22,13 +23,16 @@ export const jobParams = z.strictObject({ job: jobId });
 export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
 export const tooManyJobs = new ServiceError('too_many_jobs', 20);
 
+/** Maximum number of tenants that a selection names. */
+export const MAX_NAMED = 1000;
+
 export const selectionFields = {
-  search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
-  status: z.enum(['active', 'suspended', 'archived']).optional(),
-  metadata: metadataPairs(text(64), text(512))
+  search: tenantSearch,
+  status: tenantStatus.optional(),
+  metadata: metadataPairs(metadataKey, metadataValue)
     .optional()
     .meta({ description: 'Pairs that the metadata of the tenant contains.', examples: [{ plan: 'pro' }] }),
-  except: z.array(tenantId).min(1).max(1000).optional().meta({ description: 'Not these tenants.' }),
+  except: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Not these tenants.' }),
   found_by: jobId.optional().meta({
     description:
       'The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.',
@@ -38,7 +42,7 @@ export const selectionFields = {
 /** Tenants of a job. The default is all tenants that the key may see. */
 export const selectionBody = z
   .strictObject({
-    ids: z.array(tenantId).min(1).max(1000).optional().meta({ description: 'Only these tenants.' }),
+    ids: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Only these tenants.' }),
     ...selectionFields,
   })
   .default({})

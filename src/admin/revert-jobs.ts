@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { byActorOrSource } from '../history/version.ts';
 import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
-import { givenTime, NOT_BY_BOTH, readTimes, text } from './fields.ts';
+import { actorFields, givenTime, NOT_BY_BOTH, readTimes } from './fields.ts';
 import {
   jobId,
   jobParams,
@@ -14,6 +14,7 @@ import {
   tooManyJobs,
 } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
+import { HAS_SELECTION } from './reverts.ts';
 
 const response = { description: 'The job.', schema: jobSchema };
 
@@ -29,11 +30,7 @@ export const startRevert = defineOperation({
   scope: 'handler',
   body: z
     .strictObject({
-      by: text(255).min(1).optional().meta({
-        description:
-          "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `operator`, or `anonymous`.",
-      }),
-      source: text(255).min(1).optional().meta({ description: 'Changes made with keys of this source.' }),
+      ...actorFields,
       since: givenTime,
       until: givenTime.optional().meta({
         description: 'Required without `by` and `source`: undoes the changes of all actors in the period.',
@@ -41,9 +38,7 @@ export const startRevert = defineOperation({
       tenants: selectionBody,
     })
     .refine(...NOT_BY_BOTH)
-    .refine(({ by, source, until }) => [by, source, until].some((each) => each !== undefined), {
-      error: 'requires `by`, `source`, or `until`.',
-    }),
+    .refine(...HAS_SELECTION),
   status: 201,
   response,
   errors: [noSuchJob, tooManyJobs],

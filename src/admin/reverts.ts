@@ -5,6 +5,7 @@ import { countsOf } from '../history/log.ts';
 import { differenceOf } from '../history/patch.ts';
 import { revertActor } from '../history/revert.ts';
 import { readRevertedFile } from '../history/revert-difference.ts';
+import { byActorOrSource } from '../history/version.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
 import {
@@ -17,7 +18,17 @@ import {
 } from './changes.ts';
 import { differenceRecord, differenceSchema } from './differences.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
-import { actor, givenTime, readTimes, tenantParams, text, time, versionId } from './fields.ts';
+import {
+  actor,
+  actorFields,
+  givenTime,
+  NOT_BY_BOTH,
+  readTimes,
+  tenantParams,
+  text,
+  time,
+  versionId,
+} from './fields.ts';
 import { defineOperation } from './operation.ts';
 
 const path = z.string();
@@ -64,20 +75,20 @@ const revertedSchema = z
   .meta({ id: 'Reverted' });
 
 const selectionFields = {
-  by: text(255).min(1).optional().meta({
-    description:
-      "A key's id or label, a token's subject, a session's id, an operator's or a job's name, a draft's id, `source:` and the source of a key, `operator`, or `anonymous`. Default: all actors, which requires `until`.",
-  }),
+  ...actorFields,
   since: givenTime,
   until: givenTime.optional().meta({
     description:
-      'Default: now. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+      'Default: now. Required without `by` and `source`: undoes the changes of all actors in the period. Later changes by the actor are treated like changes of other actors. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
   }),
 };
 
-const hasSelection = ({ by, until }: { by?: string | undefined; until?: string | undefined }) =>
-  by !== undefined || until !== undefined;
-const SELECTION_ERROR = { error: 'requires `by`, or `until` to undo the changes of all actors in a period.' };
+/** Arguments of `refine`: rejects a revert of all actors up to now. */
+export const HAS_SELECTION = [
+  ({ by, source, until }: { [Name in 'by' | 'source' | 'until']?: string | undefined }) =>
+    [by, source, until].some((each) => each !== undefined),
+  { error: 'requires `by`, `source`, or `until`.' },
+] as const;
 
 const resolution = z
   .union([
@@ -110,7 +121,8 @@ export const revert = defineOperation({
       dry_run: dryRun,
       plan: expectedPlan,
     })
-    .refine(hasSelection, SELECTION_ERROR),
+    .refine(...NOT_BY_BOTH)
+    .refine(...HAS_SELECTION),
   response: { description: 'The changes, or with `dry_run` the changes to make.', schema: revertedSchema },
   errors: [
     noSuchTenant,
@@ -125,7 +137,8 @@ export const revert = defineOperation({
     new ServiceError('secrets_in_content', ['AWS access key']),
   ],
   async run({ database, merges, tenant: row, params: { tenant }, body, note, inSlot, ...call }) {
-    const { by, dry_run } = body;
+    const { dry_run } = body;
+    const by = byActorOrSource(body);
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const options = {
       ...changeOptions(call, body),
@@ -174,7 +187,8 @@ export const diffRevert = defineOperation({
       ...selectionFields,
       memory_id: versionId.meta({ description: 'The ID of a file of the revert.' }),
     })
-    .refine(hasSelection, SELECTION_ERROR),
+    .refine(...NOT_BY_BOTH)
+    .refine(...HAS_SELECTION),
   response: {
     description: 'The file.',
     schema: z.object({
@@ -189,9 +203,10 @@ export const diffRevert = defineOperation({
   },
   errors: [noSuchTenant, incomplete, archived, fileUnknown],
   isHeavy: true,
-  async run({ database, merges, compare, params: { tenant }, query: { by, memory_id: memoryId, ...given } }) {
-    const { since, until } = await readTimes(database, { since: given.since, until: given.until });
-    const file = await readRevertedFile(database, merges, { tenant, memoryId, by, since, until });
+  async run({ database, merges, compare, params: { tenant }, query }) {
+    const { since, until } = await readTimes(database, { since: query.since, until: query.until });
+    const selection = { tenant, memoryId: query.memory_id, by: byActorOrSource(query), since, until };
+    const file = await readRevertedFile(database, merges, selection);
     const { current, reverted } = file;
     const change = {
       before: { kind: 'absent' as const },

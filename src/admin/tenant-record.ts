@@ -3,19 +3,18 @@ import type { Config } from '../config.ts';
 import { nameText, snakeCase } from '../lib/text.ts';
 import { shownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import { metadataPairs } from '../tenants/ids.ts';
-import type { ListedTenant } from '../tenants/listing.ts';
+import { type ListedTenant, statusOf } from '../tenants/listing.ts';
+import { MAX_METADATA, metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
 import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS, type TenantSettings } from '../tenants/settings.ts';
-import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
+import type { StoreDetailsChange } from '../tenants/stores.ts';
 import { tenantId, text, time } from './fields.ts';
+import { tenantStatus } from './tenant-filter.ts';
 
 const name = nameText(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
 const description = text(1024).meta({
   description: 'The contents of the memory, described for people and agents.',
 });
-const metadataKey = text(64).min(1);
-const metadataValue = text(512);
 const tooMany = `must have at most ${MAX_METADATA} pairs.`;
 
 /** Fields of a tenant's name, description, and metadata in responses. */
@@ -96,7 +95,7 @@ export const tenantSchema = z
     id: tenantId,
     ...detailsSchema,
     draft_of: tenantId.nullable().meta({ description: 'The tenant that this is a draft of.' }),
-    status: z.enum(['active', 'suspended']),
+    status: tenantStatus,
     created_at: time,
     suspended_at: time.nullable(),
     archived_at: time.nullable().meta({ description: 'Since when files can only be read and deleted.' }),
@@ -126,7 +125,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     description: row.description,
     metadata: row.metadata,
     draft_of: row.draftOf,
-    status: row.suspendedAt === null ? 'active' : 'suspended',
+    status: statusOf(row),
     created_at: row.createdAt,
     suspended_at: row.suspendedAt,
     archived_at: row.archivedAt,

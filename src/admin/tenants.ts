@@ -6,9 +6,10 @@ import { changedValues } from '../tenants/audit.ts';
 import { copyTenantData, moveTenantData } from '../tenants/copy.ts';
 import { forgetTenant } from '../tenants/forget.ts';
 import { countTenants, findListedTenant, readTenantPage } from '../tenants/listing.ts';
+import { MAX_METADATA, pairsOf } from '../tenants/metadata.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
-import { MAX_METADATA, mergeDetails, Stores } from '../tenants/stores.ts';
+import { mergeDetails, Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { archived, noSuchTenant } from './errors.ts';
 import {
@@ -20,11 +21,11 @@ import {
   readCursor,
   tenantId,
   tenantParams,
-  text,
   writeCursor,
 } from './fields.ts';
 import { type AdminContext, defineOperation } from './operation.ts';
 import { receiptFlag, signedReceipt } from './receipts.ts';
+import { metadataQuery, tenantSearch, tenantStatus } from './tenant-filter.ts';
 import {
   detailsChange,
   detailsOf,
@@ -44,16 +45,9 @@ const position = z.strictObject({ sort, key: z.number(), id: z.string() });
 export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
-  search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
-  status: z.enum(['active', 'suspended']).optional(),
-  archived: flag.optional().meta({ description: 'Only archived tenants, or only tenants that are not.' }),
-  metadata: text(577)
-    .min(1)
-    .optional()
-    .meta({
-      description: 'Only tenants with a pair: `plan` for any value, `plan=pro` for exactly this value.',
-      examples: ['plan=pro'],
-    }),
+  search: tenantSearch,
+  status: tenantStatus.optional(),
+  metadata: metadataQuery,
   near_limit: count(1, 1000)
     .optional()
     .meta({ description: 'Only tenants with at least this `used_percent`.' }),
@@ -64,12 +58,6 @@ const listQuery = z.strictObject({
   totals: flag.default(false).meta({ description: 'Whether to also count all matching tenants.' }),
   ...pageFields(MAX_PAGE, 50),
 });
-
-/** Reads a pair of the metadata, such as `plan=pro`, or a key without a value. */
-function readPair(given: string | undefined) {
-  const [key, value] = given?.split(/=(.*)/s) ?? [];
-  return key === undefined ? undefined : { key, value };
-}
 
 const newTenant = z.strictObject({
   id: newTenantId,
@@ -143,9 +131,9 @@ export const listTenants = defineOperation({
     const { near_limit: nearLimit, sort: order, limit, after } = query;
     const page = { limit, after: readCursor(position, after) };
     if (page.after !== null && page.after.sort !== order) throw new ServiceError('invalid_cursor');
-    const { search, status, archived } = query;
-    const metadata = readPair(query.metadata);
-    const filter = { search, status, archived, metadata, nearLimit, scope: administrator.onlyTenants };
+    const { search, status } = query;
+    const metadata = query.metadata && pairsOf(query.metadata);
+    const filter = { search, status, metadata, nearLimit, scope: administrator.onlyTenants };
     const [listed, totals] = await Promise.all([
       readTenantPage(database, config, { ...filter, order }, page),
       query.totals ? countTenants(database, config, filter) : null,

@@ -21,7 +21,9 @@ const PARTS: Partial<Record<string, { whole: string; member: string }>> = {
 
 function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
   const { whole, member } = PARTS[part] ?? { whole: 'request', member: 'parameter' };
-  const name = issue?.path.join('.') ?? '';
+  // A repeated query parameter is an array, and a client knows it by its name alone.
+  const path = part === 'querystring' ? issue?.path.slice(0, 1) : issue?.path;
+  const name = path?.join('.') ?? '';
   const subject = `The ${name === '' ? whole : `${member} ${name}`}`;
   if (issue === undefined) return `${subject} is not valid.`;
   if (issue.code !== 'unrecognized_keys') return `${subject} ${predicate(issue)}`;

@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, logPage, withChanges } from '../history/log.ts';
-import { versionRecord } from '../history/version.ts';
+import { byActorOrSource, versionRecord } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { noSuchTenant } from './errors.ts';
 import {
   actor,
+  actorFields,
   givenTime,
   memoryPath,
+  NOT_BY_BOTH,
   next,
   pageFields,
   readCursor,
@@ -80,10 +82,7 @@ export const versionFilter = {
   }),
   since: givenTime.optional(),
   until: givenTime.optional(),
-  by: text(255).optional().meta({
-    description:
-      "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
-  }),
+  ...actorFields,
   by_contains: text(255).optional().meta({
     description: "A part of the actor's type, label, subject, name, job, or ID (case-insensitive).",
   }),
@@ -97,12 +96,14 @@ export function logFilter({
   since,
   until,
   by,
+  source,
   by_contains: byContains,
   operation,
 }: { [Name in keyof typeof versionFilter]?: z.output<(typeof versionFilter)[Name]> } & {
   path?: MemoryPath | undefined;
 }): LogOptions {
-  const filter = { path, pathContains, since, until, by, byContains, operation };
+  const actor = byActorOrSource({ by, source });
+  const filter = { path, pathContains, since, until, by: actor, byContains, operation };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 
@@ -113,14 +114,16 @@ export const listVersions = defineOperation({
   summary: 'List the versions of files, newest first, a page at a time',
   tag: 'history',
   params: tenantParams,
-  query: z.strictObject({
-    path: memoryPath.optional().meta({
-      description:
-        'For a file, its versions at any path. For a directory, the versions of everything below it.',
-    }),
-    ...versionFilter,
-    ...pageFields(200, 50),
-  }),
+  query: z
+    .strictObject({
+      path: memoryPath.optional().meta({
+        description:
+          'For a file, its versions at any path. For a directory, the versions of everything below it.',
+      }),
+      ...versionFilter,
+      ...pageFields(200, 50),
+    })
+    .refine(...NOT_BY_BOTH),
   response: { description: 'A page.', schema: z.object({ versions: z.array(versionSchema), next }) },
   errors: [noSuchTenant],
   isHeavy: true,

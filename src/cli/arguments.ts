@@ -7,6 +7,8 @@ import { parseQuantity } from '../lib/units.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/ids.ts';
+import { TENANT_STATUSES } from '../tenants/listing.ts';
+import { pairsProblem } from '../tenants/metadata.ts';
 
 /* Parsers of commander arguments. Each parser throws InvalidArgumentError, which commander reports as a usage error. */
 
@@ -76,6 +78,24 @@ export function versionArgument(value: string): string {
     'Use the ID of a version from `memory-service log`, or at least its first four characters.',
   );
 }
+
+/** Returns a parser of an option that may be repeated. */
+export function repeated<T>(parse: (value: string) => T) {
+  return (value: string, before: T[] = []): T[] => [...before, parse(value)];
+}
+
+export const statusOption = () =>
+  new Option('--status <status>', 'only tenants in this state').choices(TENANT_STATUSES);
+
+export const metadataOption = () =>
+  new Option('--metadata <key=value>', 'only tenants with this metadata; may be repeated').argParser(
+    (value, before: string[] = []) => {
+      const pairs = [...before, value];
+      const problem = pairsProblem(pairs);
+      if (problem === null) return pairs;
+      throw new InvalidArgumentError(`The pairs ${problem}`);
+    },
+  );
 
 /** Creates an option for all actors of a source, as an alternative to `--by`. */
 export function sourceOption(description: string): Option {

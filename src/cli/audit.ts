@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { listAuditEvents, MAX_PAGE } from '../admin/audit-events.ts';
 import { shownTime } from '../history/time-text.ts';
 import { actorText } from '../memory/origin.ts';
-import { positiveInteger, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { positiveInteger, repeated, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { print } from './io.ts';
 import { printTable } from './output.ts';
@@ -11,7 +11,7 @@ interface Options {
   tenant?: string;
   key?: string;
   by?: string;
-  action?: string;
+  action?: string[];
   outcome?: string;
   since?: string;
   until?: string;
@@ -27,9 +27,9 @@ export function registerAuditCommand(program: Command, { connect, io }: Cli): vo
     .option('--key <id>', 'only changes of this key')
     .option(
       '--by <actor>',
-      'only by this actor: the ID of a key, the subject of a token or the name of an operator',
+      'only by this actor: the ID or label of a key, the subject of a token, or the name of an operator',
     )
-    .option('--action <name>', 'only this operation, such as updateTenant')
+    .option('--action <name>', 'only this operation, such as updateTenant; may be repeated', repeated(String))
     .option('--outcome <outcome>', '`ok`, `failed`, or the code of an error')
     .option('--since <time>', 'only since this time', timeArgument)
     .option('--until <time>', 'only before this time', timeArgument)
@@ -70,8 +70,8 @@ Examples:
     );
 }
 
-function readEvents(caller: Caller, { limit, by, json: _, ...filter }: Options) {
-  const query = { ...filter, ...(by !== undefined && { actor: by }), limit: Math.min(limit, MAX_PAGE) };
+function readEvents(caller: Caller, { limit, json: _, ...filter }: Options) {
+  const query = { ...filter, limit: Math.min(limit, MAX_PAGE) };
   return firstItems(
     readItems(caller, listAuditEvents, { query }, ({ events }) => events),
     limit,

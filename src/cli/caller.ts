@@ -230,8 +230,8 @@ async function send(
   );
   const target = new URL(`${base.pathname.replace(/\/$/, '')}/v1${path}`, base);
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null)
-      target.searchParams.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
+    for (const each of Array.isArray(value) ? value : [value])
+      if (each !== undefined && each !== null) target.searchParams.append(name, String(each));
   }
   const response = await request(target, {
     method,

@@ -4,7 +4,18 @@ import { listJobTenants } from '../admin/jobs.ts';
 import { MAX_QUERY_LENGTH } from '../files/search/query.ts';
 import { PLACES } from '../incidents/find.ts';
 import { amount } from '../lib/units.ts';
-import { positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import type { TenantStatus } from '../tenants/listing.ts';
+import { pairsOf } from '../tenants/metadata.ts';
+import {
+  metadataOption,
+  positiveInteger,
+  repeated,
+  sourceOption,
+  statusOption,
+  TIME_HELP,
+  tenantId,
+  timeArgument,
+} from './arguments.ts';
 import { type Caller, type Cli, readItems, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
@@ -14,8 +25,9 @@ export interface SelectionOptions {
   all?: boolean;
   tenant?: string[];
   tenantSearch?: string;
-  status?: 'active' | 'suspended' | 'archived';
-  metadata?: [string, string][];
+  status?: TenantStatus;
+  /** Pairs such as `plan=pro`. */
+  metadata?: string[];
   except?: string[];
   foundBy?: string;
 }
@@ -40,26 +52,10 @@ export function addSelectionOptions(command: Command): Command {
     .option('--all', 'all tenants')
     .option('--tenant <tenant>', 'only this tenant; may be repeated', repeated(tenantId))
     .option('--tenant-search <text>', 'only tenants whose ID or name contains this, ignoring case')
-    .addOption(
-      new Option('--status <status>', 'only tenants in this state').choices([
-        'active',
-        'suspended',
-        'archived',
-      ]),
-    )
-    .option('--metadata <key=value>', 'only tenants with this metadata; may be repeated', repeated(pair))
+    .addOption(statusOption())
+    .addOption(metadataOption())
     .option('--except <tenant>', 'not this tenant; may be repeated', repeated(tenantId))
     .option('--found-by <job>', 'only tenants with an outcome in this job, such as the hits of a find');
-}
-
-function repeated<T>(parse: (value: string) => T) {
-  return (value: string, before: T[] = []): T[] => [...before, parse(value)];
-}
-
-function pair(value: string): [string, string] {
-  const at = value.indexOf('=');
-  if (at > 0) return [value.slice(0, at), value.slice(at + 1)];
-  throw new InvalidArgumentError('Use a key, = and a value.');
 }
 
 /** Returns the selection of the options, or reports a usage error if no tenants are selected. */
@@ -75,7 +71,7 @@ export function selectionOf(
     ...(tenant && { ids: tenant }),
     ...(tenantSearch && { search: tenantSearch }),
     ...(status && { status }),
-    ...(metadata && { metadata: Object.fromEntries(metadata) }),
+    ...(metadata && { metadata: pairsOf(metadata) }),
     ...(except && { except }),
     ...(foundBy && { found_by: foundBy }),
   };

@@ -5,7 +5,7 @@ import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { parseTime, shownTime } from '../history/time-text.ts';
-import { byActorOrSource } from '../history/version.ts';
+import type { ActorOrSource } from '../history/version.ts';
 import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
@@ -21,11 +21,17 @@ import { patchText, shown, styled } from './output.ts';
 /** Values of `--by` that match a kind of actor. They are valid without any versions. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 
-/** @throws OperatorError if the actor has no versions in the history */
-export async function checkActor(caller: Caller, tenant: string, by: string): Promise<void> {
-  if (KINDS.has(by) || (await hasVersion(caller, tenant, { by }))) return;
+/** @throws OperatorError if the actor or the source has no versions in the history */
+export async function checkActor(
+  caller: Caller,
+  tenant: string,
+  { by, source }: ActorOrSource,
+): Promise<void> {
+  if (by === undefined && source === undefined) return;
+  if ((by !== undefined && KINDS.has(by)) || (await hasVersion(caller, tenant, { by, source }))) return;
+  const name = by === undefined ? `The source ${JSON.stringify(source)}` : JSON.stringify(by);
   throw new OperatorError(
-    `${JSON.stringify(by)} has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
+    `${name} has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
   );
 }
 
@@ -38,7 +44,7 @@ async function checkPath(caller: Caller, tenant: string, path: MemoryPath): Prom
   );
 }
 
-async function hasVersion(caller: Caller, tenant: string, filter: { by: string } | { path: MemoryPath }) {
+async function hasVersion(caller: Caller, tenant: string, filter: ActorOrSource & { path?: MemoryPath }) {
   const { versions } = await caller.call(listVersions, {
     params: { tenant },
     query: { ...filter, limit: 1 },
@@ -118,7 +124,6 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
       (tenant: string | undefined, path: MemoryPath | undefined, options: Options, command: Command) => {
         if (options.content && !options.json) command.error('error: --content works only with --json');
         const { patch = false, json, content = false } = options;
-        const by = byActorOrSource(options);
         const output = { patch, content, isOfMany: tenant === undefined };
         if (tenant === undefined) {
           const selection = selectionOf(options, command);
@@ -128,10 +133,10 @@ export function registerLogCommand(program: Command, connect: Connect, io: Io): 
         }
         rejectSelection(options, command);
         return withCaller(connect, (caller) =>
-          printVersions(caller, versionsOf(caller, tenant, path, { ...options, by }), async () => {
+          printVersions(caller, versionsOf(caller, tenant, path, options), async () => {
             // A typo in the path or the actor has no versions either.
             if (path !== undefined) await checkPath(caller, tenant, path);
-            if (by !== undefined) await checkActor(caller, tenant, by);
+            await checkActor(caller, tenant, options);
           }),
         );
 
@@ -167,12 +172,7 @@ async function* versionsOf(
   caller: Caller,
   tenant: string,
   path: MemoryPath | undefined,
-  {
-    limit = Number.POSITIVE_INFINITY,
-    since,
-    until,
-    ...options
-  }: Omit<Options, 'by'> & { by: string | undefined },
+  { limit = Number.POSITIVE_INFINITY, since, until, ...options }: Options,
 ): AsyncGenerator<LoggedVersion> {
   const query = {
     path,
@@ -181,6 +181,7 @@ async function* versionsOf(
     since: since && (await resolvedTime(caller, tenant, since)),
     until: until && (await resolvedTime(caller, tenant, until)),
     by: options.by,
+    source: options.source,
     by_contains: options.byContains,
     operation: options.operation,
   };
@@ -201,13 +202,12 @@ async function* versionsOf(
 /** Yields the versions of many tenants, tenant after tenant. */
 async function* versionsOfMany(
   caller: Caller,
-  { ids, search, status, metadata }: ReturnType<typeof selectionOf>,
-  { limit = Number.POSITIVE_INFINITY, since, until, by, source, operation, ...options }: Options,
+  { ids: tenant, metadata: _, ...selection }: ReturnType<typeof selectionOf>,
+  { limit = Number.POSITIVE_INFINITY, metadata, since, until, by, source, operation, ...options }: Options,
 ): AsyncGenerator<LoggedVersion> {
   const query = {
-    tenants: ids?.join(','),
-    search,
-    status,
+    ...selection,
+    tenant,
     metadata,
     path_contains: options.pathContains,
     by_contains: options.byContains,

@@ -3,7 +3,7 @@ import type { OperationProgress } from '../admin/operation.ts';
 import { revert } from '../admin/reverts.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { shownTime } from '../history/time-text.ts';
-import { byActorOrSource } from '../history/version.ts';
+import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Connect, withCaller } from './caller.ts';
@@ -54,8 +54,8 @@ Examples:
   memory-service revert --metadata plan=pro --by crawler --since 1d`,
     )
     .action((tenant: string | undefined, options: RevertOptions) => {
-      const by = byActorOrSource(options);
-      if (by === undefined && options.until === undefined)
+      const { by, source } = options;
+      if ([by, source, options.until].every((each) => each === undefined))
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
       if (tenant === undefined) return revertMany(connect, io, options, command);
       rejectSelection(options, command);
@@ -67,15 +67,15 @@ Examples:
         const onProgress = (now: OperationProgress) => {
           if (now.step === 'read') progress.update(now.items);
         };
-        const selection = { by, since, until };
+        const selection = { by, source, since, until };
         const resolutions = await resolutionsOf(options, () => affectedFiles(caller, tenant, selection));
         const body = { ...selection, resolutions, dry_run: dryRun, plan };
         const reverted = await caller
           .call(revert, { params: { tenant }, body, onProgress })
           .finally(() => progress.end());
         const left = reverted.conflicts.filter(({ resolution }) => resolution === null);
-        if (by !== undefined && reverted.files.length + reverted.conflicts.length === 0)
-          await checkActor(caller, tenant, by);
+        if (reverted.files.length + reverted.conflicts.length === 0)
+          await checkActor(caller, tenant, options);
         if (json) {
           await print(io.stdout, [formatJson({ tenant, ...reverted })]);
         } else {
@@ -83,8 +83,9 @@ Examples:
           await print(io.stdout, changeLines(reverted.files));
           const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
           const verb = dryRun ? 'Would revert' : 'Reverted';
+          const actor = source === undefined ? (by ?? 'all actors') : `source ${source}`;
           io.stderr.write(
-            `${verb} what ${by ?? 'all actors'} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
+            `${verb} what ${actor} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
           );
         }
         if (left.length === 0) return;
@@ -107,11 +108,7 @@ function* conflictLines(conflicts: Reverted['conflicts']): Generator<string> {
 }
 
 /** Lists the paths and IDs of the files of a revert. */
-async function affectedFiles(
-  caller: Caller,
-  tenant: string,
-  selection: { by?: string | undefined; since: string },
-) {
+async function affectedFiles(caller: Caller, tenant: string, selection: ActorOrSource & { since: string }) {
   const { conflicts, files } = await caller.call(revert, {
     params: { tenant },
     body: { ...selection, resolutions: [], dry_run: true },

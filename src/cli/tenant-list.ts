@@ -6,14 +6,15 @@ import { ServiceError } from '../errors/errors.ts';
 import { snakeCase } from '../lib/text.ts';
 import { amount, byteAmount, formatBytes } from '../lib/units.ts';
 import { fullness } from '../tenants/effective-settings.ts';
+import type { TenantStatus } from '../tenants/listing.ts';
 import { ALL_SETTINGS, formatSetting } from '../tenants/settings.ts';
-import { percentage, positiveInteger, tenantId } from './arguments.ts';
+import { metadataOption, percentage, positiveInteger, statusOption, tenantId } from './arguments.ts';
 import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { DEFAULTS_HELP, DEFAULTS_NOTE, printJson, printLine, printTable, size, time } from './output.ts';
 
 const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
 
-interface ListOptions extends Selection {
+interface ListOptions extends ListFilter {
   sort: (typeof ORDERS)[number];
   limit?: number;
   json?: boolean;
@@ -27,13 +28,14 @@ interface ListedTenant extends TenantRecord {
 const AT_ONCE = 5;
 
 export function registerTenantListCommand(tenants: Command, { connect, io }: Cli): void {
-  addSelectionOptions(
+  addFilterOptions(
     tenants
       .command('list')
       .description(
         'List tenants with their usage. The last activity is the latest change, file read (accurate to the day), or use of a key.',
       ),
   )
+    .addOption(metadataOption())
     .addOption(new Option('--sort <by>', 'sort order').choices(ORDERS).default('id'))
     .option('--limit <n>', 'maximum number of tenants', positiveInteger)
     .option('--json', 'print JSON')
@@ -45,6 +47,7 @@ ${DEFAULTS_HELP}
 Examples:
   memory-service tenants list --sort bytes --limit 20
   memory-service tenants list --near-limit 90
+  memory-service tenants list --status archived --metadata plan=pro
   memory-service tenants list --prefix eu- --sort activity --json`,
     )
     .action((options: ListOptions) =>
@@ -69,12 +72,11 @@ Examples:
 
 async function readTenants(
   caller: Caller,
-  { sort, limit, ...selection }: ListOptions,
+  { sort, limit, json: _, ...filter }: ListOptions,
 ): Promise<ListedTenant[]> {
-  if (sort !== 'activity')
-    return withActivity(caller, await selectTenants(caller, selection, { sort, limit }));
+  if (sort !== 'activity') return withActivity(caller, await filterTenants(caller, filter, { sort, limit }));
   // The API cannot sort by activity, because activity takes one statement per tenant.
-  const listed = await withActivity(caller, await selectTenants(caller, selection));
+  const listed = await withActivity(caller, await filterTenants(caller, filter));
   return listed.sort(byActivity).slice(0, limit);
 }
 
@@ -110,15 +112,18 @@ function usedText({ files, bytes, effective }: TenantRecord): string {
   return most === undefined ? 'no limit' : `${most.percent}% of ${most.of}`;
 }
 
-/** Conditions that selected tenants must all meet. */
-export interface Selection {
+/** Conditions that listed tenants must all meet. */
+export interface ListFilter {
   prefix?: string;
   search?: string;
   nearLimit?: number;
-  suspended?: boolean;
+  status?: TenantStatus;
+  /** Pairs such as `plan=pro`. */
+  metadata?: string[];
 }
 
-export function addSelectionOptions(command: Command): Command {
+/** Options of a filter, except `--metadata`, which sets the metadata in `tenants set`. */
+export function addFilterOptions(command: Command): Command {
   return command
     .option('--prefix <text>', 'only tenants whose ID starts with this', nonEmpty)
     .option('--search <text>', 'only tenants whose ID or name contains this, ignoring case', nonEmpty)
@@ -127,18 +132,18 @@ export function addSelectionOptions(command: Command): Command {
       'only tenants that use at least this percentage of their file or byte limit',
       percentage,
     )
-    .option('--suspended', 'only suspended tenants');
+    .addOption(statusOption());
 }
 
-export function isSelective({ prefix, search, nearLimit, suspended }: Selection): boolean {
-  return [prefix, search, nearLimit, suspended].some((each) => each !== undefined);
+export function isFiltered({ prefix, search, nearLimit, status }: ListFilter): boolean {
+  return [prefix, search, nearLimit, status].some((each) => each !== undefined);
 }
 
 type Order = Exclude<ListOptions['sort'], 'activity'>;
 
-export function selectTenants(
+export function filterTenants(
   caller: Caller,
-  { prefix = '', search, nearLimit, suspended }: Selection,
+  { prefix = '', search, nearLimit, status, metadata }: ListFilter,
   { sort = 'id', limit }: { sort?: Order; limit?: number | undefined } = {},
 ): Promise<TenantRecord[]> {
   // The API has no filter for prefixes, so it searches for IDs that contain the prefix. The results are filtered below.
@@ -148,7 +153,8 @@ export function selectTenants(
     limit: prefix === '' ? Math.min(limit ?? MAX_PAGE, MAX_PAGE) : MAX_PAGE,
     ...(text !== '' && { search: text }),
     ...(nearLimit !== undefined && { near_limit: nearLimit }),
-    ...(suspended && { status: 'suspended' as const }),
+    ...(status !== undefined && { status }),
+    ...(metadata !== undefined && { metadata }),
   };
   const hasPrefix = ({ id }: TenantRecord) => id.startsWith(prefix);
   return firstItems(

@@ -17,7 +17,7 @@ import { snakeCase, storableText } from '../lib/text.ts';
 import { amount, byteAmount, expectedQuantity, formatQuantity, parseQuantity } from '../lib/units.ts';
 import type { Mount } from '../memory/mount.ts';
 import { changedValues } from '../tenants/audit.ts';
-import { REFUSED_METADATA_KEY } from '../tenants/ids.ts';
+import { pairsOf, pairsProblem } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
 import { nameOf, newTenantId, tenantId } from './arguments.ts';
@@ -27,12 +27,12 @@ import { printJson, printLine, printTable } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
 import { audited } from './session.ts';
 import {
-  addSelectionOptions,
-  isSelective,
+  addFilterOptions,
+  filterTenants,
+  isFiltered,
+  type ListFilter,
   registerTenantListCommand,
   registerTenantShowCommand,
-  type Selection,
-  selectTenants,
 } from './tenant-list.ts';
 
 interface DeleteOptions {
@@ -186,17 +186,16 @@ function metadataPair(
   value: string,
   before: Record<string, string | null> = {},
 ): Record<string, string | null> {
-  const [, key = '', given = ''] = /^([^=]{1,64})=([\s\S]{0,512})$/.exec(value) ?? [];
-  if (key === '') throw new InvalidArgumentError('Use key=value, with up to 64 and 512 characters.');
-  if (key === REFUSED_METADATA_KEY && given !== '')
-    throw new InvalidArgumentError(`There must be no pair named ${REFUSED_METADATA_KEY}.`);
+  const problem = pairsProblem([value]);
+  if (problem !== null) throw new InvalidArgumentError(`The pair ${problem}`);
+  const [[key, given] = ['', '']] = Object.entries(pairsOf([value]));
   return { ...before, [key]: given === '' ? null : given };
 }
 
 /** `default` means null, which commander rejects as the value of an option. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };
 
-interface SetOptions extends SettingOptions, DetailOptions, Selection {
+interface SetOptions extends SettingOptions, DetailOptions, Omit<ListFilter, 'metadata'> {
   all?: boolean;
   dryRun?: boolean;
   yes?: boolean;
@@ -277,7 +276,7 @@ export function registerTenantCreateCommand(tenants: Command, { connect, io }: C
 }
 
 export function registerTenantSetCommand(tenants: Command, { connect, io }: Cli): void {
-  addSelectionOptions(
+  addFilterOptions(
     addDetailOptions(
       addSettingOptions(
         tenants
@@ -307,8 +306,10 @@ Examples:
     .action((ids: string[], options: SetOptions, command: Command) => {
       const settings = settingsOf(options);
       const details = detailsOf(options);
+      // Here, `--metadata` sets pairs, and does not filter.
+      const { metadata: _, ...filter } = options;
       if (Object.keys({ ...settings, ...details }).length === 0) command.error('error: nothing to set');
-      if ([ids.length > 0, options.all ?? false, isSelective(options)].filter(Boolean).length !== 1) {
+      if ([ids.length > 0, options.all ?? false, isFiltered(filter)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
       return withCaller(connect, async (caller) => {
@@ -316,7 +317,7 @@ Examples:
         // All tenants are looked up before the first change, so that a typo in one ID rejects the whole command.
         const chosen = isNamed
           ? await Promise.all(ids.map((id) => caller.call(getTenant, { params: { tenant: id } })))
-          : await selectTenants(caller, options);
+          : await filterTenants(caller, filter);
         if (chosen.length === 0)
           throw new OperatorError('No matching tenants. See: memory-service tenants list');
         if (options.dryRun) {

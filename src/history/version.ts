@@ -42,7 +42,7 @@ export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz +
 export const SOURCE = 'source:';
 
 /** A filter by an actor, or by all actors of a source. */
-interface ActorOrSource {
+export interface ActorOrSource {
   by?: string | undefined;
   source?: string | undefined;
 }

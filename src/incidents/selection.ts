@@ -1,36 +1,27 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
-import { IS_SEARCHED } from '../tenants/listing.ts';
+import {
+  type ConditionParams,
+  conditionParams,
+  IS_SELECTED,
+  type TenantConditions,
+} from '../tenants/listing.ts';
 
 /** Filter of the tenants of a job. All conditions must match; drafts are never selected. */
-export interface TenantSelection {
-  /** Part of the ID or the name, case-insensitive. */
-  search?: string | undefined;
-  status?: 'active' | 'suspended' | 'archived' | undefined;
-  /** Pairs that the metadata of the tenant contains. */
-  metadata?: Record<string, string> | undefined;
+export interface TenantSelection extends TenantConditions {
   /** Tenants that are left out. */
   except?: string[] | undefined;
   /** ID of a job. Only tenants with an outcome in this job match, such as the tenants with hits of a find. */
   foundBy?: string | undefined;
 }
 
-type Filter = {
-  search: string | null;
-  status: string | null;
-  metadata: string | null;
+type Filter = ConditionParams & {
   except: string[];
   foundBy: string | null;
   onlyTenants: string[] | null;
 };
 
-const MATCHES = `${IS_SEARCHED}
-  AND ($status::text IS NULL OR CASE $status::text
-    WHEN 'archived' THEN archived_at IS NOT NULL
-    WHEN 'suspended' THEN suspended_at IS NOT NULL
-    ELSE suspended_at IS NULL AND archived_at IS NULL
-  END)
-  AND ($metadata::text IS NULL OR metadata @> $metadata::text::jsonb)
+const MATCHES = `${IS_SELECTED}
   AND id <> ALL ($except::text[])
   AND ($foundBy::text IS NULL OR EXISTS (
     SELECT FROM job_outcomes AS o WHERE o.tenant_id = tenants.id AND o.job_id = $foundBy::text::uuid
@@ -59,13 +50,11 @@ const countSelectedQuery = defineQuery<Filter, { count: number }>(
 );
 
 function filterOf(
-  { search, status, metadata, except, foundBy }: TenantSelection,
+  { except, foundBy, ...conditions }: TenantSelection,
   onlyTenants: readonly string[] | null,
 ): Filter {
   return {
-    search: search ?? null,
-    status: status ?? null,
-    metadata: metadata === undefined ? null : JSON.stringify(metadata),
+    ...conditionParams(conditions),
     except: except ?? [],
     foundBy: foundBy ?? null,
     onlyTenants: onlyTenants === null ? null : [...onlyTenants],

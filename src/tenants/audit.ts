@@ -115,10 +115,10 @@ export interface AuditFilter {
   /** Part of the ID of the tenant, case-insensitive. */
   tenantContains: string | null;
   key: string | null;
-  /** ID of a key, subject of a token, or name of an operator. */
-  actor: string | null;
-  /** Part of the same texts, or of the label of a key or user, case-insensitive. */
-  actorContains: string | null;
+  /** ID or label of a key or user, subject of a token, or name of an operator. */
+  by: string | null;
+  /** Part of the same texts, case-insensitive. */
+  byContains: string | null;
   /** Any of these operations. */
   actions: string[] | null;
   /** `ok`, `failed` (any completed event except `ok`), or an error code. */
@@ -157,10 +157,11 @@ SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_i
   tenant_id AS tenant, key_id AS key, details, outcome
 FROM audit_events
 WHERE ${ofTenant} AND ($key::text IS NULL OR key_id = $key)
-  AND ($actor::text IS NULL OR $actor IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
+  AND ($by::text IS NULL OR $by IN (actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name'))
   AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains::text)) > 0)
-  AND ($actorContains::text IS NULL OR strpos(
-    lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'subject', actor ->> 'name', actor ->> 'label')), lower($actorContains::text)
+  AND ($byContains::text IS NULL OR strpos(
+    lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name')),
+    lower($byContains::text)
   ) > 0)
   AND ($actions::text[] IS NULL OR action = ANY ($actions::text[]))
   AND ($outcome::text IS NULL OR outcome = $outcome OR ($outcome = 'failed' AND outcome <> 'ok'))

@@ -12,14 +12,56 @@ export interface ListedTenant extends TenantRow {
   historySince: string;
 }
 
-/** Null fields do not filter. */
-export type Filter = {
+export const TENANT_STATUSES = ['active', 'suspended', 'archived'] as const;
+
+/** A tenant that is both suspended and archived is suspended. */
+export type TenantStatus = (typeof TENANT_STATUSES)[number];
+
+export function statusOf({
+  suspendedAt,
+  archivedAt,
+}: Pick<TenantRow, 'suspendedAt' | 'archivedAt'>): TenantStatus {
+  if (suspendedAt !== null) return 'suspended';
+  return archivedAt === null ? 'active' : 'archived';
+}
+
+/** Conditions on tenants that lists and jobs share. All conditions must match. */
+export interface TenantConditions {
+  /** Part of the ID or the name, case-insensitive. */
+  search?: string | undefined;
+  status?: TenantStatus | undefined;
+  /** Pairs that the metadata contains. */
+  metadata?: Record<string, string> | undefined;
+}
+
+/** Parameters of `IS_SELECTED`. Null fields do not filter. */
+export type ConditionParams = {
   search: string | null;
-  suspended: boolean | null;
-  archived: boolean | null;
-  metadataKey: string | null;
-  /** Exact value of the pair. Null matches each value. */
-  metadataValue: string | null;
+  status: string | null;
+  metadata: string | null;
+};
+
+export function conditionParams({ search, status, metadata }: TenantConditions): ConditionParams {
+  return {
+    search: search ?? null,
+    status: status ?? null,
+    metadata: metadata === undefined ? null : JSON.stringify(metadata),
+  };
+}
+
+/** SQL condition: whether a row is a tenant, and not a draft, and matches `$search`, `$status`, and `$metadata`. */
+export const IS_SELECTED = `draft_of IS NULL
+  AND ($search::text IS NULL
+    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+  AND ($status::text IS NULL OR $status::text = CASE
+    WHEN suspended_at IS NOT NULL THEN 'suspended'
+    WHEN archived_at IS NOT NULL THEN 'archived'
+    ELSE 'active'
+  END)
+  AND ($metadata::text IS NULL OR metadata @> $metadata::text::jsonb)`;
+
+/** Null fields do not filter. */
+export type Filter = ConditionParams & {
   nearLimit: number | null;
   /** Limits for tenants without these settings. */
   maxFiles: number;
@@ -41,16 +83,8 @@ export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
 
 const FULLNESS = fullnessColumn('$maxFiles', '$maxBytes');
 
-/** SQL condition: whether a row is a tenant, and not a draft, whose ID or name contains `$search`, if `$search` is set. */
-export const IS_SEARCHED = `draft_of IS NULL AND (
-  $search::text IS NULL OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0
-)`;
-
 const MATCHES = `
-  ${IS_SEARCHED}
-  AND ($suspended::boolean IS NULL OR (suspended_at IS NOT NULL) = $suspended::boolean)
-  AND ($archived::boolean IS NULL OR (archived_at IS NOT NULL) = $archived::boolean)
-  AND ($metadataKey::text IS NULL OR metadata ->> $metadataKey::text = COALESCE($metadataValue::text, metadata ->> $metadataKey::text))
+  ${IS_SELECTED}
   AND ($nearLimit::float8 IS NULL OR ${FULLNESS} >= $nearLimit::float8)
   AND ($scope::text[] IS NULL OR id = ANY ($scope::text[]))`;
 
@@ -105,13 +139,7 @@ FROM tenants WHERE ${MATCHES}`,
 export type TenantOrder = 'id' | 'files' | 'bytes' | 'used' | 'changed';
 
 /** Filter of a list of tenants. All conditions must match. */
-export interface TenantFilter {
-  /** Part of the ID or the name, case-insensitive. */
-  search?: string | undefined;
-  status?: 'active' | 'suspended' | undefined;
-  archived?: boolean | undefined;
-  /** A pair of the metadata. Without a value, each value matches. */
-  metadata?: { key: string; value?: string | undefined } | undefined;
+export interface TenantFilter extends TenantConditions {
   /** Minimum used percentage of a limit on files or bytes. */
   nearLimit?: number | undefined;
   /** Tenants that the caller may see; null means all. */
@@ -167,17 +195,10 @@ export async function countTenants(
   return totals;
 }
 
-function filterParams(
-  { search, status, archived, metadata, nearLimit, scope = null }: TenantFilter,
-  config: Config,
-): Filter {
+function filterParams({ nearLimit, scope = null, ...conditions }: TenantFilter, config: Config): Filter {
   const { maxFiles, maxBytes } = tenantDefaults(config);
   return {
-    search: search ?? null,
-    suspended: status === undefined ? null : status === 'suspended',
-    archived: archived ?? null,
-    metadataKey: metadata?.key ?? null,
-    metadataValue: metadata?.value ?? null,
+    ...conditionParams(conditions),
     nearLimit: nearLimit ?? null,
     maxFiles,
     maxBytes,

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { MAX_METADATA } from './metadata.ts';
 import { createTenantQuery, lockTenantQuery } from './queries.ts';
 
 /** A tenant as a store of the Memory Stores API. Times are ISO 8601. */
@@ -98,8 +99,6 @@ export interface StoreDetailsChange {
   description?: string | null | undefined;
   metadata?: Record<string, string | null> | null | undefined;
 }
-
-export const MAX_METADATA = 16;
 
 /** @throws ServiceError if the result would have too many metadata pairs */
 export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): StoreDetails {

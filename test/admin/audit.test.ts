@@ -150,13 +150,13 @@ describeService(
 
       const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
       // Events of one millisecond have the same time on PGlite.
-      const recorded = await events(`actor=${reader}`);
+      const recorded = await events(`by=${reader}`);
       expect(recorded.sort((a, b) => String(a.action).localeCompare(String(b.action)))).toMatchObject([
         { ...common, action: 'createTenant', tenant: null, outcome: 'read_only_key' },
         { ...common, action: 'deleteTenant', tenant: id, outcome: 'read_only_key' },
         { ...common, action: 'suspendTenant', tenant: null, outcome: 'read_only_key' },
       ]);
-      expect(await events(`actor=${elsewhere.id}`)).toMatchObject([
+      expect(await events(`by=${elsewhere.id}`)).toMatchObject([
         { ...common, action: 'suspendTenant', tenant: id, outcome: 'outside_scope' },
       ]);
       expect(JSON.stringify(recorded)).not.toMatch(/secret|no id/);
@@ -235,7 +235,7 @@ describeService(
       for (const id of [...ids, store.id]) {
         expect((await admin().call('GET', `/tenants/${id}`)).status).toBe(200);
       }
-      expect(await events(`actor=${faulty.key.id}`)).toMatchObject([
+      expect(await events(`by=${faulty.key.id}`)).toMatchObject([
         { action: 'createTenant', tenant: ids[0], outcome: null },
       ]);
       expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
@@ -253,16 +253,17 @@ describeService(
         'suspendTenant',
         'createTenant',
       ]);
-      expect(await actions(`tenant_contains=${part}&actor_contains=LOVE`)).toStrictEqual([
+      expect(await actions(`tenant_contains=${part}&by_contains=LOVE`)).toStrictEqual([
         'resumeTenant',
         'suspendTenant',
       ]);
-      expect(await actions(`tenant=${id}&actor_contains=${keyId.slice(1, 6)}`)).toHaveLength(2);
-      expect(await actions(`tenant=${id}&action=createTenant,suspendTenant`)).toStrictEqual([
+      expect(await actions(`tenant=${id}&by_contains=${keyId.slice(1, 6)}`)).toHaveLength(2);
+      expect(await actions(`tenant=${id}&action=createTenant&action=suspendTenant`)).toStrictEqual([
         'suspendTenant',
         'createTenant',
       ]);
-      expect(await actions(`tenant=${id}&actor_contains=%25`)).toStrictEqual([]);
+      expect(await actions(`tenant=${id}&by_contains=%25`)).toStrictEqual([]);
+      expect(await actions(`tenant=${id}&by=Ada Lovelace`)).toHaveLength(2);
     });
 
     it('returns each event once across pages', async () => {

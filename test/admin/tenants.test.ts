@@ -241,6 +241,13 @@ describeServiceOnOwnDatabase(
       expect(await query(`search=${'x'.repeat(129)}`)).toBe(
         'The query parameter search must have at most 128 characters.',
       );
+      for (const pairs of ['metadata=plan', 'metadata=', 'metadata=plan=pro&metadata=eu'])
+        expect(await query(pairs)).toBe(
+          'The query parameter metadata must be a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro.',
+        );
+      expect(await query('metadata=plan=pro&metadata=plan=free')).toBe(
+        'The query parameter metadata must not have the same key twice.',
+      );
       expect(await query('after=x')).toBe(
         'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
       );
@@ -251,6 +258,7 @@ describeServiceOnOwnDatabase(
         'limit=x',
         'sort=size',
         'status=gone',
+        'archived=true',
         'after=x',
         'foo=1',
         'limit=1&limit=2',
@@ -342,15 +350,26 @@ describeServiceOnOwnDatabase(
       expect(await totals('status=suspended')).toMatchObject({ tenants: 1, files: 0, bytes: 0 });
       await call('PATCH', '/tenants/p-1', { body: { metadata: { plan: 'pro', 'a=b': 'c' } } });
       await call('PATCH', '/tenants/p-2', { body: { metadata: { plan: 'free' } } });
-      expect(await listed('metadata=plan')).toStrictEqual(['p-1', 'p-2']);
+      await call('PATCH', '/tenants/p-4', { body: { metadata: { plan: 'pro=1' } } });
       expect(await listed('metadata=plan%3Dpro')).toStrictEqual(['p-1']);
-      expect(await listed('metadata=plan%3DPRO')).toStrictEqual([]);
-      expect(await listed('metadata=plan%3D')).toStrictEqual([]);
-      expect(await totals('metadata=plan&sort=used')).toMatchObject({ tenants: 2, files: 4, bytes: 30 });
-      await service().query(`UPDATE tenants SET archived_at = now() WHERE id = 'P-3'`);
-      expect(await listed('archived=true')).toStrictEqual(['P-3']);
-      expect(await listed('archived=false&sort=changed')).toStrictEqual(['p-2', 'p-1', 'p-4']);
-      expect((await call('GET', '/tenants?metadata=')).status).toBe(400);
+      expect(await listed('metadata=plan=pro')).toStrictEqual(['p-1']);
+      expect(await listed('metadata=plan=pro=1')).toStrictEqual(['p-4']);
+      expect(await listed('metadata=plan=PRO')).toStrictEqual([]);
+      expect(await listed('metadata=plan=')).toStrictEqual([]);
+      await call('PATCH', '/tenants/p-1', { body: { metadata: { region: 'eu' } } });
+      expect(await listed('metadata=plan=pro&metadata=region=eu')).toStrictEqual(['p-1']);
+      expect(await listed('metadata=plan=pro&metadata=region=us')).toStrictEqual([]);
+      expect(await totals('metadata=plan=pro&sort=used')).toMatchObject({ tenants: 1, files: 3, bytes: 21 });
+      await service().query(`UPDATE tenants SET archived_at = now() WHERE id IN ('P-3', 'p-4')`);
+      expect(await listed('status=archived')).toStrictEqual(['P-3']);
+      expect(await listed('status=suspended')).toStrictEqual(['p-4']);
+      expect(await listed('status=active&sort=changed')).toStrictEqual(['p-2', 'p-1']);
+      const statusOf = async (id: string) => (await call('GET', `/tenants/${id}`)).body.status;
+      expect([await statusOf('p-1'), await statusOf('P-3'), await statusOf('p-4')]).toStrictEqual([
+        'active',
+        'archived',
+        'suspended',
+      ]);
       expect((await call('GET', '/tenants/p-2')).body).toMatchObject({
         used_percent: 100,
         last_change_at: TIME,

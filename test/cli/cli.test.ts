@@ -203,7 +203,16 @@ describeServiceOnOwnDatabase(
       expect(await ids('--prefix', 'l-', '--sort', 'files', '--limit', '1')).toStrictEqual(['l-many']);
       expect(await ids('--prefix', 'l-', '--near-limit', '90')).toStrictEqual(['l-large', 'l-many']);
       expect(await ids('--near-limit', '91', '--sort', 'used')).toStrictEqual(['l-many']);
-      expect(await ids('--suspended')).toStrictEqual(['l-small']);
+      expect(await ids('--status', 'suspended')).toStrictEqual(['l-small']);
+      await run('tenants', 'set', 'l-many', '--metadata', 'plan=pro', '--metadata', 'region=eu=1');
+      expect(await ids('--metadata', 'plan=pro', '--metadata', 'region=eu=1')).toStrictEqual(['l-many']);
+      expect(await ids('--metadata', 'plan=pro', '--metadata', 'region=eu')).toStrictEqual([]);
+      expect(await run('tenants', 'list', '--metadata', 'plan')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          'The pairs must be a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro.',
+        ),
+      });
 
       const [small] = await json('tenants', 'list', '--prefix', 'l-small');
       const shown = await json('tenants', 'show', 'l-small');
@@ -738,7 +747,7 @@ COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_servi
     [['tenants', 'su'], ['suspend']],
     [
       ['tenants', 'list', '--s'],
-      ['--search', '--suspended', '--sort'],
+      ['--search', '--status', '--sort'],
     ],
     [
       ['tenants', 'list', '--sort', ''],

@@ -103,7 +103,7 @@ describeService(
       });
       expect((await run('tenants', 'show', id)).stdout).toMatch(/^metadata myKey +1$/m);
       const usage = await run('tenants', 'set', id, '--metadata', 'plan');
-      expect([usage.code, usage.stderr]).toStrictEqual([2, expect.stringContaining('Use key=value')]);
+      expect([usage.code, usage.stderr]).toStrictEqual([2, expect.stringContaining('such as plan=pro.')]);
     });
   },
   { AUTH: 'keys' },

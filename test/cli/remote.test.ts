@@ -67,7 +67,8 @@ describeService('the command line through the admin API', (service) => {
     );
     await same('tenants', 'list', '--prefix', tenant);
     await same('tenants', 'list', '--prefix', tenant, '--json', '--sort', 'activity');
-    await same('tenants', 'list', '--prefix', tenant.toUpperCase(), '--suspended');
+    await same('tenants', 'list', '--prefix', tenant.toUpperCase(), '--status', 'suspended');
+    await same('tenants', 'list', '--metadata', 'plan=pro', '--status', 'active', '--search', tenant);
     await same('tenants', 'show', renamed, '--json');
     await done(
       ['tenants', 'resume', renamed],

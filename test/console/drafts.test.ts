@@ -386,7 +386,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.goto(`${url}/#/tenants/${tenant}/history`);
     await page.getByLabel('Source').fill('web');
     await expect.poll(() => page.locator('.version-row').count()).toBe(1);
-    expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/history?by=source%3Aweb`);
+    expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/history?source=web`);
     await page.locator('.version-row').click();
     await expect
       .poll(() => page.locator('.provenance').textContent())

@@ -184,7 +184,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const none = await runCli(service(), ['log', tenant, '--source', 'web']);
     expect(none.error).toBe(
-      `"source:web" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
+      `The source "web" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
     );
     const both = await runCli(service(), ['revert', tenant, '--since', '1h']);
     expect(both.error).toContain('requires --by <actor>, --source <source>, or --until <time>');

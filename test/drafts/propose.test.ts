@@ -105,8 +105,8 @@ describeService(
       const { review } = (await admin().call('GET', `${path}/changes`)).body;
       const merged = await admin().call('POST', `${path}/merge`, { body: { review } });
       expect(merged.status).toBe(200);
-      const by = async (actor: string) =>
-        (await admin().call('GET', `/tenants/${tenant}/versions?by=${actor}`)).body.versions;
+      const found = async (filter: string) =>
+        (await admin().call('GET', `/tenants/${tenant}/versions?${filter}`)).body.versions;
       const version = {
         path: notes,
         operation: 'created',
@@ -115,12 +115,12 @@ describeService(
         actor: { type: 'api_key', id: browser.id, label: 'browser', source: 'web' },
         approved_by: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
       };
-      for (const actor of ['source:web', 'browser', draft?.id ?? '', admin().key.id]) {
-        expect(await by(actor), actor).toMatchObject([version]);
-      }
-      expect(await by('source:user')).toStrictEqual([]);
+      for (const actor of ['browser', draft?.id, admin().key.id])
+        expect(await found(`by=${actor}`), actor).toMatchObject([version]);
+      expect(await found('source=web')).toMatchObject([version]);
+      expect(await found('source=user')).toStrictEqual([]);
       const reverted = await admin().call('POST', `/tenants/${tenant}/revert`, {
-        body: { by: 'source:web', since: '1h' },
+        body: { source: 'web', since: '1h' },
       });
       expect(reverted.body).toMatchObject({ files: [{ change: 'deleted', path: notes }], conflicts: [] });
     });

@@ -59,7 +59,7 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
       }
       expect(found).toStrictEqual(all);
     }
-    const [version] = (await page(`tenants=${two}`)).versions;
+    const [version] = (await page(`tenant=${two}`)).versions;
     expect((await admin().call('GET', `/tenants/${two}/versions/${version?.id}`)).status).toBe(200);
   });
 
@@ -72,19 +72,19 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     const file = { body: 'x', type: 'text/plain', headers: { 'if-none-match': '*' }, key };
     expect((await admin().call('PUT', url, file)).status).toBe(201);
     const found = async (query: string) => shown(await page(`search=filtered-&${query}`));
-    expect(await found(`tenants=${two},${freshTenant('missing')}`)).toStrictEqual([
+    expect(await found(`tenant=${two}&tenant=${freshTenant('missing')}`)).toStrictEqual([
       `${two} created /memories/b.md`,
     ]);
-    expect(await found(`metadata=${encodeURIComponent('{"plan":"pro"}')}`)).toStrictEqual([
-      `${two} created /memories/b.md`,
-    ]);
+    expect(await found('metadata=plan=pro')).toStrictEqual([`${two} created /memories/b.md`]);
+    expect(await found(`except=${one}`)).toStrictEqual([`${two} created /memories/b.md`]);
     expect(await found('source=web')).toStrictEqual([`${one} created /memories/c.md`]);
     expect(await found('operation=modified')).toStrictEqual([`${one} modified /memories/a.md`]);
     expect(await found('since=0s')).toStrictEqual([]);
     expect(await found('until=1h')).toStrictEqual([]);
     for (const query of [
-      'metadata=x',
-      'metadata=[]',
+      'metadata={"plan":"pro"}',
+      'by=source:web',
+      'tenant=a,b',
       'by=a&source=b',
       'since=never',
       'found_by=1',
@@ -97,9 +97,9 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     const { one, two } = await filled('scoped');
     const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only', onlyTenants: [two] });
     expect(shown(await page('', key))).toStrictEqual([`${two} created /memories/b.md`]);
-    const { next } = await page(`tenants=${one}&limit=1`);
+    const { next } = await page(`tenant=${one}&limit=1`);
     expect(shown(await page(`after=${next}`, key))).toStrictEqual([`${two} created /memories/b.md`]);
-    expect(problem(await admin().call('GET', `/versions?tenants=${one}`, { key }))).toStrictEqual([
+    expect(problem(await admin().call('GET', `/versions?tenant=${one}`, { key }))).toStrictEqual([
       403,
       'outside_scope',
       expect.any(String),
@@ -135,6 +135,13 @@ describeServiceOnOwnDatabase('the versions of many tenants', (service) => {
     });
     const patch = await runOn(service(), ['log', '--tenant', one, '-p', '--limit', '1']);
     expect(patch.stdout).toContain('\n-one\n+two\n');
+    const rest = await runOn(service(), ['log', '--tenant-search', 'printed-', '--except', one, '--json']);
+    expect(JSON.parse(rest.stdout)).toMatchObject({ tenant: two });
+    const job = '00000000-0000-4000-8000-000000000000';
+    expect(await runOn(service(), ['log', '--found-by', job])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(job),
+    });
     expect(await runOn(service(), ['log', '--all', '--by', 'nobody'])).toStrictEqual({
       code: 0,
       stdout: '',

@@ -5,9 +5,9 @@ import type { AuditEvent } from './types.ts';
 export interface AuditQuery {
   tenant: string;
   tenant_contains: string;
-  actor_contains: string;
-  /** Operations, separated by commas. */
-  action: string;
+  by_contains: string;
+  /** Operations. */
+  action: string[];
   outcome: string;
   since: string;
 }

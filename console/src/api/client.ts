@@ -23,7 +23,9 @@ export interface Problem {
   request_id?: string;
 }
 
-export type Query = Record<string, string | number | boolean | null | undefined>;
+type QueryValue = string | number | boolean | null | undefined;
+/** Parameters of a URL. A list repeats its parameter. */
+export type Query = Record<string, QueryValue | readonly string[]>;
 
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,7 +48,8 @@ export interface ApiRequest extends Pick<RequestOptions, 'query' | 'headers' | '
 export function urlOf(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
+    for (const each of typeof value === 'object' && value !== null ? value : [value])
+      if (each !== null && each !== undefined && each !== '') parameters.append(name, String(each));
   }
   return parameters.size === 0 ? `v1/${path}` : `v1/${path}?${parameters}`;
 }

@@ -138,11 +138,11 @@ const COMMANDS: Record<string, ToCommand> = {
     args: [tenant, path],
     options: { at, version, plan },
   }),
-  'POST tenants/:/revert': ([tenant], { json: { by, since, until, plan, resolutions = [] } }) =>
+  'POST tenants/:/revert': ([tenant], { json: { by, source, since, until, plan, resolutions = [] } }) =>
     // The command names files by path, and a resolution by ID.
     resolutions.length > 0
       ? null
-      : { words: ['revert'], args: [tenant], options: { by, since, until, plan } },
+      : { words: ['revert'], args: [tenant], options: { by, source, since, until, plan } },
   'POST tenants/:/drafts/:/merge': (args, { json: { review, resolutions } }) =>
     resolutions.length > 0 ? null : { words: ['drafts', 'merge'], args, options: { review } },
   'POST tenants/:/drafts/:/replace': (args, { json: { review } }) => ({

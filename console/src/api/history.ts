@@ -7,6 +7,7 @@ export interface VersionQuery {
   path?: string | undefined;
   path_contains?: string | undefined;
   by?: string | undefined;
+  source?: string | undefined;
   by_contains?: string | undefined;
   operation?: string | undefined;
   since?: string | undefined;
@@ -83,11 +84,10 @@ export const adjacentChanges = (tenant: string, at: string | null) =>
 
 export type RestoreTarget = { at: string; path?: string } | { version: string; path?: string };
 
-export interface RevertTarget {
-  by: string;
-  since: string;
-  until?: string;
-}
+/** An actor as the API identifies it, or the source of keys. */
+export type ActorQuery = { by: string } | { source: string };
+
+export type RevertTarget = ActorQuery & { since: string; until?: string };
 
 /** Previews a change without applying it. */
 export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>

@@ -450,7 +450,10 @@ export interface components {
             selection: {
                 /** @description Part of the id or the name, case-insensitive. */
                 search?: string;
-                /** @enum {string} */
+                /**
+                 * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
+                 * @enum {string}
+                 */
                 status?: "active" | "suspended" | "archived";
                 /**
                  * @description Pairs that the metadata of the tenant contains.
@@ -705,8 +708,11 @@ export interface components {
             };
             /** @description The tenant that this is a draft of. */
             draft_of: string | null;
-            /** @enum {string} */
-            status: "active" | "suspended";
+            /**
+             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
+             * @enum {string}
+             */
+            status: "active" | "suspended" | "archived";
             created_at: components["schemas"]["Time"];
             suspended_at: components["schemas"]["Time"] | null;
             /** @description Since when files can only be read and deleted. */
@@ -869,8 +875,11 @@ export interface components {
             };
             /** @description The tenant that this is a draft of. */
             draft_of: string | null;
-            /** @enum {string} */
-            status: "active" | "suspended";
+            /**
+             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
+             * @enum {string}
+             */
+            status: "active" | "suspended" | "archived";
             created_at: components["schemas"]["Time"];
             suspended_at: components["schemas"]["Time"] | null;
             /** @description Since when files can only be read and deleted. */
@@ -895,7 +904,10 @@ export interface components {
             ids?: string[];
             /** @description Part of the id or the name, case-insensitive. */
             search?: string;
-            /** @enum {string} */
+            /**
+             * @description `suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.
+             * @enum {string}
+             */
             status?: "active" | "suspended" | "archived";
             /** @description Pairs that the metadata of the tenant contains. */
             metadata?: {

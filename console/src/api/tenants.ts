@@ -20,9 +20,8 @@ export const getSession = () => sendJson<SessionInfo>('session');
 export interface TenantQuery {
   search?: string;
   status?: Tenant['status'] | undefined;
-  archived?: boolean;
-  /** A key of the metadata, or a key and its value as `key=value`. */
-  metadata?: string;
+  /** Pairs of the metadata as `key=value`. */
+  metadata?: string[];
   sort?: string;
   /** Minimum used percentage of a limit. */
   near_limit?: number | undefined;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { boundOf } from '../../lib/rfc3339.ts';
 import { isName, NAME_RULE } from '../../lib/text.ts';
-import { metadataPairs } from '../../tenants/ids.ts';
+import { MAX_METADATA, metadataPairs } from '../../tenants/metadata.ts';
 import { isFilePath, PATH_RULE } from '../../tenants/store-ids.ts';
-import { MAX_METADATA } from '../../tenants/stores.ts';
 
 /*
  * Parameters and bodies of the API. Unknown query parameters are ignored, and unknown fields of a body are rejected.

@@ -53,15 +53,15 @@ export const ACTIONS: Record<string, string> = {
 export const actionText = (action: string) => ACTIONS[action] ?? action;
 
 /**
- * Returns the operations whose name or description contains a text, separated by commas, as a filter of the audit
- * trail. A text without a match is the name of an operation.
+ * Returns the operations whose name or description contains a text, as a filter of the audit trail. A text without a
+ * match is the name of an operation.
  */
-export function actionsWith(text: string): string {
+export function actionsWith(text: string): string[] {
   const part = text.trim().toLowerCase();
-  if (part === '') return '';
+  if (part === '') return [];
   const matches = Object.entries(ACTIONS).filter(
     ([action, description]) =>
       action.toLowerCase().includes(part) || description.toLowerCase().includes(part),
   );
-  return matches.length === 0 ? text.trim() : matches.map(([action]) => action).join(',');
+  return matches.length === 0 ? [text.trim()] : matches.map(([action]) => action);
 }

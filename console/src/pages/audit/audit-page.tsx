@@ -31,7 +31,7 @@ const CHANNELS = {
   command_line: 'command line',
   memory_stores_api: 'Memory Stores API',
 };
-const FIELDS = { tenant_contains: 'Tenant', actor_contains: 'Actor', action: 'Action' };
+const FIELDS = { tenant_contains: 'Tenant', by_contains: 'Actor', action: 'Action' };
 
 /** Lists the audit trail of the admins' changes, newest first. */
 export function AuditPage() {
@@ -40,7 +40,7 @@ export function AuditPage() {
   const filter: AuditQuery = {
     tenant: of('tenant'),
     tenant_contains: of('tenant_contains'),
-    actor_contains: of('actor_contains'),
+    by_contains: of('by_contains'),
     action: actionsWith(of('action')),
     outcome: of('outcome'),
     since: of('since'),
@@ -95,7 +95,7 @@ export function AuditPage() {
       </div>
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items !== undefined && (
-        <Events events={pages.items} isFiltered={Object.values(filter).some(Boolean)} />
+        <Events events={pages.items} isFiltered={Object.values(filter).some(({ length }) => length > 0)} />
       )}
       {pages.isLoading && pages.items === undefined && <Loading what="the audit trail" />}
       {pages.more && (

@@ -84,7 +84,7 @@ function ClosedDraft({ draft }: { draft: Draft }) {
       {isReverting && merged_at !== null && (
         <RevertDialog
           tenant={tenant}
-          by={id}
+          actor={{ by: id }}
           name={`the draft “${draft.title}”`}
           since={merged_at}
           onClose={() => setIsReverting(false)}

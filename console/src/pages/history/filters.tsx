@@ -1,5 +1,5 @@
 import { actorText } from '../../../../src/memory/origin.ts';
-import type { VersionQuery } from '../../api/history.ts';
+import type { ActorQuery, VersionQuery } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
 import { replaceQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
@@ -9,7 +9,16 @@ import { Name } from '../../ui/name.tsx';
 import { Options } from '../../ui/options.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 
-const NAMES = ['path', 'path_contains', 'by', 'by_contains', 'operation', 'since', 'until'] as const;
+const NAMES = [
+  'path',
+  'path_contains',
+  'by',
+  'source',
+  'by_contains',
+  'operation',
+  'since',
+  'until',
+] as const;
 type Filter = Pick<VersionQuery, (typeof NAMES)[number]>;
 
 const OPERATIONS = {
@@ -36,7 +45,7 @@ export function Filters({ filter, versions }: Props) {
     <div class="pane-head wraps filters-of-versions">
       <Part name="path_contains" label="Path" placeholder="Path" filter={filter} />
       <Part name="by_contains" label="Actor" placeholder="Actor" filter={filter} />
-      <Source by={filter.by} versions={versions} />
+      <Source source={filter.source} versions={versions} />
       <label>
         <span class="visually-hidden">Operation</span>
         <select
@@ -84,11 +93,9 @@ function Part({ name, label, placeholder, filter }: PartProps) {
   );
 }
 
-const SOURCE = 'source:';
-
 /** Filters by the source of changes, as declared for their keys. */
-function Source({ by, versions }: { by: string | undefined; versions: readonly Version[] }) {
-  const known = new Set(versions.flatMap(({ source }) => source ?? []));
+function Source({ source, versions }: { source: string | undefined; versions: readonly Version[] }) {
+  const known = new Set(versions.flatMap((version) => version.source ?? []));
   return (
     <label>
       <span class="visually-hidden">Source</span>
@@ -96,21 +103,28 @@ function Source({ by, versions }: { by: string | undefined; versions: readonly V
         type="search"
         placeholder="Source"
         list="sources"
-        value={by?.startsWith(SOURCE) ? by.slice(SOURCE.length) : ''}
-        onInput={({ currentTarget: { value } }) => replaceQuery({ by: value === '' ? null : SOURCE + value })}
+        value={source ?? ''}
+        onInput={(event) => replaceQuery({ by: null, source: event.currentTarget.value })}
       />
       <datalist id="sources">
-        {[...known].map((source) => (
-          <option key={source} value={source} />
+        {[...known].map((name) => (
+          <option key={name} value={name} />
         ))}
       </datalist>
     </label>
   );
 }
 
+/** Returns the actor or the source of the filter, or null. */
+export function actorOf({ by, source }: Filter): ActorQuery | null {
+  if (source !== undefined) return { source };
+  return by === undefined ? null : { by };
+}
+
 /** Returns the displayed name of an actor or a source in the filter. */
-export function nameOf(by: string, versions: readonly Version[]): string {
-  if (by.startsWith(SOURCE)) return `source ${by.slice(SOURCE.length)}`;
+export function nameOf(query: ActorQuery, versions: readonly Version[]): string {
+  if ('source' in query) return `source ${query.source}`;
+  const { by } = query;
   const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
   return actor === undefined ? by : actorText(actor);
 }
@@ -125,9 +139,9 @@ function Exactly({ path, by, versions }: Filter & { versions: readonly Version[]
           <Remove what="the path" name="path" />
         </p>
       )}
-      {by !== undefined && !by.startsWith(SOURCE) && (
+      {by !== undefined && (
         <p class="chip">
-          <span class="muted">By</span> <Name text={nameOf(by, versions)} />
+          <span class="muted">By</span> <Name text={nameOf({ by }, versions)} />
           <Remove what="the actor" name="by" />
         </p>
       )}

@@ -9,7 +9,7 @@ import { isBefore } from '../../text/moment.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { Filters, filterOf, nameOf } from './filters.tsx';
+import { actorOf, Filters, filterOf, nameOf } from './filters.tsx';
 import { NewChanges } from './new-changes.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 import { VersionComparison } from './version-comparison.tsx';
@@ -25,6 +25,7 @@ const PAGE = 200;
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const filter = filterOf(query);
+  const actor = actorOf(filter);
   const selected = query.get('version');
   const against = query.get('against');
   const settled = useDebounced(JSON.stringify(filter), 250);
@@ -58,7 +59,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
             onEnd={more}
             isGrouped
             dayAction={
-              canWrite.value && filter.by !== undefined
+              canWrite.value && actor !== null
                 ? (time) => (
                     <button type="button" class="quiet" onClick={() => setReverting(time)}>
                       Revert…<span class="visually-hidden"> the changes of {formatDay(time)}</span>
@@ -78,11 +79,11 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
           <VersionPane key={selected} tenant={tenant.id} id={selected} />
         )}
       </section>
-      {reverting !== null && filter.by !== undefined && (
+      {reverting !== null && actor !== null && (
         <RevertDialog
           tenant={tenant.id}
-          by={filter.by}
-          name={nameOf(filter.by, items ?? [])}
+          actor={actor}
+          name={nameOf(actor, items ?? [])}
           {...dayOf(reverting, tenant.history_since)}
           onClose={() => setReverting(null)}
         />

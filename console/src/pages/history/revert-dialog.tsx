@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { previewRevert, type RevertTarget, reversion, revert } from '../../api/history.ts';
+import { type ActorQuery, previewRevert, type RevertTarget, reversion, revert } from '../../api/history.ts';
 import type { RevertResolution } from '../../api/types.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
@@ -13,8 +13,8 @@ import { usePreview } from './use-preview.ts';
 
 interface Props {
   tenant: string;
-  /** Actor as the API identifies it; `name` is the displayed name. */
-  by: string;
+  actor: ActorQuery;
+  /** Displayed name of the actor. */
   name: string;
   /** Times at first. `until`: null means now. */
   since: string;
@@ -28,7 +28,7 @@ interface Props {
 /** Previews the revert of one actor's changes, and applies it on confirmation. */
 export function RevertDialog({
   tenant,
-  by,
+  actor,
   name,
   since: initial,
   until: initialEnd = null,
@@ -39,7 +39,7 @@ export function RevertDialog({
   const [since, setSince] = useState(initial);
   const [until, setUntil] = useState<string | null>(initialEnd);
   const [resolutions, setResolutions] = useState<Record<string, RevertResolution>>({});
-  const target: RevertTarget = { by, since, ...(until === null ? {} : { until }) };
+  const target: RevertTarget = { ...actor, since, ...(until === null ? {} : { until }) };
   const request = { ...target, resolutions: Object.values(resolutions) };
   const chosen = JSON.stringify(request);
   const settled = useDebounced(chosen, 300);

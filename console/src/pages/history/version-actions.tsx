@@ -62,7 +62,13 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
         <RestoreDialog tenant={tenant} onClose={onClose} {...restorable} />
       )}
       {dialog === 'revert' && by !== null && (
-        <RevertDialog tenant={tenant} by={by} onClose={onClose} name={actorText(actor)} since={created_at} />
+        <RevertDialog
+          tenant={tenant}
+          actor={{ by }}
+          onClose={onClose}
+          name={actorText(actor)}
+          since={created_at}
+        />
       )}
       {dialog === 'redact' && <RedactDialog tenant={tenant} version={version} onClose={onClose} />}
     </div>

@@ -10,7 +10,7 @@ import { ErrorText } from '../../ui/messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
 import { type Choice, chosenTenants, isEverything, selectionOf } from './choice.ts';
-import { actorFields, actorName, changesText, requestOf } from './words.ts';
+import { actorName, actorQuery, changesText, requestOf } from './words.ts';
 
 interface Props {
   job: Job;
@@ -31,10 +31,9 @@ export function UndoActions({ job, choice, total }: Props) {
       goTo(hrefOf(['incidents', id]));
     });
   const repeat = () => {
-    const { actorKind, actor } = actorFields(by);
     const tenants = selectionOf(choice, job.id);
     const changes = { since: since ?? '', ...(until ? { until } : {}), tenants };
-    return start(undoRequest(by ? { [actorKind]: actor, ...changes } : changes));
+    return start(undoRequest(by ? { ...actorQuery(by), ...changes } : changes));
   };
   if (!isDryRun && (dryRunOf == null || job.tenants_failed === 0)) return null;
   const { files = 0, directories = 0, conflicts = 0 } = job.counts;
@@ -103,7 +102,7 @@ export function ReviewButton({ job, outcome }: { job: Job; outcome: JobOutcome }
       {isOpen && (
         <RevertDialog
           tenant={outcome.tenant}
-          by={by}
+          actor={actorQuery(by)}
           name={actorName(by)}
           since={since}
           until={until ?? null}

@@ -1,3 +1,4 @@
+import type { ActorQuery } from '../../api/history.ts';
 import type { Counts, Job, JobOutcome, TenantSelection } from '../../api/incidents.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { textOf } from './state.ts';
@@ -26,10 +27,16 @@ const SOURCE = 'source:';
 /** Name of the actor or the source of a stored request. */
 export const actorName = (by: string) => (by.startsWith(SOURCE) ? `source ${by.slice(SOURCE.length)}` : by);
 
+/** Converts the actor of a stored request to parameters of a new request. */
+export const actorQuery = (by: string): ActorQuery =>
+  by.startsWith(SOURCE) ? { source: by.slice(SOURCE.length) } : { by };
+
 /** Splits the actor of a stored request into the fields of the form. */
 export function actorFields(by: string | null | undefined): { actorKind: 'by' | 'source'; actor: string } {
-  const isSource = by?.startsWith(SOURCE) ?? false;
-  return { actorKind: isSource ? 'source' : 'by', actor: (isSource ? by?.slice(SOURCE.length) : by) ?? '' };
+  const query = actorQuery(by ?? '');
+  return 'source' in query
+    ? { actorKind: 'source', actor: query.source }
+    : { actorKind: 'by', actor: query.by };
 }
 
 export const KINDS: Record<Job['kind'], string> = { find: 'Find', revert: 'Undo', erase: 'Erase' };

@@ -13,7 +13,8 @@ export function About({ parts }: { parts: string[] }) {
   );
 }
 
-export function StatusBadge({ tenant: { status, archived_at } }: { tenant: Tenant }) {
-  if (status === 'active' && archived_at !== null) return <Badge kind="neutral">archived</Badge>;
-  return <Badge kind={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
+const STATUS_KINDS = { active: 'good', suspended: 'bad', archived: 'neutral' } as const;
+
+export function StatusBadge({ tenant: { status } }: { tenant: Tenant }) {
+  return <Badge kind={STATUS_KINDS[status]}>{status}</Badge>;
 }

@@ -46,7 +46,8 @@ export function BulkActions({ selection, listed, filter, totals, onDone }: Props
   const { tenants, isAllMatching } = selection;
   const isAll = isAllMatching && totals !== null;
   const targets = isAll ? allMatching(filter, totals, listed) : targetsOf(tenants);
-  const isAny = (status: Tenant['status']) => isAll || tenants.some((tenant) => tenant.status === status);
+  const isAny = (isSuspended: boolean) =>
+    isAll || tenants.some(({ status }) => (status === 'suspended') === isSuspended);
   const Dialog = kind === null ? null : DIALOGS[kind];
   return (
     <section class="bulk" aria-label="Selected tenants">
@@ -81,10 +82,10 @@ export function BulkActions({ selection, listed, filter, totals, onDone }: Props
       <button type="button" onClick={() => setKind('export')}>
         Export…
       </button>
-      <button type="button" disabled={!isAny('active')} onClick={() => setKind('suspend')}>
+      <button type="button" disabled={!isAny(false)} onClick={() => setKind('suspend')}>
         Suspend…
       </button>
-      <button type="button" disabled={!isAny('suspended')} onClick={() => setKind('resume')}>
+      <button type="button" disabled={!isAny(true)} onClick={() => setKind('resume')}>
         Resume…
       </button>
       {canManage.value && (
@@ -98,17 +99,17 @@ export function BulkActions({ selection, listed, filter, totals, onDone }: Props
 }
 
 /** Leaves out tenants that are already in the wanted state, if all tenants are known. */
-function onlyWith(targets: Targets, status: Tenant['status']): Targets {
+function onlyIf(targets: Targets, isSuspended: boolean): Targets {
   return targets.isAllMatching
     ? targets
-    : targetsOf(targets.examples.filter((each) => each.status === status));
+    : targetsOf(targets.examples.filter(({ status }) => (status === 'suspended') === isSuspended));
 }
 
 function SuspendDialog({ targets, ...props }: BulkProps) {
   return (
     <BulkDialog
       {...props}
-      targets={onlyWith(targets, 'active')}
+      targets={onlyIf(targets, false)}
       verb="Suspend"
       done="Suspended"
       isDangerous
@@ -124,11 +125,11 @@ function ResumeDialog({ targets, ...props }: BulkProps) {
   return (
     <BulkDialog
       {...props}
-      targets={onlyWith(targets, 'suspended')}
+      targets={onlyIf(targets, true)}
       verb="Resume"
       done="Resumed"
       request={(id) => suspension(id, false)}
-      work={async ({ id, status }) => (status === 'active' ? 'skipped' : setSuspended(id, false))}
+      work={async ({ id, status }) => (status !== 'suspended' ? 'skipped' : setSuspended(id, false))}
     >
       <p>Their agents can read and write again.</p>
     </BulkDialog>

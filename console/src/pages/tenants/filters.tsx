@@ -22,9 +22,9 @@ const STATES = {
 const NEAR_LIMIT = 90;
 
 const STATE_QUERIES: Record<string, TenantQuery> = {
-  active: { status: 'active', archived: false },
+  active: { status: 'active' },
   suspended: { status: 'suspended' },
-  archived: { archived: true },
+  archived: { status: 'archived' },
   'near-limit': { near_limit: NEAR_LIMIT },
 };
 
@@ -36,7 +36,7 @@ export function tenantQueryOf(query: URLSearchParams): TenantQuery {
   return {
     ...STATE_QUERIES[query.get('state') ?? ''],
     search: query.get('search') ?? '',
-    metadata: query.get('metadata') ?? '',
+    metadata: query.getAll('metadata'),
   };
 }
 
@@ -73,7 +73,7 @@ export function TenantFilters({ query }: { query: URLSearchParams }) {
           type="search"
           spellcheck={false}
           placeholder="Metadata: plan=pro"
-          title="A key, such as plan, or a key and its exact value, such as plan=pro"
+          title="A key and its exact value, such as plan=pro"
           value={query.get('metadata') ?? ''}
           onInput={(event) => replaceQuery({ metadata: event.currentTarget.value })}
         />

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { storableText } from '../lib/text.ts';
+
+export const MAX_METADATA = 16;
+
+/** The name that zod silently omits from records. */
+export const REFUSED_METADATA_KEY = '__proto__';
+
+export const metadataKey = storableText(64).min(1);
+export const metadataValue = storableText(512);
+
+/** The form of a pair in a query string and on the command line. */
+const PAIR_RULE =
+  'a key of 1 to 64 characters, an equals sign, and a value of at most 512 characters, such as plan=pro';
+
+const NOT_REFUSED = `must not have a pair named ${REFUSED_METADATA_KEY}.`;
+
+/** Schema of metadata pairs. Rejects the name `__proto__`, which zod would silently omit. */
+export function metadataPairs<Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
+  key: Key,
+  value: Value,
+) {
+  return z.preprocess(
+    (given, { issues }) => {
+      if (typeof given === 'object' && given !== null && Object.hasOwn(given, REFUSED_METADATA_KEY))
+        issues.push({ code: 'custom', message: NOT_REFUSED, input: given });
+      return given;
+    },
+    z.record(key, value),
+  );
+}
+
+/** Splits a text such as `plan=pro` at its first equals sign. Returns null if the text is not a pair. */
+function parsePair(text: string): [key: string, value: string] | null {
+  const [key, value] = text.split(/=(.*)/s);
+  const isPair = metadataKey.safeParse(key).success && metadataValue.safeParse(value).success;
+  return isPair ? [key as string, value as string] : null;
+}
+
+/** Returns the end of a sentence about pairs that are not valid, or null. */
+export function pairsProblem(texts: readonly string[]): string | null {
+  const pairs = texts.map(parsePair);
+  if (pairs.includes(null)) return `must be ${PAIR_RULE}.`;
+  const keys = new Set(pairs.map((pair) => pair?.[0]));
+  if (keys.has(REFUSED_METADATA_KEY)) return NOT_REFUSED;
+  return keys.size < pairs.length ? 'must not have the same key twice.' : null;
+}
+
+/** Converts pairs without a problem to an object. */
+export function pairsOf(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(texts.flatMap((text) => [parsePair(text) ?? []]));
+}
