@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
+import { amount } from '../lib/units.ts';
 
 /**
  * Parses a part of a request.
@@ -56,10 +57,10 @@ function predicate(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `must be ${oneOf(issue.values.map(String))}.`;
     case 'too_big':
-      return `must ${amount('at most', issue.maximum, issue.origin)}.`;
+      return `must ${limitText('at most', issue.maximum, issue.origin)}.`;
     case 'too_small':
       if (issue.origin in UNITS && issue.minimum === 1) return 'must not be empty.';
-      return `must ${amount('at least', issue.minimum, issue.origin)}.`;
+      return `must ${limitText('at least', issue.minimum, issue.origin)}.`;
     case 'invalid_key':
       return 'has a name that is not valid.';
     case 'invalid_format':
@@ -80,11 +81,11 @@ const FORMATS: Partial<Record<string, string>> = {
  * The unit to name in a limit error, by zod type: strings are counted in characters, arrays in items. Numbers have no
  * unit.
  */
-const UNITS: Partial<Record<string, string>> = { string: 'characters', array: 'items' };
+const UNITS: Partial<Record<string, string>> = { string: 'character', array: 'item' };
 
-function amount(bound: string, limit: number | bigint, origin: string): string {
+function limitText(bound: string, limit: number | bigint, origin: string): string {
   const unit = UNITS[origin];
-  return unit === undefined ? `be ${bound} ${limit}` : `have ${bound} ${limit} ${unit}`;
+  return unit === undefined ? `be ${bound} ${limit}` : `have ${bound} ${amount(Number(limit), unit)}`;
 }
 
 function oneOf(values: string[]): string {

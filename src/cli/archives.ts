@@ -343,7 +343,7 @@ async function openHosted(
       if (unchanged > 0) say(`Already in ${tenant}: ${amount(unchanged, 'memory', 'memories')} of ${id}.`);
       if (versionsLeftOut > 0)
         say(
-          `${amount(versionsLeftOut, 'version')} with a path or a content that cannot be kept here were left out.`,
+          `Left out: ${amount(versionsLeftOut, 'version')} with a path or a content that cannot be kept here.`,
         );
       if (history && !withVersions) {
         const why =

@@ -8,8 +8,9 @@ import type { Io } from './io.ts';
 
 export type JobRecord = Awaited<ReturnType<typeof getJob.run>>;
 
+/** Formats the progress of a job, such as `3 of 5 tenants`. */
 export function progressText({ tenants, tenants_done: done }: JobRecord): string {
-  return `${done} of ${tenants}`;
+  return `${done} of ${amount(tenants, 'tenant')}`;
 }
 
 const POLL_MS = 500;
@@ -35,5 +36,6 @@ export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Pr
 
 function progressLine(job: JobRecord): string {
   const sum = (name: string) => (job.counts[name] ?? 0) + (job.progress?.[name] ?? 0);
-  return `${progressText(job)} tenants, ${amount(sum(job.kind === 'erase' ? 'searched' : 'versions'), 'version')} read, ${amount(sum('hits'), 'hit')}`;
+  const read = sum(job.kind === 'erase' ? 'searched' : 'versions');
+  return `${progressText(job)}, ${amount(read, 'version')} read, ${amount(sum('hits'), 'hit')}`;
 }

@@ -45,7 +45,7 @@ function registerList(jobs: Command, { connect, io }: Cli): void {
             job.id,
             job.kind,
             job.state,
-            progressText(job),
+            `${job.tenants_done} of ${job.tenants}`,
             job.counts.hits ?? null,
             time(job.created_at),
             actorText(job.created_by),
@@ -85,7 +85,7 @@ function registerShow(jobs: Command, { connect, io }: Cli): void {
           ],
         );
         const exact = record.is_exact ? 'The counts are exact.' : 'The counts are a lower bound.';
-        printLine(io.stderr, `${record.kind}: ${record.state}, ${progressText(record)} tenants. ${exact}`);
+        printLine(io.stderr, `${record.kind}: ${record.state}, ${progressText(record)}. ${exact}`);
       }),
     );
 }
@@ -122,7 +122,7 @@ function registerCancel(jobs: Command, { connect, io }: Cli): void {
         const record = await caller.call(cancelJobOperation, { params: { job } });
         if (json) return printJson(io.stdout, record);
         const end = record.state === 'cancelled' ? 'Cancelled' : `The job had ended (${record.state}):`;
-        printLine(io.stdout, `${end} ${record.kind} ${record.id} after ${progressText(record)} tenants.`);
+        printLine(io.stdout, `${end} ${record.kind} ${record.id} after ${progressText(record)}.`);
       }),
     );
 }

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
 import { OperatorError } from '../errors/errors.ts';
+import { amount } from '../lib/units.ts';
 import {
   type ReceiptProblem,
   receiptProblem,
@@ -127,7 +128,7 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
         );
         if (!matches) throw new OperatorError('The receipt is not about this text.');
       }
-      const erased = Object.entries(receipt.erased).map(([name, count]) => `${count} ${name}`);
+      const erased = Object.entries(receipt.erased).map(([name, count]) => countText(name, count));
       printLine(io.stdout, `Valid, signed with the key ${keyId}.`);
       const of = proof?.tenant ?? receipt.tenant;
       printLine(
@@ -169,4 +170,10 @@ function publicKey(pem: string, file: string | undefined) {
     // Reported below, like a key of another type.
   }
   throw new OperatorError(`${file ?? 'The key of the service'} is not an Ed25519 public key.`);
+}
+
+/** Formats a count for a sentence: `stored_results` as `1 stored result`. The names of counts are plurals. */
+function countText(name: string, count: number): string {
+  const many = name.replaceAll('_', ' ');
+  return amount(count, many.replace(/ies$/, 'y').replace(/s$/, ''), many);
 }

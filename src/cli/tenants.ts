@@ -386,6 +386,15 @@ function registerSuspend(tenants: Command, { connect, io }: Cli): void {
   }
 }
 
+/** Tables of the counts of a deleted tenant. */
+const TABLES = {
+  entries: 'entries',
+  versions: 'versions',
+  directories: 'past_directories',
+  stored_results: 'idempotency_keys',
+  keys: 'api_keys',
+} as const;
+
 function registerDelete(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('delete')
@@ -413,11 +422,12 @@ function registerDelete(tenants: Command, { connect, io }: Cli): void {
         });
         const { erased, forgotten, receipt } = deleted;
         if (file !== undefined) await saveReceipt(file, receipt);
-        if (found !== undefined)
-          printLine(
-            io.stdout,
-            `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.stored_results} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+        if (found !== undefined) {
+          const rows = Object.entries(TABLES).map(
+            ([name, table]) => `${amount(erased[name as keyof typeof TABLES], 'row')} of ${table}`,
           );
+          printLine(io.stdout, `Deleted tenant ${tenant}: 1 row of tenants, ${rows.join(', ')}.`);
+        }
         if (forgotten !== undefined && forgotten.events > 1)
           printLine(
             io.stdout,

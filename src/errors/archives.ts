@@ -1,4 +1,5 @@
 import { describeSecrets } from '../lib/secret-kinds.ts';
+import { amount, quotaAmount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
 const refused = reasonFor('refused');
@@ -91,7 +92,7 @@ export const ARCHIVE_ERRORS = {
   ),
   paths_in_use: refused(
     (paths: readonly string[], total: number) =>
-      `${total === 1 ? '1 path is' : `${total} paths are`} already in use:${paths.map((path) => `\n  ${path}`).join('')}${
+      `${amount(total, 'path')} ${total === 1 ? 'is' : 'are'} already in use:${paths.map((path) => `\n  ${path}`).join('')}${
         total > paths.length ? `\n  and ${total - paths.length} more` : ''
       }\nDelete or rename what is there, or import into another directory.`,
   ),
@@ -101,7 +102,7 @@ export const ARCHIVE_ERRORS = {
   ),
   import_too_large: overQuota(
     (tenant: string, of: 'files' | 'bytes', limit: number) =>
-      `The import has more than the ${limit} ${of} that ${tenant} may have.`,
+      `The import has more than the ${quotaAmount(limit, of)} that ${tenant} may have.`,
   ),
   export_failed: refused(
     (systemCode: string) =>

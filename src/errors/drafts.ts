@@ -42,7 +42,7 @@ export const DRAFT_ERRORS = {
   ),
   drafts_too_large: overQuota(
     (tenant: string, used: number, limit: number, needed: number) =>
-      `The open drafts of tenant ${tenant} use ${used} of ${limit} bytes, and this one needs ${needed} more. Merge or close one first.`,
+      `The open drafts of tenant ${tenant} use ${used} of ${amount(limit, 'byte')}, and this one needs ${needed} more. Merge or close one first.`,
   ),
   draft_not_reviewed: precondition((paths: readonly string[]) =>
     paths.length === 0
@@ -55,7 +55,7 @@ export const DRAFT_ERRORS = {
   ),
   draft_conflicts: refused(
     (paths: readonly string[]) =>
-      `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was changed.`,
+      `${amount(paths.length, 'conflict')} ${paths.length === 1 ? 'is' : 'are'} not settled: ${some(paths)}. Nothing was changed.`,
   ),
   draft_blocked_by: refused((path: string, other: string, elsewhere: string | null) =>
     elsewhere === null

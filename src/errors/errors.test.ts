@@ -32,6 +32,31 @@ it('adds the hint of the command line to the message of an error', () => {
   expect(explain(new ServiceError('archive_empty'))).toBe('The archive is empty.');
 });
 
+it('names one thing in the singular', () => {
+  const quota = { of: 'files', used: 1, limit: 1, needed: 1 } as const;
+  expect(
+    [
+      new ServiceError('quota_exceeded', 'acme', 'import', quota),
+      new ServiceError('import_too_large', 'acme', 'bytes', 1),
+      new ServiceError('rate_limited', 1, 60),
+      new ServiceError('file_too_large', '/memories/a', 1),
+      new ServiceError('body_too_large', 1, 'tenant'),
+      new ServiceError('drafts_too_large', 'acme', 1, 1, 1),
+      new ServiceError('rows_without_tenant', 'entries', 1),
+      new ServiceError('draft_conflicts', ['/memories/a']),
+    ].map(({ message }) => message),
+  ).toStrictEqual([
+    'Tenant acme uses 1 of 1 file, and the import needs 1 more.',
+    'The import has more than the 1 byte that acme may have.',
+    'The tenant has used its 1 request per minute. Retry-After says when to try again.',
+    '/memories/a would exceed the maximum file size of 1 byte.',
+    'The body is larger than 1 byte, the limit of this tenant.',
+    'The open drafts of tenant acme use 1 of 1 byte, and this one needs 1 more. Merge or close one first.',
+    'Everything else was moved. Left out: 1 row of entries without a tenant.',
+    '1 conflict is not settled: /memories/a. Nothing was changed.',
+  ]);
+});
+
 it('identifies an error by its reason', () => {
   const error: unknown = new ServiceError('no_such_tenant', 'acme');
   expect(hasReason(error, 'no_such_tenant') && error.values).toStrictEqual(['acme']);

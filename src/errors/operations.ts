@@ -1,4 +1,5 @@
 import { describeSecrets } from '../lib/secret-kinds.ts';
+import { amount, quotaAmount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
 const invalid = reasonFor('invalid_parameter');
@@ -63,8 +64,13 @@ export const OPERATION_ERRORS = {
     (
       tenant: string,
       what: 'change' | 'import' | 'merge' | 'restore' | 'revert',
-      { of, used, limit, needed }: { of: string; used: number; limit: number; needed: number },
-    ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
+      {
+        of,
+        used,
+        limit,
+        needed,
+      }: { of: 'files' | 'directories' | 'bytes'; used: number; limit: number; needed: number },
+    ) => `Tenant ${tenant} uses ${used} of ${quotaAmount(limit, of)}, and the ${what} needs ${needed} more.`,
   ),
 
   // Texts that are kept out
@@ -108,11 +114,11 @@ export const OPERATION_ERRORS = {
   ),
   copy_differs: refused(
     (table: string, copied: number, rows: number) =>
-      `The copy does not match the source: ${table} has ${copied} of ${rows} rows, or different values. It was not committed.`,
+      `The copy does not match the source: ${table} has ${copied} of ${amount(rows, 'row')}, or different values. It was not committed.`,
   ),
   rows_without_tenant: refused(
     (table: string, rows: number) =>
-      `Everything else was moved, but ${rows} rows of ${table} belong to no tenant and were left out.`,
+      `Everything else was moved. Left out: ${amount(rows, 'row')} of ${table} without a tenant.`,
   ),
 
   // Files
@@ -149,7 +155,8 @@ export const OPERATION_ERRORS = {
   ),
   changed_since_read: precondition((path: string) => `${path} has changed since it was read. Read it again.`),
   file_too_large: refused(
-    (path: string, maxBytes: number) => `${path} would exceed the maximum file size of ${maxBytes} bytes.`,
+    (path: string, maxBytes: number) =>
+      `${path} would exceed the maximum file size of ${amount(maxBytes, 'byte')}.`,
   ),
   content_has_nul: refused(
     (path: string) => `The content of ${path} contains a NUL character, which cannot be stored.`,

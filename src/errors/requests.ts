@@ -1,3 +1,4 @@
+import { amount } from '../lib/units.ts';
 import type { ErrorDefinition } from './definition.ts';
 
 /** Errors of an invalid request, or of too many requests. */
@@ -75,7 +76,7 @@ export const REQUEST_ERRORS = {
     description: "The body exceeds `MAX_BODY_BYTES` or the tenant's own limit.",
     problem: (limitBytes: number, limitOf: 'service' | 'tenant') => ({
       status: 413,
-      message: `The body is larger than ${limitBytes} bytes, the limit of this ${limitOf === 'service' ? 'service (MAX_BODY_BYTES)' : 'tenant'}.`,
+      message: `The body is larger than ${amount(limitBytes, 'byte')}, the limit of this ${limitOf === 'service' ? 'service (MAX_BODY_BYTES)' : 'tenant'}.`,
     }),
   },
   unsupported_media_type: {
@@ -123,7 +124,7 @@ export const REQUEST_ERRORS = {
     description: 'The tenant has sent too many requests in this minute.',
     problem: (requestsPerMinute: number, retryAfter: number) => ({
       status: 429,
-      message: `The tenant has used its ${requestsPerMinute} requests per minute. Retry-After says when to try again.`,
+      message: `The tenant has used its ${amount(requestsPerMinute, 'request')} per minute. Retry-After says when to try again.`,
       retryAfter,
     }),
   },

@@ -3,6 +3,13 @@ export function amount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
+const QUOTAS = { files: 'file', directories: 'directory', bytes: 'byte' };
+
+/** Formats the number of a quota: `1 file`, `100 bytes`. */
+export function quotaAmount(limit: number, of: keyof typeof QUOTAS): string {
+  return amount(limit, QUOTAS[of], of);
+}
+
 export const DAY_MS = 24 * 60 * 60_000;
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -50,7 +57,7 @@ export function formatBytes(bytes: number): string {
 /** Formats a size for a sentence: `1 byte`, `12 bytes`, `1.4 KB`. */
 export function byteAmount(bytes: number): string {
   if (bytes >= 1024) return formatBytes(bytes);
-  return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  return amount(bytes, 'byte');
 }
 
 /** The unit of a number that people write or read. */
@@ -92,7 +99,7 @@ export function formatQuantity(value: number, unit: Unit): string {
     const text = formatBytes(value);
     return parseSize(text) === value ? text : `${text} (${value})`;
   }
-  return TIMES[unit] === undefined ? String(value) : `${value} ${value === 1 ? unit.slice(0, -1) : unit}`;
+  return TIMES[unit] === undefined ? String(value) : amount(value, unit.slice(0, -1));
 }
 
 /** Formats a number so that `parseQuantity` accepts it: `100 MB`, or digits if the short form is not exact. */

@@ -112,7 +112,7 @@ describeServiceOnOwnDatabase(
           'memory-service: Permanently delete tenant acme with 1 file (3 bytes)? Add --yes to confirm. Nothing was deleted.\n',
       });
       expect((await run('tenants', 'delete', 'acme', '--yes')).stdout).toBe(
-        'Deleted tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.\n',
+        'Deleted tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of past_directories, 0 rows of idempotency_keys, 1 row of api_keys.\n',
       );
     });
 

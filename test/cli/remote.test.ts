@@ -78,7 +78,7 @@ describeService('the command line through the admin API', (service) => {
       `memory-service: Permanently delete tenant ${renamed} with 0 files (0 bytes)? Add --yes to confirm. Nothing was deleted.\n`,
     );
     expect((await remotely('tenants', 'delete', renamed, '--yes')).stdout).toMatch(
-      /^Deleted tenant .*: 1 row of tenants, 0 rows of entries, .* 1 rows of api_keys\.\n$/,
+      /^Deleted tenant .*: 1 row of tenants, 0 rows of entries, .* 1 row of api_keys\.\n$/,
     );
     await same('tenants', 'delete', renamed, '--yes');
   });

@@ -187,7 +187,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     });
     const done = await run('import', tenant, '--from-store', 'memstore_x');
     expect(done.stderr).toBe(
-      'Imported 2 files (9 bytes) and 0 directories into import-odd, with 4 versions.\n1 version with a path or a content that cannot be kept here were left out.\n',
+      'Imported 2 files (9 bytes) and 0 directories into import-odd, with 4 versions.\nLeft out: 1 version with a path or a content that cannot be kept here.\n',
     );
     expect(await log(tenant)).toMatchObject([
       { content: '3', created_at: '2026-11-20T10:00:02.000000Z' },

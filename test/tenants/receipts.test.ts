@@ -42,6 +42,9 @@ describeService('receipts', (service) => {
     expect(verified.stdout).toMatch(
       /^Valid, signed with the key [0-9a-f]{16}\.\ntenant_deleted, tenant \S+, \S+\.\n/,
     );
+    expect(verified.stdout).toContain(
+      'Erased: 2 entries, 0 versions, 0 directories, 0 keys, 0 stored results.\n',
+    );
     expect(verified.stdout).toContain('May remain: backups, until you delete it.\n');
     writeFileSync(file('deleted.json'), text.replace('"entries": 2', '"entries": 1'));
     expect(await verify('deleted.json')).toMatchObject({
@@ -80,7 +83,9 @@ describeService('receipts', (service) => {
     const signed = JSON.parse(readFileSync(file('forgotten.json'), 'utf8'));
     expect(signed.receipt.tenant).toMatch(/^forgotten_[0-9a-f]{32}$/);
     expect(signed.proof.tenant).toBe(tenant);
-    expect((await verify('forgotten.json')).stdout).toContain(`tenant ${tenant},`);
+    const forgotten = (await verify('forgotten.json')).stdout;
+    expect(forgotten).toContain(`tenant ${tenant},`);
+    expect(forgotten).toContain('Erased: 1 entry, 2 versions, 0 directories, 0 keys, 0 stored results.\n');
     const rows = await service().query(
       'SELECT t::text AS row FROM receipts AS t WHERE strpos(t::text, $1) > 0',
       [tenant],

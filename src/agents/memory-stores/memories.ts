@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describeSecrets } from '../../lib/secret-kinds.ts';
+import { amount, quotaAmount } from '../../lib/units.ts';
 import { refuseSecretPath } from '../../memory/commands/command.ts';
 import { applyWritePolicy } from '../../memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
@@ -53,10 +54,12 @@ function refusedBy(refusal: PolicyRefusal): StoreError {
 }
 
 export const tooLarge = (maxFileBytes: number): StoreError =>
-  invalid(`content: it is larger than ${maxFileBytes} bytes, the limit of this memory store.`);
+  invalid(`content: it is larger than ${amount(maxFileBytes, 'byte')}, the limit of this memory store.`);
 
 export const overQuota = ({ of, used, limit, needed }: Omit<OverQuota, 'kind'>): StoreError =>
-  invalid(`The memory store is full: it has ${used} of ${limit} ${of}, and this needs ${needed} more.`);
+  invalid(
+    `The memory store is full: it has ${used} of ${quotaAmount(limit, of)}, and this needs ${needed} more.`,
+  );
 
 /**
  * Maximum number of bytes of contents on a page, including contents that are only hashed. The file that exceeds the

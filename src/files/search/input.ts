@@ -21,7 +21,7 @@ export const foundAlsoSome = (all: number, some: number, path: string) =>
 export const foundOnlySome = (some: number, path: string) =>
   `No file in ${path} has all of the words. Found ${amount(some, 'file')} with some of them, the best first:`;
 export const foundMatches = (matches: number, files: number, path: string) =>
-  `Found ${matches === 1 ? '1 match' : `${matches} matches`} in ${amount(files, 'file')} in ${path}:`;
+  `Found ${amount(matches, 'match', 'matches')} in ${amount(files, 'file')} in ${path}:`;
 
 export const matchingLine = (path: string, line: number, text: string) => `${path}:${line}: ${text}`;
 export const matchingPath = (path: string) => `${path} (the path matches)`;

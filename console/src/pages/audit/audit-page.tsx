@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { type AuditQuery, listAudit } from '../../api/audit.ts';
 import type { AuditEvent } from '../../api/types.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
-import { formatNumber } from '../../text/format.ts';
+import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IncidentLink } from '../../ui/incident-link.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
@@ -117,15 +117,13 @@ function ExportButton({ query }: { query: AuditQuery }) {
       const { file, rows: written, isCut } = await exportAudit(query, setRows, signal);
       save(file, 'audit.csv');
       if (isCut)
-        toast(
-          `The file has the newest ${formatNumber(written)} changes. Narrow the filters for older changes.`,
-        );
+        toast(`The file has the newest ${count(written, 'change')}. Narrow the filters for older changes.`);
     });
   return (
     <>
       <ErrorText message={action.error} />
       <button type="button" disabled={action.isRunning} onClick={download}>
-        <Icon name="download" /> {action.isRunning ? `${formatNumber(rows)} rows…` : 'Download CSV'}
+        <Icon name="download" /> {action.isRunning ? `${count(rows, 'row')}…` : 'Download CSV'}
       </button>
     </>
   );

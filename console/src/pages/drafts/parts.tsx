@@ -1,5 +1,5 @@
 import type { Region } from '../../api/drafts.ts';
-import { formatNumber } from '../../text/format.ts';
+import { count, formatNumber } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import type { Side } from './regions.ts';
@@ -78,7 +78,7 @@ function Lines({ text, kind, name }: { text: string; kind: string; name?: string
     <div class={kind}>
       {name !== undefined && <span class="visually-hidden">{name}: </span>}
       <span class="line-text">{visible(lines.slice(0, SHOWN).join('\n'))}</span>
-      {hidden > 0 && <p class="muted small">and {formatNumber(hidden)} more lines</p>}
+      {hidden > 0 && <p class="muted small">and {count(hidden, 'more line')}</p>}
     </div>
   );
 }

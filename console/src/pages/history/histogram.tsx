@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { Activity } from '../../api/types.ts';
+import { count } from '../../text/format.ts';
 import { seriesOf } from './legend.tsx';
 
 const HEIGHT = 100;
@@ -16,7 +17,7 @@ export function Histogram({ activity, at }: { activity: Activity; at: string | n
       viewBox={`0 0 ${buckets.length} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`Changes over time, by ${actors.length} actors`}
+      aria-label={`Changes over time, by ${count(actors.length, 'actor')}`}
     >
       {bars.map(({ x, parts, start }) => (
         <g

@@ -1,6 +1,6 @@
 import type { ActorQuery } from '../../api/history.ts';
 import type { Counts, Job, JobOutcome, TenantSelection } from '../../api/incidents.ts';
-import { count, formatNumber } from '../../text/format.ts';
+import { count } from '../../text/format.ts';
 import { textOf } from './state.ts';
 
 /* Sentences about jobs and their counts. */
@@ -124,7 +124,7 @@ const ERASED = [
 export function erasedText({ counts, is_exact }: Counted, isEnded = true): string {
   const parts = ERASED.flatMap(([name, one, many]) => {
     const value = counts[name] ?? 0;
-    return value === 0 ? [] : [`${formatNumber(value)} ${value === 1 ? one : many}`];
+    return value === 0 ? [] : [count(value, one, many)];
   });
   const bound = is_exact || !isEnded ? '' : 'at least ';
   return parts.length === 0 ? 'no places' : `${bound}${parts.join(', ')}`;
@@ -134,7 +134,9 @@ export function erasedText({ counts, is_exact }: Counted, isEnded = true): strin
 export function leftText({ left = 0, settings = 0 }: Counts): string | null {
   const parts = [
     ...(left > 0 ? [`${count(left, 'place')} could not be erased: erase the text again`] : []),
-    ...(settings > 0 ? [`${count(settings, 'setting')} or origins contain the text: change them`] : []),
+    ...(settings > 0
+      ? [`${count(settings, 'setting or origin', 'settings or origins')} with the text: change them`]
+      : []),
   ];
   return parts.length === 0 ? null : `${parts.join('; ')}.`;
 }
@@ -144,7 +146,7 @@ export function foundText({ counts, is_exact }: Counted, isEnded = true): string
   const { hits = 0, files = 0 } = counts;
   const parts = FOUND.flatMap(([name, one, many = one]) => {
     const value = counts[name] ?? 0;
-    return value === 0 ? [] : [`${formatNumber(value)} ${value === 1 ? one : many}`];
+    return value === 0 ? [] : [count(value, one, many)];
   });
   const bound = is_exact || !isEnded ? '' : 'at least ';
   const end = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
@@ -156,9 +158,7 @@ export function changesText(counts: Counts): string {
   const { files = 0, directories = 0 } = counts;
   const parts = [
     ...(files > 0 ? [count(files, 'file')] : []),
-    ...(directories > 0
-      ? [directories === 1 ? '1 directory' : `${formatNumber(directories)} directories`]
-      : []),
+    ...(directories > 0 ? [count(directories, 'directory', 'directories')] : []),
   ];
   return parts.length === 0 ? 'no changes' : parts.join(', ');
 }

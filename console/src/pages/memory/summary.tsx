@@ -4,7 +4,7 @@ import { listVersions } from '../../api/history.ts';
 import { readInstructions } from '../../api/memory.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
-import { formatBytes, formatNumber } from '../../text/format.ts';
+import { count, formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
@@ -39,7 +39,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
             label="Files"
             used={size?.files ?? 0}
             limit={isNow ? effective.max_files : null}
-            format={(files) => `${formatNumber(files)} files`}
+            format={(files) => count(files, 'file')}
           />
           <UsageBar
             label="Size"

@@ -59,7 +59,7 @@ export function BulkDialog(props: Props) {
     const chosen = await read();
     if (isExact && chosen.length !== targets.count)
       throw new Error(
-        `Now ${count(chosen.length, 'tenant')} match, not ${targets.count}. Select them again.`,
+        `The filter now matches ${count(chosen.length, 'tenant')}, not ${targets.count}. Select them again.`,
       );
     const onProgress = (finished: number) =>
       setProgress({
