@@ -202,7 +202,10 @@ const VIEWS: View[] = [
   [
     'settings',
     '#/tenants/TENANT/settings',
-    (page) => page.getByRole('heading', { name: 'Suspend or delete' }).waitFor(),
+    async (page) => {
+      await page.getByRole('heading', { name: 'Suspend or delete' }).waitFor();
+      await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
+    },
   ],
   ...['Rename', 'Copy'].map(
     (verb): View => [
@@ -282,6 +285,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
   const views = DEVICES.flatMap((device) => VIEWS.map((view) => [device, ...view] as const));
   it.each(views)('pass on a %s: %s', async (device, _name, place, open) => {
     const tenant = await fixture().poisonedTenant();
+    await fixture().service.app.usageCounts.flush();
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));
     await page.setViewportSize(SIZES[device]);
     await open(page);

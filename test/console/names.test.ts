@@ -61,6 +61,7 @@ describeConsole('long names in the console', (fixture) => {
       body: JSON.stringify({ tenant: mounted, instructions: 'What the team knows. '.repeat(20) }),
     });
     expect(mount.ok).toBe(true);
+    await fixture().service.app.usageCounts.flush();
     await page.setViewportSize({ width, height: 800 });
     const places: [place: string, isThere: () => Promise<unknown>][] = [
       [`?search=${tenant}`, () => page.getByRole('link', { name: TENANT_NAME }).first().waitFor()],

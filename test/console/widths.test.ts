@@ -91,7 +91,10 @@ const VIEWS: View[] = [
   [
     'settings',
     'tenants/TENANT/settings',
-    (page) => page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor(),
+    async (page) => {
+      await page.getByRole('rowheader', { name: 'support-agent' }).first().waitFor();
+      await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
+    },
   ],
 ];
 
@@ -101,6 +104,7 @@ describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
     const { service, poisonedTenant, createKey } = fixture();
     const tenant = await poisonedTenant();
     const draft = await proposeDraft(service.app, service.database, tenant);
+    await service.app.usageCounts.flush();
     await new Tenants(service.database).suspend(tenant, false);
     const soon = new Date(Date.now() + 300 * 86_400_000).toISOString();
     const isAdmin = false;

@@ -7,12 +7,12 @@ import type { Activity, Tenant, UsageDay } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { count, formatBytes, formatNumber, formatTime } from '../../text/format.ts';
 import { type Bar, BarChart, dayBar, lastDays } from '../../ui/bar-chart.tsx';
-import { burstOf } from '../../ui/chart-scale.ts';
 import { Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
+import { burstOf } from './burst.ts';
 
 /** Current usage of a tenant, and its usage over time. */
 export function Usage({ tenant }: { tenant: Tenant }) {
@@ -163,7 +163,6 @@ function HourCharts({ tenant }: { tenant: string }) {
         series={[{ name: 'changes', color: 'series-2' }]}
         bars={bars}
         format={formatNumber}
-        ticks={7}
       />
       <Burst tenant={tenant} buckets={data.buckets} bars={bars} />
       <p class="muted small">
