@@ -91,11 +91,17 @@ describeConsole(
       return started;
     }
 
-    const fileOf = async (tenant: string) => {
-      const { key } = await fixture().createKey({ access: 'read_only' });
-      const url = `${fixture().url}/v1/tenants/${tenant}/file?path=/memories/refunds.md`;
-      return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).text();
-    };
+    async function requestFile(tenant: string, name: string, init: RequestInit = {}) {
+      const { key } = await fixture().createKey();
+      const url = `${fixture().url}/v1/tenants/${tenant}/file?path=/memories/${name}`;
+      return fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${key}` } });
+    }
+    const fileOf = async (tenant: string) => (await requestFile(tenant, 'refunds.md')).text();
+    async function createFile(tenant: string) {
+      const init = { method: 'PUT', headers: { 'if-none-match': '*' }, body: 'Text' };
+      const { status } = await requestFile(tenant, 'by-an-admin.md', init);
+      expect(status).toBe(201);
+    }
 
     it('finds a phrase in all tenants in 2 clicks, and links to the places', async () => {
       const { tenants, phrase } = await poison(3);
@@ -232,12 +238,12 @@ describeConsole(
       await button(dialog, 'Dry run').click();
       await page.getByText(/^1 conflict; would change/).waitFor();
       expect(page.url()).not.toContain(phrase);
+      await createFile(tenants[0] ?? '');
       await page.goto(`${fixture().url}/#/audit`);
-      const event = page
-        .getByRole('listitem')
-        .filter({ hasText: 'Try to revert an actor in tenants' })
-        .first();
-      await event.getByRole('link', { name: 'Undo in all tenants…' }).click();
+      const event = (action: string) => page.getByRole('listitem').filter({ hasText: action }).first();
+      const dryRun = event('Try to revert an actor in tenants');
+      expect(await dryRun.getByRole('link', { name: 'Undo in all tenants…' }).count()).toBe(0);
+      await event('Write a file').getByRole('link', { name: 'Undo in all tenants…' }).click();
       await field(page).waitFor();
       await page.getByLabel('Actor', { exact: true }).waitFor();
     });

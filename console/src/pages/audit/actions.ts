@@ -1,3 +1,5 @@
+import type { AuditEvent } from '../../api/types.ts';
+
 /** Descriptions of the operations in the audit trail. */
 export const ACTIONS: Record<string, string> = {
   createTenant: 'Create a tenant',
@@ -48,6 +50,23 @@ export const ACTIONS: Record<string, string> = {
   redactMemoryVersion: 'Redact a version in a memory store',
   migrateData: 'Copy all data to another database',
 };
+
+/** Operations that write files, so that a revert of their actor undoes them. */
+const WRITES = new Set([
+  'writeFile',
+  'deleteFile',
+  'move',
+  'importMemory',
+  'restore',
+  'revert',
+  'applyRevert',
+  'mergeDraft',
+  'replaceByDraft',
+]);
+
+/** Whether a revert of the actor can undo an event. */
+export const canUndo = ({ action, dry_run, outcome }: AuditEvent) =>
+  WRITES.has(action) && !dry_run && outcome === 'ok';
 
 /** Returns the description of an operation. A newer service may have an operation that has no description here. */
 export const actionText = (action: string) => ACTIONS[action] ?? action;

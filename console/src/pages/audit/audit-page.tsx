@@ -14,7 +14,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
-import { ACTIONS, actionsWith, actionText } from './actions.ts';
+import { ACTIONS, actionsWith, actionText, canUndo } from './actions.ts';
 import { exportAudit } from './export.ts';
 
 const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
@@ -162,7 +162,7 @@ function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: bool
           </p>
           <p class="muted small audit-line">
             <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
-            {event.address} <IncidentLink actor={event.actor} since={event.at} />
+            {event.address} {canUndo(event) && <IncidentLink actor={event.actor} since={event.at} />}
           </p>
           <Details details={event.details} />
         </li>
@@ -205,7 +205,7 @@ function isChange(value: unknown): value is { old: unknown; new: unknown } {
 }
 
 function shown(value: unknown): string {
-  if (value === null) return 'none';
+  if (value === null || value === '') return 'none';
   if (typeof value === 'number') return formatNumber(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
