@@ -80,7 +80,7 @@ interface TableProps {
 
 function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
   return (
-    <Table class={hasTenants ? 'drafts with-tenants' : 'drafts'} minWidth={640}>
+    <Table class={hasTenants ? 'drafts with-tenants' : 'drafts'} minWidth={860}>
       <thead>
         <tr>
           <th scope="col">Draft</th>

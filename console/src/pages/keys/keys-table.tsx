@@ -29,7 +29,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
     <>
-      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1100 : 900}>
+      <Table class={hasTenants ? 'keys with-tenants' : 'keys'} minWidth={hasTenants ? 1020 : 820}>
         <thead>
           <tr>
             <th scope="col">Key</th>
