@@ -150,7 +150,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
         </label>
         {canWrite.value && at === null && (
           <button type="button" onClick={() => setIsCreating(true)}>
-            <Icon name="plus" /> New file
+            <Icon name="plus" /> <span class="new-file-text">New file</span>
           </button>
         )}
         <button
