@@ -55,16 +55,18 @@ export function FormDialog({
         </div>
         <footer>
           {request && isReady && <CopyAs request={request} />}
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class={isDangerous ? 'danger' : 'primary'}
-            disabled={!isReady || action.isRunning}
-          >
-            {verb}
-          </button>
+          <div class="buttons">
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              class={isDangerous ? 'danger' : 'primary'}
+              disabled={!isReady || action.isRunning}
+            >
+              {verb}
+            </button>
+          </div>
         </footer>
       </form>
     </Modal>

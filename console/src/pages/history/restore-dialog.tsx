@@ -43,7 +43,7 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       onSubmit={apply}
     >
       <p class="clamped" title={what}>
-        This makes <bdi>{what}</bdi> the present again. You can undo it.
+        Restores <bdi>{what}</bdi>. You can undo the restore.
       </p>
       {error !== undefined && <LoadError error={error} />}
       {isLoading && <Loading what="the preview" />}

@@ -67,20 +67,21 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
           Go to time…
         </button>
         <NewChanges tenant={tenant} />
-        <span class="spacer" />
-        {at !== null && past?.actions}
-        <button
-          type="button"
-          class="icon-button"
-          aria-expanded={isShown}
-          title={isShown ? 'Hide the timeline' : 'Show the timeline'}
-          onClick={() => {
-            isHidden.value = isShown;
-          }}
-        >
-          <Icon name={isShown ? 'up' : 'down'} />
-          <span class="visually-hidden">{isShown ? 'Hide the timeline' : 'Show the timeline'}</span>
-        </button>
+        <div class="timeline-actions">
+          {at !== null && past?.actions}
+          <button
+            type="button"
+            class="icon-button"
+            aria-expanded={isShown}
+            title={isShown ? 'Hide the timeline' : 'Show the timeline'}
+            onClick={() => {
+              isHidden.value = isShown;
+            }}
+          >
+            <Icon name={isShown ? 'up' : 'down'} />
+            <span class="visually-hidden">{isShown ? 'Hide the timeline' : 'Show the timeline'}</span>
+          </button>
+        </div>
       </div>
       {isShown && error !== undefined && (
         <LoadError error={error} onRetry={isAll(range) ? reload : () => setRange(ALL)} />
