@@ -64,18 +64,18 @@ describe('batches of calls', () => {
       count,
     ]);
 
-  it('return a result for each call and respect the maximum batch size', async () => {
+  it('returns a result for each call of a batch and respects the maximum batch size', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
     expect(await answersTo(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
     expect(sent).toStrictEqual(['many', 'many', 'many']);
   });
 
-  it('do not delay a single call', async () => {
+  it('sends a single call without a delay', async () => {
     expect(await answersTo(echo, ['alone'])).toStrictEqual([['many', 'alone', 1]]);
     expect(sent).toStrictEqual(['many']);
   });
 
-  it('fall back to the single statement for calls that returned no row', async () => {
+  it('falls back to the single statement for calls to which the batch returned no row', async () => {
     const left = echoWith(
       `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
       'some',
@@ -89,7 +89,7 @@ describe('batches of calls', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('are repeated call by call after an error of the server, and only the invalid call fails', async () => {
+  it('repeats the calls of a batch one by one after an error of the server, and fails only the invalid call', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
@@ -104,7 +104,7 @@ describe('batches of calls', () => {
     ]);
   });
 
-  it('are not repeated after a lost connection, because they may have been executed', async () => {
+  it('repeats no call of a batch after a lost connection, because the calls may have been executed', async () => {
     const lost = echoWith(
       `SELECT item::integer FROM ${CALLS}, pg_terminate_backend(pg_backend_pid())`,
       'lost',
@@ -118,7 +118,7 @@ describe('batches of calls', () => {
     expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
-  it('fall back to the single statement if they get no connection', async () => {
+  it('falls back to the single statement if a batch gets no connection', async () => {
     const full = new DatabaseError(
       Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
     );
@@ -130,7 +130,7 @@ describe('batches of calls', () => {
     ]);
   });
 
-  it('exclude large calls', async () => {
+  it('excludes large calls from batches', async () => {
     const large = 'x'.repeat(100_000);
     expect(await answersTo(echo, ['a', large, 'b'])).toStrictEqual([
       ['many', 'a', 1],
@@ -139,7 +139,7 @@ describe('batches of calls', () => {
     ]);
   });
 
-  it('support arrays that contain null or only null', async () => {
+  it('sends arrays that contain null, or only null, in a batch', async () => {
     const nulls = parseQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
       'SELECT 1',
@@ -158,7 +158,7 @@ describe('batches of calls', () => {
 describeService('simultaneous commands', (service, kind) => {
   const many = Array.from({ length: 24 }, (_, i) => i);
 
-  it('apply to the files of their tenant, for many tenants', async () => {
+  it('applies simultaneous commands of many tenants to the files of their tenant', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const all = async (make: (i: number) => object) => {
       const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
@@ -181,7 +181,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('list small and large directories without hidden items', async () => {
+  it('lists small and large directories without hidden items in one batch', async () => {
     const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
     const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
     const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
@@ -214,7 +214,7 @@ describeService('simultaneous commands', (service, kind) => {
     ]);
   });
 
-  it('fail independently of each other', async () => {
+  it('fails simultaneous commands independently of each other', async () => {
     const answers = many.map(async (i) => {
       const tenant = freshTenant('batch');
       await service().execute(cmd.create('/memories/f.md', `text ${i}`), { tenant });
@@ -241,7 +241,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('replay only results whose idempotency key was used before', async () => {
+  it('replays in a batch only results whose idempotency key was used before', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const create = (round: number) =>
       Promise.all(
@@ -266,7 +266,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('apply the settings of each tenant that is not cached', async () => {
+  it('applies the settings of each tenant of a batch that is not cached', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
@@ -292,7 +292,7 @@ describeService('simultaneous commands', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('respect the quota of each tenant', async () => {
+  it('respects the quota of each tenant in a batch', async () => {
     const full = freshTenant('batch');
     const tenants = [full, ...many.map(() => freshTenant('batch'))];
     for (const tenant of tenants) await service().execute(cmd.create('/memories/f.md', 'x'), { tenant });
@@ -318,7 +318,7 @@ describeService('simultaneous commands', (service, kind) => {
   });
 
   if (kind === 'postgres') {
-    it('do not delay other tenants if their tenant is locked', async () => {
+    it('serves the other tenants of a batch without a delay while one tenant is locked', async () => {
       const [locked, ...others] = [freshTenant('batch'), ...many.map(() => freshTenant('batch'))] as [
         string,
         ...string[],
@@ -396,7 +396,7 @@ describe('the plan of the batch', () => {
   });
 
   it.each(batchQueries.map((each) => [each.name, each] as const))(
-    '%s finds each row by the tenant of its call, in an index',
+    'looks up each row of the batch %s by the tenant of its call, in an index',
     async (_, statement) => {
       // Versions before 16 show a column of the query around a CTE as $0.
       const scans = [...tableScans(await genericPlan(client, statement))];

@@ -3,7 +3,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 describeService('a text that starts with a byte order mark', (service) => {
-  it('is returned unchanged, even after a database error', async () => {
+  it('returns a text that starts with a byte order mark unchanged, even after a database error', async () => {
     const [path, view] = [
       '/memories/f',
       "Here's the content of /memories/f with line numbers:\n     1\t\ufeffx",

@@ -22,7 +22,7 @@ describeService('simultaneous edits of one file', (service) => {
     Promise.all(inputs.map((input) => service().execute(input, { tenant })));
   const text = async (tenant: string) => (await readTree(service(), tenant)).get(FILE);
 
-  it('are all applied', async () => {
+  it('applies all simultaneous edits of one file', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'first'), { tenant });
     const numbers = Array.from({ length: 400 }, (_, n) => n);
@@ -39,7 +39,7 @@ describeService('simultaneous edits of one file', (service) => {
     await assertInvariants(service());
   });
 
-  it('read the text of the edits before them', async () => {
+  it('applies each simultaneous edit to the text of the edits before it', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'step 0'), { tenant });
     const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
@@ -54,7 +54,7 @@ describeService('simultaneous edits of one file', (service) => {
     expect(await text(tenant)).toBe('step 20');
   });
 
-  it('never build on a failed edit', async () => {
+  it('builds no edit on a failed edit of the same file', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
@@ -72,7 +72,7 @@ describeService('simultaneous edits of one file', (service) => {
     await assertInvariants(service());
   });
 
-  it('are applied once if they are repeated', async () => {
+  it('applies simultaneous edits once if they are repeated', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const keyed = (n: number) =>
@@ -91,7 +91,7 @@ describeService('simultaneous edits of one file', (service) => {
     ]);
   });
 
-  it('report a missing file if it is deleted in between', async () => {
+  it('reports a missing file to edits if the file is deleted in between', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const inputs = [cmd.insert(FILE, 0, 'b'), cmd.delete(FILE), cmd.insert(FILE, 0, 'c')];
@@ -195,7 +195,7 @@ describe.skipIf(isCitus())('an edit that follows three other edits', () => {
     expect([locked, text]).toStrictEqual([attempts, '3\n2\n1\na']);
   });
 
-  it('is applied once when the error is gone', async () => {
+  it('applies an edit once when its database error is gone', async () => {
     const { edited, locked, text } = await edit(KEY, (attempt) => (attempt === 1 ? fillDisk() : freeDisk()));
     expect(edited).toStrictEqual({
       status: 'fulfilled',

@@ -163,7 +163,7 @@ describe('the plan of the statement', () => {
   });
 
   it.each(statements.map((each) => [each.name, each] as const))(
-    '%s is bound to one tenant',
+    'limits each scan of the statement %s to one tenant',
     async (name, statement) => {
       const scans = [...tableScans(await genericPlan(client, statement))];
       for (const scan of scans) {
@@ -189,7 +189,7 @@ describe('the plan of the statement', () => {
     },
   );
 
-  it('is checked for more than 90 statements', async () => {
+  it('checks the plans of more than 90 statements', async () => {
     const names = statements.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(90);
@@ -210,20 +210,23 @@ describe('the plan of the statement in a database function', () => {
     await own.drop();
   });
 
-  it.each(functionCalls)('%s finds each row by its tenant, in an index', async (call) => {
-    const scans = (await nestedPlans(client, await functionCall(client, call), [])).flatMap((plan) => [
-      ...tableScans(plan),
-    ]);
-    expect(scans.length).toBeGreaterThan(0);
-    for (const scan of scans) {
-      const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
-      expect(scan).toMatchObject({
-        'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
-        // In the check of a foreign key, the parameter is on the left of the condition.
-        [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
-          new RegExp(`\\b${column} = |= ${column}\\b`),
-        ),
-      });
-    }
-  });
+  it.each(functionCalls)(
+    'looks up each row in the database function %s by its tenant, in an index',
+    async (call) => {
+      const scans = (await nestedPlans(client, await functionCall(client, call), [])).flatMap((plan) => [
+        ...tableScans(plan),
+      ]);
+      expect(scans.length).toBeGreaterThan(0);
+      for (const scan of scans) {
+        const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
+        expect(scan).toMatchObject({
+          'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
+          // In the check of a foreign key, the parameter is on the left of the condition.
+          [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
+            new RegExp(`\\b${column} = |= ${column}\\b`),
+          ),
+        });
+      }
+    },
+  );
 });

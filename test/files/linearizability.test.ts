@@ -97,7 +97,9 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
     await database?.drop();
   });
 
-  it('match a sequential order', { tags: 'random' }, async () => {
+  it('returns results that match a sequential order of random concurrent calls', {
+    tags: 'random',
+  }, async () => {
     const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 300 : 60);
     const plans = fc.sample(plan, { seed, numRuns });
     const observer = replicas[0] as Service;

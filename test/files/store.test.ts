@@ -40,7 +40,7 @@ describeService('a directory of 10,000 files', (service) => {
       )[0]?.n,
     );
 
-  it('is renamed and deleted with all its files, and its listing is truncated', {
+  it('renames and deletes a directory of 10,000 files with all its files, and truncates its listing', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();
@@ -113,7 +113,7 @@ describe('connections to Postgres', () => {
     vi.useRealTimers();
   });
 
-  it('stay open during short pauses and close after a long pause', async () => {
+  it('keeps connections to Postgres open during short pauses and closes them after a long pause', async () => {
     const own = await createTestDatabase();
     const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
     try {
@@ -198,7 +198,7 @@ describe.each([
     [cmd.create('/memories/c/below', ''), 1],
     [cmd.rename('/memories/missing', '/memories/e'), 1],
     [cmd.delete('/memories/missing'), 1],
-  ])('for %j: %j', async (payload, expected) => {
+  ])('executes %j in %j round trips to Postgres', async (payload, expected) => {
     trips = 0;
     const answer = await app.inject({ method: 'POST', url: '/execute', payload });
     expect([answer.statusCode, trips]).toStrictEqual([200, expected]);

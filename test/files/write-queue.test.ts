@@ -231,7 +231,7 @@ describe('the write queue', () => {
   });
 });
 
-it('a delete sees two renames that commit while it waits for its tenant', async () => {
+it('deletes only the files that a directory has after the renames that the delete waits for', async () => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const other = await connectTo(database.url);
@@ -268,7 +268,7 @@ it('a delete sees two renames that commit while it waits for its tenant', async 
 });
 
 describeService('simultaneous writes of one tenant', (service) => {
-  it('are all applied, both creates and edits', async () => {
+  it('applies all simultaneous writes of one tenant, both creates and edits', async () => {
     const tenant = freshTenant('mixed');
     const numbers = Array.from({ length: 40 }, (_, n) => n);
     await service().execute(cmd.create('/memories/f', ''), { tenant });

@@ -79,7 +79,7 @@ async function run(service: Service, tenant: string, ...steps: object[]): Promis
 const f = '/memories/f.md';
 
 describeService('the record of a change', (service) => {
-  it('is written once by each command', async () => {
+  it('records one version of each file that a command changes', async () => {
     const tenant = freshTenant();
     await run(
       ...([service(), tenant, cmd.create(f, 'one\n'), cmd.replace(f, 'one', 'three')] as const),
@@ -117,7 +117,7 @@ describeService('the record of a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('has one time for all files below a directory, and a rename copies no content', async () => {
+  it('records one time for all files below a renamed directory, and copies no content', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
     const ids = (await versionsOf(service(), tenant)).map(({ memoryId }) => memoryId).sort();
@@ -154,7 +154,7 @@ describeService('the record of a change', (service) => {
     expect(second?.memoryId).not.toBe(first?.memoryId);
   });
 
-  it('is omitted if the change fails or leaves the content unchanged', async () => {
+  it('records no version if the change fails or leaves the content unchanged', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, 'text'), cmd.replace(f, 'text', 'text'), cmd.insert(f, 0, ''));
     const failing = [
@@ -173,7 +173,7 @@ describeService('the record of a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('is written once when a keyed request is repeated', async () => {
+  it('records one version when a keyed request is repeated', async () => {
     const tenant = freshTenant();
     const steps = [
       cmd.create(f, 'one'),
@@ -253,7 +253,7 @@ describeService('the record of a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('is omitted for a tenant without history, whose past is then unknown', async () => {
+  it('records no version for a tenant without history, whose past is then unknown', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { historyDays: 0 });
@@ -278,7 +278,7 @@ describeService('the record of a change', (service) => {
     await assertInvariants(service());
   });
 
-  it('is kept until the tenant is deleted', async () => {
+  it('keeps the versions of a tenant until the tenant is deleted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'));
@@ -335,7 +335,7 @@ describeService('the past of a memory', (service) => {
     await assertInvariants(service());
   });
 
-  it('is read page by page, and by path, time, actor, and operation', async () => {
+  it('reads the past of a memory page by page, and by path, time, actor, and operation', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
     await service().query(

@@ -35,7 +35,7 @@ describe('a restore', () => {
     await own.drop();
   });
 
-  it('is atomic for readers and writers of both replicas', async () => {
+  it('restores all files at once for readers and writers of both replicas', async () => {
     const tenant = freshTenant();
     const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
     await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
@@ -80,7 +80,7 @@ describe('a restore', () => {
     expect(tried.map(lines)).toStrictEqual([['A /memories/a'], ['A /memories/a']]);
   });
 
-  it('is serialized with writers', async () => {
+  it('runs a restore and concurrent writes one after the other', async () => {
     const tenant = freshTenant();
     const paths = Array.from({ length: 8 }, (_, i) => `/memories/f${i}`);
     await run(replica(0), tenant, ...paths.map((path) => cmd.create(path, '0\n')));
@@ -108,7 +108,7 @@ describe('a restore', () => {
     expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
   });
 
-  it('has no effect on any file if its process is killed, and succeeds when repeated', {
+  it('restores no file if the process of the restore is killed, and all files when repeated', {
     tags: 'long',
   }, async () => {
     const tenant = freshTenant();

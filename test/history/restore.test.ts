@@ -59,7 +59,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('is recorded as versions by the operator and can be undone by another restore', async () => {
+  it('records a restore as versions by the operator, and undoes it by another restore', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
     const before = await moment(service(), tenant);
@@ -205,7 +205,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails completely when another entry blocks a path', async () => {
+  it('rejects a restore completely when another entry blocks a path', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
     const before = await moment(service(), tenant);
@@ -230,7 +230,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails completely when a growing memory would exceed the quota', async () => {
+  it('rejects a restore completely when the growing memory would exceed the quota', async () => {
     const tenant = freshTenant();
     await run(
       service(),
@@ -259,7 +259,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('fails only if a required version was pruned or redacted', async () => {
+  it('rejects a restore only if a required version was pruned or redacted', async () => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/d/f', 'secret'), cmd.create('/memories/e/g', '1'));
     const then = await moment(service(), tenant);
@@ -396,7 +396,7 @@ describeService('a restore', (service) => {
     await assertInvariants(service());
   });
 
-  it('is rejected for an unknown tenant and for a time before the tenant existed', async () => {
+  it('rejects a restore of an unknown tenant and to a time before the tenant existed', async () => {
     await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
       /^Tenant .* does not exist\.$/,
     );

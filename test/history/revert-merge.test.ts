@@ -384,7 +384,7 @@ describeService(
         expect(await filesNow()).toStrictEqual({ [a]: '1\n2\n33\n4\n55\n' });
       });
 
-      it('does not write a text that was redacted during the merge', async () => {
+      it('omits a text from a revert that was redacted during the merge', async () => {
         const { tenant, before, mallory, alice, revert, filesNow } = await tenantWithFile(service());
         await mallory(cmd.replace(a, '1\n', 'evil\n'));
         await alice(cmd.replace(a, '5\n', '55\n'));

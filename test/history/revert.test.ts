@@ -320,7 +320,7 @@ describeService(
       await expect(undo(service(), tenant, before.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     });
 
-    it('fails completely when the quota would be exceeded', async () => {
+    it('rejects a revert completely when the quota would be exceeded', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, 'x'.repeat(50)));
       await mallory(cmd.delete(a));

@@ -84,7 +84,7 @@ describe.each([
   // Statements with these names only insert their parameters and read no table.
   const inserts = /^(import_|insert_entries$)/;
   it.each(statements.filter(({ name, sql }) => sql.includes('unnest(') && !inserts.test(name)))(
-    '$name looks up each item by its key',
+    'looks up each item of the statement $name by its key',
     async (query) => {
       const scans = [...tableScans(await genericPlan(client, query))];
       expect(scans.length).toBeGreaterThan(0);
@@ -224,14 +224,14 @@ describeServiceOnOwnDatabase('a large history', (service, kind) => {
     return sizes;
   }
 
-  it('stays within its limit at any time', async () => {
+  it('keeps a large history within its limit at any time', async () => {
     const sizes = await sizesWith(50_000, 5000);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(50_000);
     expect(Math.max(...sizes)).toBeGreaterThan(40_000);
     await assertInvariants(service());
   });
 
-  it('with large files stays within 10 MB at any time', { tags: 'long' }, async () => {
+  it('keeps a history of large files within 10 MB at any time', { tags: 'long' }, async () => {
     const sizes = await sizesWith(10_000_000, 1_048_576);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(10_000_000);
     expect(Math.max(...sizes)).toBeGreaterThan(8_000_000);

@@ -104,31 +104,34 @@ describeService(
       return versions.reverse();
     }
 
-    it.each(Object.entries(WRITERS))('%s keeps older versions unchanged', async (_, write) => {
-      const tenant = freshTenant('off');
-      await run(
-        service(),
-        tenant,
-        cmd.create(PATH, '1\n'),
-        cmd.insert(PATH, 0, '2\n'),
-        cmd.insert(PATH, 0, '3\n'),
-      );
-      const versions = await versionsOf(tenant);
-      await new Tenants(service().database).set(tenant, { historyDays: 0 });
-      await write({ service: service(), tenant, drafting, versions });
+    it.each(Object.entries(WRITERS))(
+      'keeps older versions unchanged on %s while the history is disabled',
+      async (_, write) => {
+        const tenant = freshTenant('off');
+        await run(
+          service(),
+          tenant,
+          cmd.create(PATH, '1\n'),
+          cmd.insert(PATH, 0, '2\n'),
+          cmd.insert(PATH, 0, '3\n'),
+        );
+        const versions = await versionsOf(tenant);
+        await new Tenants(service().database).set(tenant, { historyDays: 0 });
+        await write({ service: service(), tenant, drafting, versions });
 
-      const kept = (await versionsOf(tenant)).map(({ id }) => id);
-      expect(kept.slice(0, 2)).toStrictEqual(versions.slice(0, 2).map(({ id }) => id));
-      expect(kept).not.toContain(versions[2]?.id);
-      const history = new History(service().database);
-      const contents = await history.contents(
-        tenant,
-        versions.map(({ id, memoryId }) => ({ versionId: id, memoryId })),
-      );
-      expect([...contents.values()]).toStrictEqual(['1\n', '2\n1\n']);
-    });
+        const kept = (await versionsOf(tenant)).map(({ id }) => id);
+        expect(kept.slice(0, 2)).toStrictEqual(versions.slice(0, 2).map(({ id }) => id));
+        expect(kept).not.toContain(versions[2]?.id);
+        const history = new History(service().database);
+        const contents = await history.contents(
+          tenant,
+          versions.map(({ id, memoryId }) => ({ versionId: id, memoryId })),
+        );
+        expect([...contents.values()]).toStrictEqual(['1\n', '2\n1\n']);
+      },
+    );
 
-    it('has the content of each version after the history is enabled again, also after a redaction', async () => {
+    it('keeps the content of each version after the history is enabled again, also after a redaction', async () => {
       const tenant = freshTenant('off');
       const set = (historyDays: number) => new Tenants(service().database).set(tenant, { historyDays });
       await run(

@@ -97,7 +97,7 @@ describe.skipIf(isCitus())('an array in which a call fails with an error', () =>
     expect(await files(tenant)).toStrictEqual(['/memories/a', '/memories/b', '/memories/c']);
   });
 
-  it('is rejected as a whole if its first call fails before any write', async () => {
+  it('rejects an array as a whole if its first call fails before any write', async () => {
     const tenant = await newTenant();
     const failed = await send({ path: '/memories/a', code: '55P03' }, tenant, [create('a'), create('b')]);
     expect([failed.status, failed.body.code, failed.headers['retry-after']]).toStrictEqual([

@@ -27,7 +27,7 @@ describeInBrowser('in a browser, under a host name of the network over plain HTT
     return { page, faults };
   }
 
-  it('/docs shows the API of the same server and sends an example', async () => {
+  it('shows the API of the same server at /docs and sends an example', async () => {
     const { page, faults } = await open('/docs');
     expect(await page.title()).toBe('Memory service API');
     await page.getByRole('heading', { name: /^Memory service/ }).waitFor();
@@ -48,7 +48,7 @@ describeInBrowser('in a browser, under a host name of the network over plain HTT
     expect(faults).toStrictEqual([]);
   });
 
-  it('/ links to the documentation', async () => {
+  it('links from / to the documentation', async () => {
     const { page, faults } = await open('/');
     expect(await page.getByRole('heading').textContent()).toMatch(/^Memory service \d/);
     await page.getByRole('link', { name: 'API documentation' }).click();

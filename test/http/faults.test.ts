@@ -104,7 +104,7 @@ describe('the service on Postgres', () => {
   });
 });
 
-it('the service on PGlite neither loses nor doubles a write when it is killed', {
+it('neither loses nor doubles a write when the service on PGlite is killed', {
   tags: 'long',
 }, async () => {
   const folder = await copyPgliteTemplate();
@@ -181,7 +181,7 @@ describe('slow and broken clients', () => {
     while ((await bytesInFlight()) > 0);
   };
 
-  it('are timed out for headers and bodies that never end, and their bytes are released', async () => {
+  it('times out slow headers and bodies, and releases their bytes', async () => {
     const slowHeader = await open();
     slowHeader.write('POST /execute HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
     const slowBody = await open();
@@ -192,7 +192,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('change no file by an aborted upload, and their bytes are released', async () => {
+  it('changes no file on an aborted upload, and releases its bytes', async () => {
     const tenant = freshTenant();
     const text = http(cmd.create('/memories/aborted', 'x'.repeat(50_000)), { 'X-Tenant-Id': tenant });
     for (const length of [200, 30_000, text.length - 1]) {
@@ -205,7 +205,7 @@ describe('slow and broken clients', () => {
     expect((await service.execute(cmd.view('/memories/aborted'), { tenant })).is_error).toBe(true);
   });
 
-  it('receive a response after they half-close their connection', async () => {
+  it('responds to a client that half-closes its connection after the request', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const input = block('toolu_half', cmd.create('/memories/half', 'whole'));
@@ -222,7 +222,7 @@ describe('slow and broken clients', () => {
     expect(content.split('\n')[1]).toBe('     1\twhole');
   });
 
-  it('change no file when they half-close their connection during the request', async () => {
+  it('changes no file when a client half-closes its connection during the request', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const whole = http(cmd.create('/memories/half', 'whole'), { 'X-Tenant-Id': tenant });
@@ -234,7 +234,7 @@ describe('slow and broken clients', () => {
     );
   });
 
-  it('receive the responses to pipelined requests in order', async () => {
+  it('responds to pipelined requests in order', async () => {
     const tenant = { 'X-Tenant-Id': freshTenant() };
     const socket = await open();
     const paths = ['one', 'two', 'three', 'four'].map((name) => `/memories/${name}`);
@@ -247,7 +247,7 @@ describe('slow and broken clients', () => {
     ]);
   });
 
-  it('complete a write after they disconnect, and a retry replays its result', async () => {
+  it('completes a write after its client disconnects, and replays its result to a retry', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/log', ''), { tenant });
     await service.query('BEGIN');
@@ -270,7 +270,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('do not delay other requests with 2,000 idle connections', { tags: 'long' }, async () => {
+  it('responds to other requests beside 2,000 idle connections', { tags: 'long' }, async () => {
     const sockets: Socket[] = [];
     while (sockets.length < 2000)
       sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));

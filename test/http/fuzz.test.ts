@@ -43,7 +43,7 @@ describeService('random requests', (service, kind) => {
     console.log(`fuzz of POST /execute on ${kind}: ${counts.join(', ')}`);
   });
 
-  it('to POST /execute receive a result or a problem and keep the invariants', {
+  it('responds to random requests to POST /execute with a result or a problem and keeps the invariants', {
     tags: 'random',
   }, async () => {
     await fc.assert(
@@ -62,7 +62,7 @@ describeService('random requests', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('to other routes never cause a 5xx', { tags: 'random' }, async () => {
+  it('responds to random requests to other routes without a 5xx', { tags: 'random' }, async () => {
     const method = fc.constantFrom('GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'POST', 'TRACE');
     const url = fc.oneof(
       fc.constantFrom(
@@ -121,7 +121,9 @@ describeService('random bytes on the socket', (service) => {
     `POST /execute HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`;
   const json = 'Content-Type: application/json\r\n';
 
-  it('never cause a 500 or stop the service', { tags: 'random' }, async () => {
+  it('responds to random bytes on the socket without a 500 and keeps running', {
+    tags: 'random',
+  }, async () => {
     const broken = fc.constantFrom(
       post(`${json}Content-Length: 500`, '{"command":"view"'),
       post(`${json}Content-Length: 99999`, '{}'),

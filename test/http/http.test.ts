@@ -51,16 +51,19 @@ describe('rejected requests', () => {
     ],
     ['a foreign Origin', get('/healthz', 'Origin: http://evil.example\r\n'), 403, 'host_not_allowed'],
     ['an opaque Origin', get('/healthz', 'Origin: null\r\n'), 403, 'host_not_allowed'],
-  ])('receive a problem with the common headers: %s', async (_title, text, status, code) => {
-    const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
-    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
-    expect(head).toMatch(/\r\ncache-control: no-store/i);
-    expect(head).toMatch(/\r\nx-content-type-options: nosniff/i);
-    const problem = JSON.parse(body);
-    expect(problem).toMatchObject({ type: 'about:blank', status, code });
-    expect(head.toLowerCase()).toContain(`\r\nx-request-id: ${problem.request_id}`);
-  });
+  ])(
+    'returns a problem with the common headers for a rejected request: %s',
+    async (_title, text, status, code) => {
+      const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
+      expect(head).toMatch(/\r\ncache-control: no-store/i);
+      expect(head).toMatch(/\r\nx-content-type-options: nosniff/i);
+      const problem = JSON.parse(body);
+      expect(problem).toMatchObject({ type: 'about:blank', status, code });
+      expect(head.toLowerCase()).toContain(`\r\nx-request-id: ${problem.request_id}`);
+    },
+  );
 });
 
 it.each([
@@ -68,14 +71,17 @@ it.each([
   ['an unknown expectation', get('/v1/memory_stores/x/memories', 'Expect: nonsense\r\n'), 417],
   ['more than 1,000 headers', get('/v1/memory_stores', 'a:\r\n'.repeat(1001)), 431],
   ['no HTTP after the URL', 'GET /v1/memory_stores HTTQ/1.1\r\n\r\n', 400],
-])('the Memory Stores API rejects requests in its own format: %s', async (_title, text, status) => {
-  const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
-  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-  expect(head).toMatch(/\r\ncontent-type: application\/json/i);
-  const error = JSON.parse(body);
-  expect(error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
-  expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
-});
+])(
+  'rejects requests to the Memory Stores API in the format of that API: %s',
+  async (_title, text, status) => {
+    const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/\r\ncontent-type: application\/json/i);
+    const error = JSON.parse(body);
+    expect(error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+    expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
+  },
+);
 
 it('names the allowed methods in a 405 with any body', async () => {
   const response = await service.app.inject({

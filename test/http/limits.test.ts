@@ -12,7 +12,7 @@ describeService(
   (service) => {
     const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-    it('report a full memory and accept files while there is room', async () => {
+    it('reports a full memory and accepts files while there is room', async () => {
       const tenant = freshTenant();
       for (const n of [1, 2, 3]) {
         expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'))).toBe(
@@ -38,7 +38,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('allow as many directories as files, with every command that creates them', async () => {
+    it('allows as many directories as files, with every command that creates them', async () => {
       const tenant = freshTenant();
       const full = (used: number) =>
         `Error: This memory is full: it has ${used} directories, and 3 are allowed. Delete directories to make room.`;
@@ -54,7 +54,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('limit bytes exactly for create, str_replace, and insert', async () => {
+    it('limits bytes exactly for create, str_replace, and insert', async () => {
       const tenant = freshTenant();
       expect(await run(tenant, cmd.create('/memories/big', 'x'.repeat(21)))).toBe(
         'Error: This memory is full: it has 0 bytes, 20 are allowed, and this needs 21 more. Delete or shorten files to make room.',
@@ -83,7 +83,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('can be set per tenant, and below the current usage still allow reads, deletes, and shrinking', async () => {
+    it('applies the quotas of a tenant, and allows reads, deletes, and shrinking above them', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -106,7 +106,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('are exact under simultaneous writes', async () => {
+    it('applies the quotas exactly under simultaneous writes', async () => {
       const tenant = freshTenant();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
@@ -137,7 +137,7 @@ describeService(
       expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
     });
 
-    it('can be changed or disabled for one tenant', async () => {
+    it('applies the rate limit of a tenant, which can disable the limit of the service', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -150,7 +150,7 @@ describeService(
 );
 
 describeService('the size limit of request bodies', (service) => {
-  it('can be lower for one tenant', async () => {
+  it('applies a lower size limit of request bodies to one tenant', async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -179,7 +179,7 @@ describeService('the size limit of request bodies', (service) => {
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
   });
 
-  it('cannot be higher for a tenant than for the service, and the error names the effective limit', async () => {
+  it('caps the body size limit of a tenant at the limit of the service, and names the effective limit', async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);

@@ -150,7 +150,7 @@ describe('an overload', () => {
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
-  it('is also detected by bytes, but a single body of any size is accepted', async () => {
+  it('detects an overload by bytes, but accepts a single body of any size', async () => {
     const big = cmd.create('/memories/big', 'x'.repeat(500_000));
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
       'File created successfully at: /memories/big',
@@ -169,7 +169,7 @@ describe('an overload', () => {
     expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('is not caused by requests that fail early, because they release their slots', async () => {
+  it('releases the slots of requests that fail early, so that they cause no overload', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
@@ -189,7 +189,7 @@ describe('clients that disconnect', () => {
   afterAll(() => service.close());
   const view = JSON.stringify(cmd.view('/memories'));
 
-  it('during the lookup of their tenant release all resources', async () => {
+  it('releases all resources of clients that disconnect during the lookup of their tenant', async () => {
     await service.query('BEGIN');
     await service.query('LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE');
     await Promise.all(
@@ -207,7 +207,7 @@ describe('clients that disconnect', () => {
     await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   });
 
-  it('in the queue are removed from it', async () => {
+  it('removes clients that disconnect in the queue', async () => {
     await new Tenants(service.database).create('held');
     const release = await hold(service, 'held');
     const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
@@ -223,7 +223,7 @@ describe('clients that disconnect', () => {
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
   });
 
-  it('during their pipelined requests release all resources', async () => {
+  it('releases all resources of clients that disconnect during their pipelined requests', async () => {
     await new Tenants(service.database).create('pipelined');
     const release = await hold(service, 'pipelined');
     const socket = await open(port);
@@ -240,7 +240,7 @@ describe('clients that disconnect', () => {
   });
 });
 
-it('the service delivers the rejection to a client that sends far too much', async () => {
+it('delivers the rejection to a client that sends far too much', async () => {
   const service = await startService('postgres');
   const port = await listen(service);
   for (let i = 0; i < 10; i++) {
@@ -265,7 +265,7 @@ it('the service delivers the rejection to a client that sends far too much', asy
 });
 
 describe('slow bodies', () => {
-  it("hold no slot and only their tenant's share of the bytes", async () => {
+  it('reserves no slot and only the share of the tenant for slow bodies', async () => {
     const service = await startService('postgres', {
       MAX_IN_FLIGHT: '4',
       MAX_IN_FLIGHT_PER_TENANT: '2',
@@ -292,7 +292,7 @@ describe('slow bodies', () => {
     await service.close();
   });
 
-  it('are rejected with 408', async () => {
+  it('rejects slow bodies with 408', async () => {
     const service = await startService('postgres', { TRANSFER_TIMEOUT_MS: '50' });
     const port = await listen(service);
     const socket = await open(port);
@@ -326,7 +326,7 @@ it('limits the concurrency of a tenant that sends large bodies', async () => {
   await service.close();
 });
 
-it('an unread response holds its bytes but no slot until its connection times out', {
+it('releases the slot of an unread response at once, and its bytes when its connection times out', {
   tags: 'long',
 }, async () => {
   const service = await startService('postgres', {
@@ -350,7 +350,7 @@ it('an unread response holds its bytes but no slot until its connection times ou
   await service.close();
 });
 
-it('a slow request receives 503 in time, and a retry replays its result', async () => {
+it('responds to a slow request with 503 in time, and replays its result to a retry', async () => {
   const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
   // Uses a socket, because an injected request reads its body in another way.

@@ -112,7 +112,7 @@ describe('a call without a session', () => {
     expect((await viewed).body).toMatchObject({ result: text(VIEWED) });
   });
 
-  it('does not wait for a caller that has another key', async () => {
+  it('runs a call without a wait for a caller that has another key', async () => {
     const headers = headersFor(callOf(view));
     const first = await begin(headersOf(await fixture.tenantKey(), headers));
     const key = await fixture.tenantKey();
@@ -209,7 +209,7 @@ describe('a subscription', () => {
     await expect.poll(() => updated, { timeout: 20_000 }).toStrictEqual([URI]);
   });
 
-  it('ends with its result when the service stops, and uses no slot until then', async () => {
+  it('ends a subscription with its result when the service stops, and uses no slot until then', async () => {
     const service = await startSharedService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '1' });
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
     const headers = headersOf(undefined, { 'x-tenant-id': freshTenant() });
@@ -233,7 +233,7 @@ describe('a subscription', () => {
       { resourceSubscriptions: Array.from({ length: 257 }, (_, i) => `${URI}${i}`) },
       '`resourceSubscriptions` names 257 files, and at most 256 are allowed.',
     ],
-  ])('%s is rejected', async (_, notifications, message) => {
+  ])('rejects a subscription %s', async (_, notifications, message) => {
     const sent = modern('subscriptions/listen', { notifications });
     const headers = headersOf(await fixture.tenantKey(), headersFor(sent));
     expect((await sendMcp(fixture.url, sent, headers)).body).toMatchObject({

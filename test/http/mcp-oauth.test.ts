@@ -100,7 +100,7 @@ describe('OAuth for MCP', () => {
     expect(metadata.json()).toMatchObject({ resource: 'http://memory.internal/mcp' });
   });
 
-  it('does not repeat an invalid host', async () => {
+  it('omits an invalid host from the WWW-Authenticate header of /mcp', async () => {
     const other = await startSharedService('postgres', settings);
     onTestFinished(() => other.close());
     const url = await other.app.listen({ host: '127.0.0.1', port: 0 });

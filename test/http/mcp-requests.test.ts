@@ -35,20 +35,26 @@ describe('a request to /mcp', () => {
       403,
       'tenant_mismatch',
     ],
-  ] as const)('%s is rejected, including initialize', async (_, key, more, status, code) => {
-    const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
-    const headers = headersOf(key === undefined ? undefined : keys[key], more);
-    for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
-      const refused = await send(each, headers);
-      expect(refused).toMatchObject({ status, body: { code } });
-      expect(refused.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
-    }
-  });
+  ] as const)(
+    'rejects every request to /mcp, including initialize, %s',
+    async (_, key, more, status, code) => {
+      const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
+      const headers = headersOf(key === undefined ? undefined : keys[key], more);
+      for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
+        const refused = await send(each, headers);
+        expect(refused).toMatchObject({ status, body: { code } });
+        expect(refused.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
+      }
+    },
+  );
 
-  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('by %s receives a 405', async (method) => {
-    const response = await fetch(`${fixture.url}/mcp`, { method });
-    expect([response.status, response.headers.get('allow')]).toStrictEqual([405, 'POST']);
-  });
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])(
+    'responds with 405 to a request to /mcp by %s',
+    async (method) => {
+      const response = await fetch(`${fixture.url}/mcp`, { method });
+      expect([response.status, response.headers.get('allow')]).toStrictEqual([405, 'POST']);
+    },
+  );
 
   it.each([
     ['not JSON', '{', 400, { code: 'invalid_json' }],
@@ -65,11 +71,11 @@ describe('a request to /mcp', () => {
     ],
     ['an empty batch', [], 400, { error: { code: -32600 } }],
     ['too large', `{"a":"${'x'.repeat(6_356_992)}"}`, 413, { code: 'body_too_large' }],
-  ])('with a body that is %s is rejected', async (_, body, status, expected) => {
+  ])('rejects a request to /mcp with a body that is %s', async (_, body, status, expected) => {
     expect(await send(body, headersOf(await fixture.tenantKey()))).toMatchObject({ status, body: expected });
   });
 
-  it('with another media type of the body or of the response is rejected', async () => {
+  it('rejects a request to /mcp with another media type of the body or of the response', async () => {
     const key = await fixture.tenantKey();
     expect(await send('x', headersOf(key, { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
     expect(await send(initialize, headersOf(key, { accept: 'text/html' }))).toMatchObject({ status: 406 });
@@ -83,7 +89,7 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it('with an unknown version of the protocol is rejected', async () => {
+  it('rejects a request to /mcp with an unknown version of the protocol', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
     expect(await send(message('tools/list'), headers)).toMatchObject({
       status: 400,
@@ -91,20 +97,20 @@ describe('a request to /mcp', () => {
     });
   });
 
-  it('with an unknown method receives an error of JSON-RPC', async () => {
+  it('returns an error of JSON-RPC for an unknown method', async () => {
     expect(await send(message('memory/forget'), headersOf(await fixture.tenantKey()))).toMatchObject({
       status: 200,
       body: { id: 1, error: { code: -32601 } },
     });
   });
 
-  it('without a response, such as a notification, receives a 202 without a body', async () => {
+  it('responds with 202 without a body to a notification', async () => {
     const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
     const accepted = await send(notification, headersOf(await fixture.tenantKey()));
     expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
   });
 
-  it('with a batch runs its calls in order', async () => {
+  it('runs the calls of a batch at /mcp in order', async () => {
     const { status, body } = await send(
       [callOf(create, 1), callOf(view, 2)],
       headersOf(await fixture.tenantKey()),
@@ -116,14 +122,14 @@ describe('a request to /mcp', () => {
     ]);
   });
 
-  it('is accepted in a session that this replica does not know', async () => {
+  it('accepts a request in a session that this replica does not know', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     for (const id of [7, 9]) {
       expect(await send(callOf(view, id), headers)).toMatchObject({ body: { result: text(MISSING, true) } });
     }
   });
 
-  it('does not delay its session if the client disconnects before its body', async () => {
+  it('runs the next request of a session if a client disconnects before its body', async () => {
     const key = await fixture.tenantKey();
     const { headers } = await send(initialize, headersOf(key));
     const session = headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
@@ -141,7 +147,7 @@ describe('a request to /mcp', () => {
 });
 
 describe('an MCP call during a failure of the service', () => {
-  it('receives the same status as on /execute', async () => {
+  it('returns the status of /execute for an MCP call during a failure of the service', async () => {
     const service = await startSharedService('postgres', { RATE_LIMIT_PER_MINUTE: '2' });
     onTestFinished(() => service.close());
     const inject = () =>
@@ -161,7 +167,7 @@ describe('an MCP call during a failure of the service', () => {
 });
 
 describe('an MCP call during a failure of the database', () => {
-  it('keeps its slot until it ends, even after its timeout', async () => {
+  it('keeps the slot of an MCP call until the call ends, even after its timeout', async () => {
     const service = await startSharedService('postgres', { HANDLER_TIMEOUT_MS: '50' });
     onTestFinished(() => service.close());
     const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
@@ -182,7 +188,7 @@ describe('an MCP call during a failure of the database', () => {
     await expect.poll(slots).toBe('0');
   });
 
-  it('receives the 503 of /execute, and the next call can succeed', async () => {
+  it('returns the 503 of /execute for an MCP call when the database fails, and recovers', async () => {
     const service = await startSharedService('postgres');
     onTestFinished(() => service.close());
     const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
@@ -258,7 +264,7 @@ describe('the setting MCP=off', () => {
     expect((await service.app.inject('/.well-known/oauth-protected-resource/mcp')).statusCode).toBe(404);
   });
 
-  it('is an alternative to on, the default, and other values are rejected', () => {
+  it('accepts on and off as values of MCP, with on as the default, and rejects others', () => {
     expect(loadConfig({}).MCP).toBe('on');
     expect(() => loadConfig({ MCP: 'no' })).toThrow('MCP must be on or off');
   });

@@ -102,7 +102,7 @@ describe('the official MCP client', () => {
     );
   });
 
-  it('cannot connect with a wrong key', async () => {
+  it('rejects a connection of the official MCP client with a wrong key', async () => {
     await expect(connectWith('msk_wrong')).rejects.toMatchObject({ code: 401 });
   });
 

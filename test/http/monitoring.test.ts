@@ -34,7 +34,7 @@ it('finds the metrics in an expression of Prometheus', () => {
   ).toStrictEqual(['a_bucket', 'b']);
 });
 
-it('the dashboard and the alerts use only metrics of the service and cover all of them', async () => {
+it('uses only metrics of the service in the dashboard and the alerts, and all of them', async () => {
   const service = await startSharedService('postgres');
   const { body } = await service.app.inject({ url: '/metrics' });
   await service.close();

@@ -13,17 +13,17 @@ const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 
 const documents = Object.entries(DOCUMENTS);
 
-it.each(documents)('%s matches the routes (update it with: npm run generate)', async (name, build) => {
+it.each(documents)('finds %s equal to the routes (update it with: npm run generate)', async (name, build) => {
   expect(readFileSync(file(name), 'utf8')).toBe(await openApiYaml(build));
 });
 
-it('the console matches the types of the admin API (update them with: npm run generate)', {
+it('finds the types of the console equal to the admin API (update them with: npm run generate)', {
   tags: 'long',
 }, async () => {
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
 });
 
-it('the OpenAPI documents define each schema in one place', () => {
+it('defines each schema of the OpenAPI documents in one place', () => {
   const src = file('src');
   const ids = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -33,32 +33,35 @@ it('the OpenAPI documents define each schema in one place', () => {
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toStrictEqual([]);
 });
 
-it.each(documents)('%s shares the parts that operations have in common', async (_, build) => {
-  const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
-  const operations = Object.values(paths).flatMap(
-    (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
-  );
-  const errors = operations.flatMap(({ responses = {} }) =>
-    Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
-  );
-  const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
-  const parameters = operations
-    .flatMap((operation) => operation.parameters ?? [])
-    // Each name has only one component.
-    .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
-  const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
-  expect(inline.length).toBeGreaterThan(5);
-  const texts = inline.map((each) => JSON.stringify(each));
-  expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
-});
+it.each(documents)(
+  'defines the parts that several operations of %s have in common once',
+  async (_, build) => {
+    const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
+    const operations = Object.values(paths).flatMap(
+      (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
+    );
+    const errors = operations.flatMap(({ responses = {} }) =>
+      Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
+    );
+    const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
+    const parameters = operations
+      .flatMap((operation) => operation.parameters ?? [])
+      // Each name has only one component.
+      .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
+    const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
+    expect(inline.length).toBeGreaterThan(5);
+    const texts = inline.map((each) => JSON.stringify(each));
+    expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
+  },
+);
 
-it.each(documents)('%s passes the OpenAPI linter', async (name) => {
+it.each(documents)('passes the OpenAPI linter with %s', async (name) => {
   const config = await loadConfig({ configPath: file('redocly.yaml') });
   const problems = await lint({ ref: file(name), config });
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
 });
 
-it('the OpenAPI documents require a credential exactly where the service does', async () => {
+it('requires a credential in the OpenAPI documents exactly where the service does', async () => {
   const keys = await openApiDocument({ AUTH: 'keys' });
   expect(keys.paths?.['/execute']?.post?.security ?? keys.security).toStrictEqual([{ bearer: [] }]);
   for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -68,7 +71,7 @@ it('the OpenAPI documents require a credential exactly where the service does', 
   expect(none.paths?.['/execute']?.post?.security ?? none.security).toStrictEqual([]);
 });
 
-it('the OpenAPI documents describe each error that an operation can return', () => {
+it('describes each error that an operation can return in the OpenAPI documents', () => {
   const text = documents.map(([name]) => readFileSync(file(name), 'utf8')).join('');
   const codes = new Set(Object.keys(ERROR_CATALOG).map((reason) => codeOf(reason as ErrorReason)));
   const missing = [...codes].filter((code) => !text.includes(`code: ${code}\n`));
@@ -134,7 +137,7 @@ describeService('the OpenAPI document', (service) => {
     }
   });
 
-  it('is displayed by a Swagger UI that loads only from this server', async () => {
+  it('displays the OpenAPI document in a Swagger UI that loads only from this server', async () => {
     const page = await service().app.inject('/docs/');
     expect(page.statusCode).toBe(200);
     const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);

@@ -134,7 +134,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   });
 });
 
-it('a traced call over MCP has the same spans and log line as on /execute', { tags: 'long' }, async () => {
+it('traces a call over MCP with the same spans and log line as on /execute', { tags: 'long' }, async () => {
   const server = await startTraced();
   await makeTenant(server.url, 'mcp');
   const input = cmd.create('/memories/private-path', 'private-content');
@@ -196,7 +196,7 @@ it('a traced call over MCP has the same spans and log line as on /execute', { ta
 });
 
 describe('the spans of a trace', { tags: 'long' }, () => {
-  it('contain no content, path, query, or message, even of a failure', async () => {
+  it('omits contents, paths, queries, and messages from the spans of a trace, even of a failure', async () => {
     const server = await startTraced();
     const send = (body: string, query = '') =>
       fetch(`${server.url}/execute${query}`, {
@@ -272,7 +272,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
     expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
   });
 
-  it('name a create that may overwrite an upsert', async () => {
+  it('names a create that may overwrite an upsert in its span', async () => {
     const server = await startTraced({ CREATE_EXISTING: 'overwrite' });
     const create = cmd.create('/memories/upserted', 'x');
     for (let i = 0; i < 2; i++) {
@@ -288,7 +288,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
     ]);
   });
 
-  it('name an error by its code on each span that it ended', async () => {
+  it('names an error by its code on each span that the error ended', async () => {
     // On Citus, the lock timeout does not apply to the workers, so the statement timeout ends the wait.
     const server = await startTraced(
       isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
@@ -331,37 +331,42 @@ describe('a statement for several requests', { tags: 'long' }, () => {
       (path: string) => cmd.create(path, 'x'),
       'memory_create_batch',
     ],
-  ])('is in the trace of each request, linked to the others: %s', async (label, lock, input, statement) => {
-    const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
-    await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
-    const client = await connectTo(database.url);
-    await client.query('BEGIN');
-    await client.query(lock);
-    const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
-    // The first request waits for the lock, and the others wait for the first.
-    const sent = [post(server.url, input(`/memories/waits-${label}.md`))];
-    await untilInFlight(server.url, 1);
-    for (const trace of traces) {
-      sent.push(post(server.url, input(`/memories/${label}-${trace}.md`), traceparent(trace)));
-    }
-    await untilInFlight(server.url, 4);
-    await client.query('COMMIT');
-    await client.end();
-    await Promise.all(sent);
-    const { spans } = await server.stop();
-    const commands = spans.filter(({ name }) => name === 'search_memory' || name === 'create_memory');
-    const shared = named(spans, statement).filter(({ attributes }) => attributes['db.operation.batch.size']);
-    expect(shared.map(({ traceId }) => traceId).sort()).toStrictEqual(traces);
-    for (const span of shared) {
-      expect(span.attributes['db.operation.batch.size']).toBe(3);
-      expect(span.links.map(({ traceId }) => traceId).sort()).toStrictEqual(
-        traces.filter((trace) => trace !== span.traceId),
+  ])(
+    'adds a statement for several requests to the trace of each, linked to the others: %s',
+    async (label, lock, input, statement) => {
+      const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
+      await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
+      const client = await connectTo(database.url);
+      await client.query('BEGIN');
+      await client.query(lock);
+      const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
+      // The first request waits for the lock, and the others wait for the first.
+      const sent = [post(server.url, input(`/memories/waits-${label}.md`))];
+      await untilInFlight(server.url, 1);
+      for (const trace of traces) {
+        sent.push(post(server.url, input(`/memories/${label}-${trace}.md`), traceparent(trace)));
+      }
+      await untilInFlight(server.url, 4);
+      await client.query('COMMIT');
+      await client.end();
+      await Promise.all(sent);
+      const { spans } = await server.stop();
+      const commands = spans.filter(({ name }) => name === 'search_memory' || name === 'create_memory');
+      const shared = named(spans, statement).filter(
+        ({ attributes }) => attributes['db.operation.batch.size'],
       );
-      for (const { spanId } of span.links) expect(commands.map((each) => each.spanId)).toContain(spanId);
-      const parent = commands.find((each) => each.spanId === span.parentSpanId);
-      expect(parent?.traceId).toBe(span.traceId);
-    }
-  });
+      expect(shared.map(({ traceId }) => traceId).sort()).toStrictEqual(traces);
+      for (const span of shared) {
+        expect(span.attributes['db.operation.batch.size']).toBe(3);
+        expect(span.links.map(({ traceId }) => traceId).sort()).toStrictEqual(
+          traces.filter((trace) => trace !== span.traceId),
+        );
+        for (const { spanId } of span.links) expect(commands.map((each) => each.spanId)).toContain(spanId);
+        const parent = commands.find((each) => each.spanId === span.parentSpanId);
+        expect(parent?.traceId).toBe(span.traceId);
+      }
+    },
+  );
 });
 
 describe('tracing', { tags: 'long' }, () => {
@@ -399,7 +404,7 @@ describe('tracing', { tags: 'long' }, () => {
 });
 
 describe('the metrics', { tags: 'long' }, () => {
-  it('contain a trace as an exemplar in the OpenMetrics format', async () => {
+  it('adds a trace to the metrics as an exemplar in the OpenMetrics format', async () => {
     const server = await startTraced();
     await post(server.url, cmd.view('/memories'), traceparent());
     await post(server.url, cmd.delete('/memories/missing'), traceparent(TRACE, '00'));
@@ -431,7 +436,7 @@ describe('the metrics', { tags: 'long' }, () => {
 });
 
 describe('a trace collector', { tags: 'long' }, () => {
-  it('receives protobuf by default', async () => {
+  it('sends protobuf to a trace collector by default', async () => {
     const server = await startTraced({ OTEL_EXPORTER_OTLP_PROTOCOL: '' });
     await post(server.url, cmd.view('/memories'));
     server.child.kill('SIGTERM');
@@ -440,7 +445,7 @@ describe('a trace collector', { tags: 'long' }, () => {
     expect(collector.received[0]?.body).toContain('execute_tool memory');
   });
 
-  it('is logged once when it fails and once when it recovers', async () => {
+  it('logs a trace collector once when it fails and once when it recovers', async () => {
     const server = await startTraced({ OTEL_BSP_SCHEDULE_DELAY: '20' });
     collector.answer = 400;
     const failing = server.line(/the collector takes no traces/);
@@ -462,7 +467,7 @@ describe('a trace collector', { tags: 'long' }, () => {
   });
 
   it.each(['refuses connections', 'refuses spans', 'hangs'])(
-    'that %s delays neither requests nor the shutdown',
+    'serves requests and shuts down without delay while a trace collector %s',
     async (how) => {
       const server = await startTraced(
         how === 'refuses connections'
@@ -477,7 +482,7 @@ describe('a trace collector', { tags: 'long' }, () => {
     },
   );
 
-  it('must be one for HTTP', async () => {
+  it('rejects a trace collector that is not for HTTP', async () => {
     const cli = startCli(['serve'], {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -517,14 +522,14 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
     return packages.split(' ');
   }
 
-  it('loads only the API of OpenTelemetry that prom-client loads', async () => {
+  it('loads only the API of OpenTelemetry that prom-client loads without a trace collector', async () => {
     expect(await loadedBy({})).toStrictEqual(['@opentelemetry/api']);
     expect(
       await loadedBy({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),
     ).toStrictEqual(['@opentelemetry/api']);
   });
 
-  it('can find the packages that tracing loads', async () => {
+  it('finds the packages that tracing loads', async () => {
     expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })).toEqual(
       expect.arrayContaining([
         '@opentelemetry/api',

@@ -90,7 +90,7 @@ describe('whoami with keys', () => {
     });
   });
 
-  it('has no side effects', async () => {
+  it('changes no data on whoami', async () => {
     const tenant = await createTenant();
     const rows = () => service.query('SELECT * FROM tenants WHERE id = $1', [tenant]);
     const before = await rows();
