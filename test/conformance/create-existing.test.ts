@@ -135,7 +135,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('can be disabled for a tenant', async () => {
+    it('rejects a create of an existing file in a tenant that disables the overwrite setting', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create('/memories/b.txt', 'x'), { tenant });
       const other = freshTenant();
@@ -152,7 +152,7 @@ describeService(
 );
 
 describeService('create without the overwrite setting', (service) => {
-  it('can overwrite for one tenant', async () => {
+  it('overwrites a file with create in a tenant that enables the overwrite setting', async () => {
     const tenant = freshTenant();
     await new Tenants(service().database).create(tenant);
     await new Tenants(service().database).set(tenant, { createExisting: 'overwrite' });

@@ -28,7 +28,7 @@ describeService(
 
     afterAll(() => console.log(`differential on ${kind}: ${steps} steps, all equal to the model`));
 
-    it('return the same results and leave the same tree as the model', { tags: 'random' }, async () => {
+    it('returns the results and the tree of the model for random scripts', { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (commands) => {
           const tenants = [freshTenant('one'), freshTenant('two')] as const;

@@ -416,7 +416,7 @@ describeService(
       console.log(`histories on ${kind}: ${[...taken].map(([what, n]) => `${n} ${what}`).join(', ')}`),
     );
 
-    it('match the model at each past time', { tags: 'random' }, async () => {
+    it('returns the memory of the model at each time of a random history', { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(script, async (steps) => {
           const world = new World(service(), keys);

@@ -303,7 +303,7 @@ describeService('the response to POST /execute', (service) => {
       ),
     ],
   ];
-  it.each(cases)('is a problem: %s', async (_title, body, headers, expected) => {
+  it.each(cases)('returns a problem from POST /execute: %s', async (_title, body, headers, expected) => {
     const answer = await service().execute(body, { headers: { 'x-request-id': 'req-1', ...headers } });
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(answer.headers['x-request-id']).toBe('req-1');
@@ -311,7 +311,7 @@ describeService('the response to POST /execute', (service) => {
     expect(answer.status).toBe(answer.body.status);
   });
 
-  it('is a problem on an unknown route', async () => {
+  it('returns a problem on an unknown route', async () => {
     const answer = await service().app.inject({ method: 'GET', url: '/memories' });
     expect(answer.statusCode).toBe(404);
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
@@ -369,12 +369,12 @@ describeService('the response to POST /execute', (service) => {
     const block = { type: 'tool_use', id: 'toolu_2', name: 'memory', ...fields };
     const result = { type: 'tool_result', tool_use_id: block.id, content, is_error: true };
 
-    it('contains a result that explains the error', async () => {
+    it('returns a result that explains the error in a block', async () => {
       const answer = await service().execute(block, { tenant: freshTenant() });
       expect([answer.status, answer.body]).toStrictEqual([200, result]);
     });
 
-    it('contains results for the other blocks of the array', async () => {
+    it('returns results for the blocks of an array beside the block with an error', async () => {
       const tenant = freshTenant();
       const others = [1, 3].map((n) => ({
         type: 'tool_use',
@@ -416,7 +416,7 @@ describeService('the response to POST /execute', (service) => {
     ['text/plain, application/json, application/*+json, */*', false],
     ['application/json; charset=utf-8, text/plain', false],
     ['text/plain; charset=utf-8', true],
-  ])('has the negotiated format for an error result with Accept: %s', async (accept, plain) => {
+  ])('returns an error result in the negotiated format with Accept: %s', async (accept, plain) => {
     const tenant = freshTenant();
     const { headers, body } = await service().execute(cmd.view('/memories/é'), {
       tenant,
@@ -434,7 +434,7 @@ describeService('the response to POST /execute', (service) => {
     { method: 'POST', url: '/execute', payload: { command: 'view', path: '/memories' } },
     { method: 'POST', url: '/search', payload: { query: 'tea' } },
     { method: 'GET', url: '/instructions' },
-  ])('is JSON at equal quality: $method $url', async (request) => {
+  ])('returns JSON at equal quality of JSON and text: $method $url', async (request) => {
     const send = async (accept: string) => {
       const headers = { accept, 'x-tenant-id': freshTenant() };
       const { statusCode, headers: sent } = await service().app.inject({ ...request, headers });
@@ -447,7 +447,7 @@ describeService('the response to POST /execute', (service) => {
     expect(await send('text/plain, */*;q=0.1')).toStrictEqual([200, 'text/plain; charset=utf-8']);
   });
 
-  it('is text/plain for a success on request', async () => {
+  it('returns text/plain for a success on request', async () => {
     const { headers, body } = await service().execute(cmd.create('/memories/a'), {
       tenant: freshTenant(),
       headers: { accept: 'text/plain' },
@@ -456,21 +456,21 @@ describeService('the response to POST /execute', (service) => {
     expect(body).toBe('File created successfully at: /memories/a');
   });
 
-  it('has a new request ID if the given one is invalid', async () => {
+  it('returns a new request ID if the given one is invalid', async () => {
     const { headers } = await service().execute(cmd.view('/memories'), {
       headers: { 'x-request-id': 'a b' },
     });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('is for the tenant `default` without X-Tenant-Id, and tenants are separate', async () => {
+  it('uses the tenant `default` without X-Tenant-Id, and separates tenants', async () => {
     const plain = await service().execute(cmd.create('/memories/shared', 'x'));
     const named = await service().execute(cmd.view('/memories/shared'), { tenant: 'default' });
     const other = await service().execute(cmd.view('/memories/shared'), { tenant: 'Default' });
     expect([plain.is_error, named.is_error, other.is_error]).toStrictEqual([false, false, true]);
   });
 
-  it('is unaffected by keys that could pollute a prototype', async () => {
+  it('ignores keys of the input that could pollute a prototype', async () => {
     const body =
       '{"command":"view","path":"/memories","__proto__":{"path":"/x"},"constructor":{"prototype":{}}}';
     const answer = await service().execute(body, { tenant: freshTenant() });

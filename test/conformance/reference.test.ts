@@ -132,7 +132,9 @@ describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', (
     }
   }
 
-  it('return the same results and leave the same trees', { tags: 'random' }, async () => {
+  it('returns the results and the tree of BetaLocalFilesystemMemoryTool for random scripts', {
+    tags: 'random',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 15, maxLength: 40, size: 'max' }), async (script) => {
         const tenant = freshTenant();

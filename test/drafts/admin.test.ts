@@ -31,7 +31,7 @@ describeService('drafts of the admin API', (service) => {
     return { tenant, draft: body as Record<string, unknown> & { id: string } };
   };
 
-  it('are created, listed, shown, and rejected', async () => {
+  it('creates, lists, shows, and rejects a draft through the admin API', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     expect(draft).toMatchObject({
       tenant,
@@ -81,7 +81,7 @@ describeService('drafts of the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
   });
 
-  it('expire a number of days after their last use', async () => {
+  it('closes a draft a number of days after its last use', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const DAYS_30_MS = 30 * 24 * 60 * 60 * 1000;
     expect(Date.parse(String(draft.expires_at)) - Date.parse(String(draft.last_used_at))).toBe(DAYS_30_MS);
@@ -101,7 +101,7 @@ describeService('drafts of the admin API', (service) => {
     expect(await read()).toMatchObject({ expires_at: null });
   });
 
-  it('list the files that block a file, which are resolved with it', async () => {
+  it('lists the files that block a file, and resolves them with it', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.create('/memories/plan', 'the plan\n'));
@@ -143,7 +143,7 @@ describeService('drafts of the admin API', (service) => {
     });
   });
 
-  it('are reviewed and merged', async () => {
+  it('reviews and merges a draft through the admin API', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n2\n3\n'), cmd.create(b, 'x\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), tenant, cmd.replace(a, '3', 'three'), cmd.replace(b, 'x', 'theirs'));
@@ -204,7 +204,7 @@ describeService('drafts of the admin API', (service) => {
     );
   });
 
-  it('are compared once for all files of a review, until one side changes', async () => {
+  it('compares a draft once for all files of a review, until one side changes', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, '2', 'two'));
     const review = `/tenants/${tenant}/drafts/${draft.id}`;
@@ -228,7 +228,7 @@ describeService('drafts of the admin API', (service) => {
     expect((await admin().call('GET', `${review}/changes`)).status).toBe(409);
   });
 
-  it('cannot be merged without a review', async () => {
+  it('rejects a merge of a draft without a review', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const path = `/tenants/${tenant}/drafts/${draft.id}`;
     await run(service(), draft.id, cmd.replace(a, '1', 'one'));

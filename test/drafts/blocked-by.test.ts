@@ -82,7 +82,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual(before);
   };
 
-  it('are deleted with their directory', async () => {
+  it('deletes the files that block a merge with their directory', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [
@@ -121,7 +121,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('are deleted if a single file blocks the path', async () => {
+  it('deletes a single file that blocks the path of a merge', async () => {
     const started = await start({
       draft: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/x/y/z.md`, 'z\n')],
       original: [cmd.create(plan, 'the plan\n')],
@@ -157,7 +157,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('can be empty directories, one or several', async () => {
+  it('deletes empty directories that block a merge, one or several', async () => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/x/y`, 'y\n'), cmd.delete(`${plan}/x/y`)],
@@ -177,7 +177,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('block a moved file too', async () => {
+  it('reports the files that block a moved file', async () => {
     const down = await start({
       base: [cmd.create(x, 'x\n')],
       draft: [cmd.rename(x, `${plan}/deep/x`)],
@@ -201,7 +201,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('change to their state in the draft if the draft has them at another path', async () => {
+  it('changes a file that blocks a merge to its state in the draft if the draft has it at another path', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
       draft: [
@@ -260,7 +260,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('are listed for files with other conflicts and for files without a conflict', async () => {
+  it('lists blocking files for files with other conflicts and for files without a conflict', async () => {
     const started = await start({
       base: [cmd.create(x, 'x\n'), cmd.create(y, '1\n2\n3\n')],
       draft: [cmd.rename(x, z), cmd.replace(z, 'x', 'draft'), cmd.replace(y, '3', 'three')],
@@ -288,7 +288,7 @@ describeService('files that block a merge', (service) => {
     });
   });
 
-  it('are kept unless a resolved file names them', async () => {
+  it('keeps the files that block a merge unless a resolved file names them', async () => {
     // `x` would unblock the draft's `plan`, but the path of `x` in the draft now has a new file.
     const chain = await start({
       base: [cmd.create(x, 'x\n')],
@@ -342,7 +342,7 @@ describeService('files that block a merge', (service) => {
     ]);
   });
 
-  it('are kept where the draft deleted a directory', async () => {
+  it('keeps a file of the original in place of a directory that the draft deleted', async () => {
     const { draft, tenant } = await start({
       base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
       draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
@@ -361,7 +361,7 @@ describeService('files that block a merge', (service) => {
     await assertInvariants(service());
   });
 
-  it('are part of the review', async () => {
+  it('rejects a merge if a blocking file was added since the review', async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],
@@ -380,7 +380,7 @@ describeService('files that block a merge', (service) => {
     expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });
   });
 
-  it("are deleted as a proposal of the draft's author", async () => {
+  it("deletes the files that block a merge as a proposal of the draft's author", async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [cmd.create(`${plan}/a.md`, 'a\n')],

@@ -25,7 +25,7 @@ describeService('comments on drafts', (service) => {
   const texts = async (path: string) =>
     ((await admin().call('GET', path)).body.comments as { text: string }[]).map(({ text }) => text);
 
-  it('adds, lists, and deletes comments on a draft, which move with a renamed tenant', async () => {
+  it('keeps comments on a draft, which can be added, listed, and deleted, when its tenant is renamed', async () => {
     const { tenant, draft, path } = await make();
     const first = await add(path, 'Why?\nNo.', { memory_id: FILE });
     expect([first.status, first.body]).toStrictEqual([

@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
   };
   const openIn = async (tenant: string) => (await openDrafts(service().database.query, tenant)).count;
 
-  it('begins with the memory at a past time', async () => {
+  it('starts a draft with the memory at a past time', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
     const then = await moment(service(), tenant);
     await run(service(), tenant, cmd.replace(a, '1', 'one'), cmd.delete('/memories/d'));
@@ -52,7 +52,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('begins with the current memory for a future time', async () => {
+  it('starts a draft with the current memory for a future time', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const draft = await drafting.create(tenant, { at: '2999-01-01T00:00:00.000000Z' });
     await run(service(), draft.id, cmd.create(b, '2\n'));
@@ -63,7 +63,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('includes the suspension of its tenant, also when it is created then', async () => {
+  it('suspends a draft with its tenant, also when the draft is created then', async () => {
     const tenant = await tenantWith(cmd.create(a, '1\n'));
     const tenants = new Tenants(service().database);
     const before = await drafting.create(tenant);
@@ -82,7 +82,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await drafting.merge(before);
   });
 
-  it('counts against the quotas of its tenant', async () => {
+  it('counts a draft against the quotas of its tenant', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'.repeat(100)));
     const tenants = new Tenants(service().database);
     await tenants.set(tenant, { maxDrafts: 1, maxDraftBytes: 150 });
@@ -104,7 +104,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('ends when it expires, and leftovers of closed drafts are deleted', async () => {
+  it('closes a draft that expires, and deletes leftovers of closed drafts', async () => {
     const later = (days: number) => new Date(Date.now() + days * DAY_MS);
     // Closes the drafts of other tests.
     await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31));
@@ -145,7 +145,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('ends only with its tenant, a merge, or a rejection', async () => {
+  it('closes a draft only with its tenant, a merge, or a rejection', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     const tenants = new Tenants(service().database);
@@ -167,7 +167,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('follows the limits of the memory only when it is merged', async () => {
+  it('applies the limits of the memory to a draft only when it is merged', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const draft = await drafting.create(tenant);
     await run(service(), draft.id, cmd.create('/memories/b', 'y'), cmd.create('/memories/c', 'z'));
@@ -180,7 +180,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
-  it('is found by its source in the log', async () => {
+  it('explains an unknown source in the log, and a revert without an actor or a source', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const none = await runCli(service(), ['log', tenant, '--source', 'web']);
     expect(none.error).toBe(

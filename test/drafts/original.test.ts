@@ -38,7 +38,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it('has one rate limit for the keys of the tenant, of its drafts, and propose-only keys', async () => {
+    it('shares one rate limit between the keys of a tenant, of its drafts, and propose-only keys', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const clients = [
@@ -65,7 +65,7 @@ describeService(
     const drafting = new Drafting(service);
     const admin = useAdmin(service);
 
-    it('waits for search slots with its original', async () => {
+    it('shares the search slots of a tenant with its drafts', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const proposer = await newClient(service(), { tenant, access: 'propose' });
@@ -91,7 +91,7 @@ describeService(
       expect(done).toStrictEqual(['draft', 'draft']);
     });
 
-    it('shares the limit of stored results and the usage with its original', async () => {
+    it('shares the limit of stored results and the usage of a tenant with its drafts', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const [own, inDraft] = [
@@ -121,7 +121,7 @@ describeService(
       expect(used).toStrictEqual([{ writes: 6 }]);
     });
 
-    it('follows the settings of its original except a lower byte limit, and rejects settings', async () => {
+    it('applies the settings of the original to a draft, except a lower byte limit, and rejects settings', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const set = (id: string, settings: object) =>
@@ -140,7 +140,7 @@ describeService(
       ]);
     });
 
-    it('is archived with its original', async () => {
+    it('archives a draft with its original', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const { key } = await makeKey(service(), { managesStores: true });
@@ -151,7 +151,7 @@ describeService(
       expect((await inDraft.send(cmd.create(notes, 'x'))).content).toBe('Error: This memory is read-only');
     });
 
-    it('adds no secret to a memory that rejects secrets since, when merged or when replacing', async () => {
+    it('rejects a secret of a draft if the memory rejects secrets since, when merged or when replacing', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
@@ -168,7 +168,7 @@ describeService(
       expect(changes.map(({ outcome }) => outcome?.path)).toStrictEqual(['/memories/fine.md']);
     });
 
-    it('adds only masked secrets to a memory that masks secrets since', async () => {
+    it('masks a secret of a draft if the memory masks secrets since', async () => {
       const tenant = await newTenant(service());
       const owner = await newClient(service(), { tenant });
       const old = token.replace('16C7', '27D8');
@@ -185,20 +185,23 @@ describeService(
       expect(file).toStrictEqual({ content: `old: ${old}\nnew: [REDACTED:github_token]\n` });
     });
 
-    it.each(['mask', 'reject'] as const)('moves no file to a path with a secret: %s', async (secrets) => {
-      const tenant = await newTenant(service());
-      const owner = await newClient(service(), { tenant });
-      await owner.send(cmd.create('/memories/d/f.md', 'x'));
-      const draft = await drafting.create(tenant);
-      const inDraft = await newClient(service(), { tenant: draft.id });
-      await inDraft.send(cmd.rename('/memories/d', `/memories/${token}`));
-      await new Tenants(service().database).set(tenant, { secrets });
-      await expect(drafting.merge(draft)).rejects.toThrow(
-        'The path contains what looks like a secret (github_token). Choose another path.',
-      );
-    });
+    it.each(['mask', 'reject'] as const)(
+      'rejects a merge that moves a file to a path with a secret: %s',
+      async (secrets) => {
+        const tenant = await newTenant(service());
+        const owner = await newClient(service(), { tenant });
+        await owner.send(cmd.create('/memories/d/f.md', 'x'));
+        const draft = await drafting.create(tenant);
+        const inDraft = await newClient(service(), { tenant: draft.id });
+        await inDraft.send(cmd.rename('/memories/d', `/memories/${token}`));
+        await new Tenants(service().database).set(tenant, { secrets });
+        await expect(drafting.merge(draft)).rejects.toThrow(
+          'The path contains what looks like a secret (github_token). Choose another path.',
+        );
+      },
+    );
 
-    it('cannot have a propose-only key', async () => {
+    it('rejects a propose-only key for a draft', async () => {
       const tenant = await newTenant(service());
       const draft = await drafting.create(tenant);
       const body = { kind: 'tenant', tenant: draft.id, access: 'propose' };

@@ -41,7 +41,7 @@ describeService(
         key_id: string;
       }[];
 
-    it('keep a poisoned memory from the next agent until a reviewer has rejected it', async () => {
+    it('hides the writes of a propose-only key from the next agent until a reviewer rejects them', async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant, label: 'owner' });
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
@@ -96,7 +96,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('merge approved changes with their source', async () => {
+    it('merges approved changes of a propose-only key with their source', async () => {
       const tenant = await newTenant();
       const browser = await client({ tenant, access: 'propose', label: 'browser', source: 'web' });
       await browser.send(cmd.create(notes, 'one\n'));
@@ -125,7 +125,7 @@ describeService(
       expect(reverted.body).toMatchObject({ files: [{ change: 'deleted', path: notes }], conflicts: [] });
     });
 
-    it('create one draft for simultaneous first writes', async () => {
+    it('creates one draft for simultaneous first writes of a propose-only key', async () => {
       const tenant = await newTenant();
       const { send } = await client({ tenant, access: 'propose' });
       const writes = Array.from({ length: 10 }, (_, i) => send(cmd.create(`/memories/f${i}`, 'x')));
@@ -134,7 +134,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('tell the model when the limit of proposals is reached', async () => {
+    it('tells the model when the limit of proposals is reached', async () => {
       const tenant = await newTenant();
       await new Tenants(service().database).set(tenant, { maxDrafts: 1 });
       const [first, second] = [
@@ -149,7 +149,7 @@ describeService(
       });
     });
 
-    it('write to the draft through the Memory Stores API, too', async () => {
+    it('writes to the draft of a propose-only key through the Memory Stores API, too', async () => {
       const tenant = await newTenant();
       const owner = await client({ tenant });
       const { headers } = await client({ tenant, access: 'propose' });
@@ -178,7 +178,7 @@ describeService(
     });
 
     it.each(['closed', 'deleted'] as const)(
-      'write to the next draft when their draft is %s meanwhile',
+      'writes to the next draft when the draft of a propose-only key is %s meanwhile',
       async (how) => {
         const tenant = await newTenant();
         const { send, post } = await client({ tenant, access: 'propose' });
@@ -204,7 +204,7 @@ describeService(
       },
     );
 
-    it('do not create a closed draft again', async () => {
+    it('rejects writes to a closed draft, and creates no tenant with its ID', async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       const { send } = await client({ access: 'read_write' });
@@ -217,7 +217,7 @@ describeService(
       );
     });
 
-    it('prevent an author from approving their own proposal', async () => {
+    it('prevents an author from approving their own proposal', async () => {
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       await admin().call('PUT', `/tenants/${body.id}/file?path=${notes}`, {
@@ -243,7 +243,7 @@ describeService(
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);
     });
 
-    it('have exactly the permitted operations, as do other kinds of keys', async () => {
+    it('permits each kind of key exactly its operations', async () => {
       const tenant = await newTenant();
       const draft = String(
         (await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } })).body.id,

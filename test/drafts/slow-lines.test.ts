@@ -20,7 +20,7 @@ describeService(
   (service) => {
     const drafting = new Drafting(service);
 
-    it('is a conflict for any permitted idle time of a transaction', async () => {
+    it('reports a file that takes too long to merge as a conflict, within the idle time of a transaction', async () => {
       const tenant = freshTenant('slow');
       const [a, b] = ['/memories/a', '/memories/b'];
       await run(service(), tenant, cmd.create(a, hard.base), cmd.create(b, 'x'));
@@ -40,7 +40,7 @@ describeService(
 const threads = new MergeThreads();
 afterAll(() => threads.close());
 
-it('does not reduce the time of the texts after it', async () => {
+it('merges the texts after a file that took too long', async () => {
   const long = 'line\n'.repeat(300);
   const easy = { base: `${long}end\n`, draft: `start\n${long}end\n`, original: `${long}END\n` };
   const merged = await Promise.all([hard, easy, easy].map((texts) => threads.merge(texts)));

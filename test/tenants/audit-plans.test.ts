@@ -30,7 +30,7 @@ describe('a page of the audit trail', () => {
       /^\(\(tenant_id = \$1\) AND \(at .+ROW\(at, id\) </,
     ],
   ])(
-    'is read from an index, starting at the end of the page before, without sorting: %s',
+    'reads a page of the audit trail from an index, from the end of the page before, unsorted: %s',
     async (name, index, range) => {
       const query = definedQueries.find((each) => each.name === name);
       if (query === undefined) throw new Error(`There is no query ${name}.`);

@@ -33,7 +33,7 @@ async function createTenant(service: Service, tenant = freshTenant()) {
 }
 
 describe('API keys', () => {
-  it('have a prefix and a checksum that detects typos', () => {
+  it('creates API keys with a prefix and a checksum that detects typos', () => {
     const { key, hash } = newApiKey();
     expect(key).toMatch(/^msk_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
     expect([isApiKey(key), hashOf(key)]).toStrictEqual([true, hash]);
@@ -192,7 +192,7 @@ describeService(
 describeService(
   'a revoked key',
   (service) => {
-    it('stops working once the cached lookup has expired', async () => {
+    it('rejects a revoked key once the cached lookup has expired', async () => {
       const tenant = await createTenant(service());
       const { key, id } = await createKey(service(), { tenant });
       const status = async () =>
@@ -208,7 +208,7 @@ describeService(
 );
 
 describe('key guessing', () => {
-  it('is limited per address before a lookup, while a known key keeps working', async () => {
+  it('limits wrong keys per address before a lookup, while a known key keeps working', async () => {
     const service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
     const tenant = await createTenant(service);
     const { key } = await createKey(service, { tenant });
@@ -226,7 +226,7 @@ describe('key guessing', () => {
     await service.close();
   });
 
-  it('does not lock out a valid key whose cache entry has expired', { tags: 'long' }, async () => {
+  it('accepts a valid key whose cache entry has expired during key guessing', { tags: 'long' }, async () => {
     const service = await startSharedService('postgres', {
       AUTH: 'keys',
       AUTH_FAILURES_PER_MINUTE: '5',
@@ -399,7 +399,7 @@ describe('AUTH=jwt', () => {
     const ask = async (given: string) =>
       summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(given) }));
 
-    it('that hangs does not delay tokens with known keys', async () => {
+    it('accepts tokens with known keys while the issuer hangs', async () => {
       expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       let hanging: ServerResponse | undefined;
       const asked = new Promise<void>((resolve) => {
@@ -430,7 +430,7 @@ describe('AUTH=jwt', () => {
       expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(16);
     });
 
-    it('that rotates its keys fetches the new key immediately', async () => {
+    it('fetches the new key immediately when the issuer rotates its keys', async () => {
       expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       const keys = [await jwk(other.publicKey, 'k2')];
       answer = (response) => response.end(JSON.stringify({ keys }));
@@ -442,7 +442,7 @@ describe('AUTH=jwt', () => {
       ['no key set', '{}'],
       ['invalid JSON', '<html>'],
       ['an oversized body', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
-    ])('that returns %s keeps the last valid keys in use', async (_title, body) => {
+    ])('keeps the last valid keys in use when the issuer returns %s', async (_title, body) => {
       answer = (response) => response.end(body);
       expect(await ask(await signed('k1'))).toStrictEqual([503, 'issuer_unavailable']);
       const keys = [await jwk(publicKey, 'k1')];
@@ -454,7 +454,7 @@ describe('AUTH=jwt', () => {
       expect(fetches).toBe(3);
     });
 
-    it('that does not know a key ID limits the number of queries', async () => {
+    it('limits the number of queries for key IDs that the issuer does not know', async () => {
       for (let i = 0; i < 40; i++)
         expect(await ask(await signed(`unknown-${i}`, other.privateKey))).toStrictEqual([
           401,

@@ -66,7 +66,7 @@ describeService(
       return other;
     };
 
-    it('replaces its ID by one hash in all its events, including the deletion', async () => {
+    it('replaces the ID of a deleted tenant by one hash in all its events, including the deletion', async () => {
       const id = `${freshTenant('forget')}@example.com`;
       const other = await mention(id);
       const { body } = await admin().call('DELETE', `/tenants/${id}?forget=true`);
@@ -100,7 +100,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('works for a tenant deleted earlier, and rejects an ID in no event', async () => {
+    it('forgets a tenant that was deleted earlier, and rejects an ID in no event', async () => {
       const id = freshTenant('forget');
       const run = (...args: string[]) => runOn(service(), args);
       await call('POST', '/tenants', { id });
@@ -120,7 +120,7 @@ describeService(
       expect(await rowsWith(id)).toStrictEqual([]);
     });
 
-    it('is an option of the deletion', async () => {
+    it('forgets a tenant with the option --forget of the deletion', async () => {
       const id = freshTenant('forget');
       await call('POST', '/tenants', { id });
       const { stdout } = await runOn(service(), ['tenants', 'delete', id, '--forget', '--yes']);
@@ -132,7 +132,7 @@ describeService(
   { AUTH: 'keys' },
 );
 
-it('forgetting a tenant keeps the same words in events of other tenants', () => {
+it('keeps the words of a forgotten ID in events of other tenants', () => {
   const details = {
     kind: 'tenant',
     tenants: ['tenant', 'tenant-2'],

@@ -17,7 +17,7 @@ describeService('a repeated write', (service) => {
   const text = async (tenant: string, path: string) =>
     (await service().execute(cmd.view(path), { tenant })).content.replace(/^.*\n/, '');
 
-  it('with the same tool_use ID runs once and returns the first result', async () => {
+  it('runs a write with the same tool_use ID once and returns the first result', async () => {
     const tenant = freshTenant();
     const steps: [object, string][] = [
       [cmd.create('/memories/f', 'one'), 'File created successfully at: /memories/f'],
@@ -47,7 +47,7 @@ describeService('a repeated write', (service) => {
     await assertInvariants(service());
   });
 
-  it('with the same Idempotency-Key runs once, with its fields in any order', async () => {
+  it('runs a write with the same Idempotency-Key once, with its fields in any order', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const headers = { 'idempotency-key': 'key-1' };
@@ -70,7 +70,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it('replays a failure too', async () => {
+  it('replays the failure of a repeated write too', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/other'));
     const body = block(cmd.delete('/memories/f'));
@@ -86,7 +86,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
   });
 
-  it('stores no failure if the tenant does not exist', async () => {
+  it('stores no failure of a write if the tenant does not exist', async () => {
     const tenant = freshTenant();
     const body = block(cmd.delete('/memories/f'));
     const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
@@ -97,7 +97,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('with the same key and a different input is rejected with 422 and has no effect', async () => {
+  it('rejects a write with the same key and a different input with 422, without effect', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -112,7 +112,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories')).toBe('4.0K\t/memories\n1B\t/memories/f');
   });
 
-  it('is recognized only within its tenant, and reads are executed again', async () => {
+  it('recognizes a repeated write only within its tenant, and executes reads again', async () => {
     const [one, two] = [freshTenant(), freshTenant()];
     const body = block(cmd.create('/memories/f', 'x'));
     expect(await send(one, body)).toMatchObject({ is_error: false, replayed: undefined });
@@ -123,7 +123,7 @@ describeService('a repeated write', (service) => {
     expect(await send(one, read)).toMatchObject({ is_error: true, replayed: undefined });
   });
 
-  it('with an invalid Idempotency-Key is rejected', async () => {
+  it('rejects an invalid Idempotency-Key', async () => {
     const create = cmd.create('/memories/f');
     const search = { type: 'tool_use', id: 'toolu_1', name: 'memory_search', input: { query: 'x' } };
     for (const body of [create, block(create), [block(create)], search]) {
@@ -147,7 +147,7 @@ describeService('a repeated write', (service) => {
     );
   });
 
-  it('runs once when it is sent many times simultaneously', async () => {
+  it('runs a write once when it is sent many times simultaneously', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.insert('/memories/f', 0, 'y'));
@@ -159,7 +159,7 @@ describeService('a repeated write', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it('is executed again after IDEMPOTENCY_HOURS', async () => {
+  it('executes a repeated write again after IDEMPOTENCY_HOURS', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -232,7 +232,7 @@ it('executes a write once when it is sent to two replicas simultaneously', async
 });
 
 describeService('several tool calls in one request', (service) => {
-  it('run in order, return one result each, and continue after an error', async () => {
+  it('runs the calls of an array in order, returns one result each, and continues after an error', async () => {
     const tenant = freshTenant();
     const blocks = [
       block(cmd.create('/memories/f', 'x')),
@@ -262,7 +262,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
-  it('report an ID that is used for two different writes and run the rest', async () => {
+  it('reports an ID that is used for two different writes in an array, and runs the rest', async () => {
     const tenant = freshTenant();
     const first = block(cmd.create('/memories/f', 'x'));
     const blocks = [
@@ -288,7 +288,7 @@ describeService('several tool calls in one request', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
-  it('run until their results are as long as four views, and the rest can be sent again', async () => {
+  it('runs the calls of an array until their results are as long as four views', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
     const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
@@ -328,7 +328,7 @@ describeService('several tool calls in one request', (service) => {
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
       "item 1 of the array: the tool_use block's `id` is longer than 255 characters",
     ],
-  ])('are all rejected if one of them cannot have a result: %s', async (_title, blocks, why) => {
+  ])('rejects an array if one of its calls cannot have a result: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
     expect([status, body.code, body.detail]).toStrictEqual([
@@ -365,7 +365,7 @@ describeService('the Accept-Language header', (service) => {
     ['*', 'en'],
     ['', 'en'],
   ] as const)(
-    '%s selects the headings of views in %s, and all other texts are English',
+    'selects for Accept-Language %s the headings of views in %s, and all other texts in English',
     async (given, language) => {
       const tenant = freshTenant();
       const headers = { 'accept-language': given };

@@ -14,7 +14,7 @@ const load = (bootstrap: unknown) =>
   loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });
 
 describeServiceOnOwnDatabase('the bootstrap', (service) => {
-  it('creates missing items once and keeps later changes', async () => {
+  it('creates missing items of the bootstrap once and keeps later changes', async () => {
     const { key } = newApiKey();
     const service2 = newApiKey();
     const admin = newApiKey();
@@ -93,7 +93,7 @@ describe('an invalid bootstrap', () => {
       'keys.0.label: must be Unicode text without U+0000',
     ],
     [{ keys: [{ key, tenant: 'a', label: 'x'.repeat(256) }] }, 'keys.0.label: '],
-  ])('is rejected: %j', (bootstrap, message) => {
+  ])('rejects an invalid bootstrap: %j', (bootstrap, message) => {
     expect(() => load(bootstrap)).toThrow(message);
     try {
       load(bootstrap);
@@ -102,7 +102,7 @@ describe('an invalid bootstrap', () => {
     }
   });
 
-  it('is rejected as both a variable and a file, and as an unreadable file', () => {
+  it('rejects a bootstrap given as both a variable and a file, and an unreadable file', () => {
     const both = { BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' };
     expect(() => loadBootstrap(both)).toThrow('BOOTSTRAP and BOOTSTRAP_FILE must not both be set');
     const missing = { BOOTSTRAP_FILE: '/nowhere/bootstrap.json' };
@@ -131,7 +131,7 @@ describe('the service with a bootstrap', { tags: 'long' }, () => {
     await own.drop();
   });
 
-  it('does not start if the bootstrap is invalid', async () => {
+  it('exits with the reason if the bootstrap is invalid', async () => {
     const cli = startCli(['serve'], { PORT: 'x', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(

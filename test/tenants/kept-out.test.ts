@@ -137,13 +137,13 @@ describeService('texts that are kept out of one tenant', (service) => {
     ]);
   });
 
-  it('applies to the drafts of the tenant', async () => {
+  it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
     const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
     expect(await send(String(draft.body.id), cmd.create('/memories/g', TEXT))).toBe(REFUSED);
   });
 
-  it('is listed without the text, allowed again, and follows the tenant', async () => {
+  it('lists a kept-out text without the text, allows it again, and keeps it with a renamed tenant', async () => {
     const text = 'Bo moved to 7 Oak Lane';
     const { tenant, id } = await tenantWithout(text);
     const again = await admin().call('POST', `/tenants/${tenant}/kept-out`, {
@@ -166,7 +166,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     await admin().call('DELETE', `/tenants/${renamed}`);
   });
 
-  it('is removed with its tenant', async () => {
+  it('removes the kept-out texts of a deleted tenant', async () => {
     const { tenant, id } = await tenantWithout(TEXT);
     expect((await admin().call('DELETE', `/tenants/${tenant}`)).status).toBeLessThan(300);
     expect(await service().query('SELECT id FROM kept_out WHERE id = $1::text::uuid', [id])).toStrictEqual(
@@ -174,7 +174,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     );
   });
 
-  it('must be neither too short nor too long, for a tenant that exists', async () => {
+  it('rejects a kept-out text that is too short or too long, and a missing tenant', async () => {
     const tenant = freshTenant();
     await admin().call('POST', '/tenants', { body: { id: tenant } });
     const add = async (text: string, to = tenant) => {
@@ -196,7 +196,7 @@ describeService('texts that are kept out of one tenant', (service) => {
 describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service) => {
   const admin = useAdmin(service);
 
-  it('are rejected in every memory, on every replica, until they are allowed again', async () => {
+  it('rejects a text in every memory, on every replica, until it is allowed again', async () => {
     const replica = new KeptOutLists(service().database, loadConfig({}));
     const tenant = freshTenant();
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
@@ -214,7 +214,7 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
   });
 
-  it('need the same secret in every process, until the list is empty', async () => {
+  it('requires the same secret in every process, until the list of kept-out texts is empty', async () => {
     const env = { INSTALLATION_SECRET: 'one secret of more than 32 characters' };
     const other = { INSTALLATION_SECRET: 'another secret, of 32 characters too' };
     const add = (given: Record<string, string>) =>

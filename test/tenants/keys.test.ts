@@ -58,7 +58,7 @@ describe('keys of a tenant', () => {
     return { keys, changed: () => changed };
   }
 
-  it('keep no secret that was added while they were revoked', async () => {
+  it('keeps no secret of a key that was added while the key was revoked', async () => {
     await new Tenants(database).create('acme');
     const { id } = await new Keys(database).issue(purpose);
     const { keys, changed } = keysDuring('add_secret', () => new Keys(database).revoke(id));
@@ -70,7 +70,7 @@ describe('keys of a tenant', () => {
   it.each([
     ['deleted', () => new Tenants(database).delete('acme')],
     ['renamed', () => moveTenantData(database, 'acme', `globex-${Math.random()}`)],
-  ])('leave no key behind when their tenant is %s during a creation or rotation', async (_, change) => {
+  ])('leaves no key behind when its tenant is %s during a creation or rotation', async (_, change) => {
     for (const [statement, work] of [
       ['create_key', (keys: Keys) => keys.issue(purpose)],
       ['create_key', (keys: Keys) => keys.issue(scoped)],

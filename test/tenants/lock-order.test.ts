@@ -40,7 +40,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     return { hash, id };
   }
 
-  it('do not block the recording of key use when one key is locked', async () => {
+  it('records the use of other keys when one key is locked', async () => {
     const tenant = await newTenant();
     const [first, second] = [await newKey({ tenant }), await newKey({ tenant })];
     await other.query('BEGIN');
@@ -70,7 +70,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     return working;
   }
 
-  it('do not deadlock when a tenant is deleted while its rotated key is revoked', async () => {
+  it('avoids a deadlock when a tenant is deleted while its rotated key is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant });
     await new Keys(service.database).rotate(id, 600);
@@ -79,7 +79,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     });
   });
 
-  it('do not deadlock when a tenant is renamed while its rotated key is revoked', async () => {
+  it('avoids a deadlock when a tenant is renamed while its rotated key is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant });
     await new Keys(service.database).rotate(id, 600);
@@ -87,7 +87,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     expect(await renamed).toMatchObject({ keys: 2 });
   });
 
-  it('do not deadlock when a tenant is deleted while a rotated admin key scoped to it is revoked', async () => {
+  it('avoids a deadlock when a tenant is deleted while a rotated admin key scoped to it is revoked', async () => {
     const tenant = await newTenant();
     const { id } = await newKey({ tenant: null, onlyTenants: [tenant] });
     await new Keys(service.database).rotate(id, 600);
@@ -96,7 +96,7 @@ describe.skipIf(isCitus())('locks of several rows', () => {
     });
   });
 
-  it('do not deadlock when two tenants that mount each other are renamed', async () => {
+  it('avoids a deadlock when two tenants that mount each other are renamed', async () => {
     for (let round = 0; round < 10; round++) {
       const [a, b] = [await newTenant(), await newTenant()];
       const mount = (tenant: string) => ({

@@ -22,7 +22,7 @@ describeService('receipts', (service) => {
     return runOn(service(), ['receipts', 'verify', file(name), '--key', file('key.pem')], nowhere);
   };
 
-  it('state the deletion of a tenant, and are verified without the service', async () => {
+  it('states the deletion of a tenant in a receipt, and verifies it without the service', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'private text'), { tenant });
     const deleted = await run('tenants', 'delete', tenant, '--yes', '--receipt', file('deleted.json'));
@@ -56,7 +56,7 @@ describeService('receipts', (service) => {
     expect((await verify('deleted.json')).stderr).toContain('is not a receipt of this service');
   });
 
-  it('connect a forgotten tenant with its hash only in the file', async () => {
+  it('connects a forgotten tenant with its hash only in the file of the receipt', async () => {
     const tenant = freshTenant('secret-customer');
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/f/../g', 'x'), { tenant });
@@ -106,7 +106,7 @@ describeService('receipts', (service) => {
     );
   });
 
-  it('are created only on request, and unknown ones are not found', async () => {
+  it('creates a receipt only on request, and returns 404 for an unknown one', async () => {
     const tenant = freshTenant();
     await admin().call('POST', '/tenants', { body: { id: tenant } });
     const deleted = await admin().call('DELETE', `/tenants/${tenant}`);

@@ -89,20 +89,23 @@ for (const [title, env, caller, expected] of cases) {
         ).map(({ path }) => path);
 
       // PGlite has one connection, so no statement waits for a lock.
-      it.runIf(kind === 'postgres')(`waits, with ${title}`, async () => {
-        const [old, renamed] = [freshTenant('old'), freshTenant('new')];
-        await new Tenants(service().database).create(old);
-        const headers = await caller(service(), old);
-        expect((await service().execute(cmd.create('/memories/early', 'x'), { headers })).status).toBe(200);
-        const write = await renameDuring(service(), [old, renamed], () =>
-          service().execute(cmd.create('/memories/late', 'x'), { headers }),
-        );
-        const { status, body } = await write();
-        expect([status, body.code ?? body.content]).toStrictEqual(expected.response);
-        expect(await paths(old)).toStrictEqual(expected.old);
-        expect(await paths(renamed)).toStrictEqual(expected.renamed);
-        await assertInvariants(service());
-      });
+      it.runIf(kind === 'postgres')(
+        `holds a write until the rename of its tenant ends, with ${title}`,
+        async () => {
+          const [old, renamed] = [freshTenant('old'), freshTenant('new')];
+          await new Tenants(service().database).create(old);
+          const headers = await caller(service(), old);
+          expect((await service().execute(cmd.create('/memories/early', 'x'), { headers })).status).toBe(200);
+          const write = await renameDuring(service(), [old, renamed], () =>
+            service().execute(cmd.create('/memories/late', 'x'), { headers }),
+          );
+          const { status, body } = await write();
+          expect([status, body.code ?? body.content]).toStrictEqual(expected.response);
+          expect(await paths(old)).toStrictEqual(expected.old);
+          expect(await paths(renamed)).toStrictEqual(expected.renamed);
+          await assertInvariants(service());
+        },
+      );
     },
     env,
   );

@@ -116,7 +116,7 @@ describeService(
       expect(await contents(tenant)).toHaveLength(1);
     });
 
-    it('has its own settings immediately, without the mounts of the earlier tenant', async () => {
+    it('applies the settings of a new tenant immediately, without the mounts of the earlier tenant', async () => {
       const tenant = freshTenant('reused');
       await tenants().create(tenant);
       const shared = freshTenant('shared');
@@ -145,7 +145,7 @@ describeService(
         (await service().execute(input, { headers: { ...bearer(key), ...more }, tenant })).content;
     };
 
-    it('has its own settings immediately when its absence was cached', async () => {
+    it('applies the settings of a new tenant immediately when its absence was cached', async () => {
       const send = await asService();
       const [written, read] = [freshTenant('absent'), freshTenant('absent')];
       for (const tenant of [written, read]) {
@@ -160,7 +160,7 @@ describeService(
       expect(await send(read, cmd.view('/memories'))).toContain('/memories/team');
     });
 
-    it('accepts all writes that arrive together and create it', async () => {
+    it('accepts all writes that arrive together and create the tenant again', async () => {
       const send = await asService();
       const tenant = freshTenant('absent');
       await send(tenant, cmd.view('/memories'));
@@ -185,7 +185,7 @@ describeService(
       const mountTeam = (own: string, tenant: string) =>
         setMount(service().database, own, { name: 'team', tenant, access: 'read_write', instructions: '' });
 
-      it('is not displayed by a cached mount of the earlier tenant', async () => {
+      it('hides a new tenant from a cached mount of the earlier tenant with its ID', async () => {
         const send = await asService();
         const { own, mounted } = await mounting(send);
         await tenants().delete(mounted);
@@ -206,7 +206,7 @@ describeService(
       });
     });
 
-    it('has no usage of the earlier tenant', async () => {
+    it('shows no usage of the earlier tenant with the same ID', async () => {
       const { tenant } = await used();
       await tenants().delete(tenant);
       await createAgain(tenant);
@@ -216,7 +216,7 @@ describeService(
       ).toStrictEqual([]);
     });
 
-    it('has no draft with the memory of the earlier tenant', async () => {
+    it('creates no draft with the memory of the earlier tenant', async () => {
       const { tenant } = await used();
       const row = await tenants().find(tenant);
       await tenants().delete(tenant);
@@ -229,7 +229,7 @@ describeService(
       await expect(draft).rejects.toThrow(`Tenant ${tenant} was deleted or renamed meanwhile. Try again.`);
     });
 
-    it('cannot be managed by an admin key scoped to the earlier tenant', async () => {
+    it('rejects an admin key scoped to the earlier tenant with the same ID', async () => {
       const { tenant } = await used();
       const other = freshTenant('other');
       await tenants().create(other);
@@ -247,7 +247,7 @@ describeService(
       }
     });
 
-    it('is bound to a key when the key is looked up', async () => {
+    it('binds a key to its tenant when the key is looked up', async () => {
       const { tenant, key } = await used();
 
       const found = await new Keys(service().database).find(hashOf(key));

@@ -44,7 +44,7 @@ describeService('a setting of a tenant', (service) => {
     return (await service().query(`SELECT ${columns.join(', ')} FROM tenants WHERE id = '${id}'`))[0];
   };
 
-  it('is a column and a field of the admin API', async () => {
+  it('stores each setting of a tenant in a column, from a field of the admin API', async () => {
     const id = freshTenant();
     const created = await admin().call('POST', '/tenants', { body: { id, settings: samples } });
     expect(created.body).toMatchObject({ settings: samples, effective: samples });
@@ -54,7 +54,7 @@ describeService('a setting of a tenant', (service) => {
     expect(changed.body.settings).toStrictEqual(defaults);
   });
 
-  it('is an option of tenants create and tenants set, and a line of tenants show', async () => {
+  it('accepts each setting of a tenant as an option of the CLI, and shows it in tenants show', async () => {
     const id = freshTenant();
     const options = Object.entries(samples).flatMap(([name, value]) => [flag(name), String(value)]);
     expect((await runOn(service(), ['tenants', 'create', id, ...options])).stderr).toBe('');
@@ -78,14 +78,14 @@ describeService('a setting of a tenant', (service) => {
 });
 
 describe('a setting of a tenant in the configuration', () => {
-  it('has a variable for the default of the service', () => {
+  it('reads the default of each setting from a variable', () => {
     const env = Object.fromEntries(
       ALL_SETTINGS.map(([, setting]) => [setting.variable, String(sample(setting))]),
     );
     expect(effectiveSettings({}, loadConfig(env))).toStrictEqual(renamed(samples, camelCase));
   });
 
-  it('is a field of BOOTSTRAP with its range', () => {
+  it('accepts each setting as a field of BOOTSTRAP within its range', () => {
     const load = (settings: object) =>
       loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
     expect(load(samples).tenants).toStrictEqual([{ id: 'acme', ...(renamed(samples, camelCase) as object) }]);
@@ -95,7 +95,7 @@ describe('a setting of a tenant in the configuration', () => {
     }
   });
 
-  it('can be a size or a duration in the environment and in BOOTSTRAP', () => {
+  it('parses sizes and durations of settings in the environment and in BOOTSTRAP', () => {
     const env = {
       MAX_TENANT_BYTES: '10MB',
       MAX_FILE_BYTES: '512 KiB',
@@ -114,31 +114,34 @@ describe('a setting of a tenant in the configuration', () => {
     expect(() => load({ max_files: 'many' })).toThrow('tenants.0.max_files: must be a whole number');
   });
 
-  it.each(ALL_SETTINGS)('%s is documented in OpenAPI and in the documentation', (name, setting) => {
-    const fields = file('admin-openapi.yaml').match(new RegExp(`^ {8}${snakeCase(name)}:$`, 'gm'));
-    expect(fields).toHaveLength(3);
-    const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${typed(setting)}\``;
-    const row = file('docs/configuration.md')
-      .split('\n')
-      .find((line) => line.startsWith(`| \`${setting.variable}\` `));
-    expect(row).toContain(`| ${byDefault} `);
-    expect(row).toContain('| **t** |');
-    const cells = file('docs/configuration.md')
-      .split('\n')
-      .map((line) => line.split('|').map((cell) => cell.trim()))
-      .find((line) => line[1] === setting.title);
-    const field = snakeCase(name);
-    expect(cells?.slice(2, 5)).toStrictEqual([
-      `\`${setting.variable}\``,
-      `\`${flag(field)}\``,
-      `\`${field}\``,
-    ]);
-    const values =
-      'choices' in setting
-        ? Object.keys(setting.choices)
-            .map((each) => `\`${each}\``)
-            .join(', ')
-        : KINDS[setting.unit];
-    expect(cells?.[5]).toBe(values);
-  });
+  it.each(ALL_SETTINGS)(
+    'documents the setting %s in OpenAPI and in docs/configuration.md',
+    (name, setting) => {
+      const fields = file('admin-openapi.yaml').match(new RegExp(`^ {8}${snakeCase(name)}:$`, 'gm'));
+      expect(fields).toHaveLength(3);
+      const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${typed(setting)}\``;
+      const row = file('docs/configuration.md')
+        .split('\n')
+        .find((line) => line.startsWith(`| \`${setting.variable}\` `));
+      expect(row).toContain(`| ${byDefault} `);
+      expect(row).toContain('| **t** |');
+      const cells = file('docs/configuration.md')
+        .split('\n')
+        .map((line) => line.split('|').map((cell) => cell.trim()))
+        .find((line) => line[1] === setting.title);
+      const field = snakeCase(name);
+      expect(cells?.slice(2, 5)).toStrictEqual([
+        `\`${setting.variable}\``,
+        `\`${flag(field)}\``,
+        `\`${field}\``,
+      ]);
+      const values =
+        'choices' in setting
+          ? Object.keys(setting.choices)
+              .map((each) => `\`${each}\``)
+              .join(', ')
+          : KINDS[setting.unit];
+      expect(cells?.[5]).toBe(values);
+    },
+  );
 });

@@ -119,7 +119,7 @@ describeService(
       expect([unknown.status, unknown.body.code]).toStrictEqual([404, 'not_found']);
     });
 
-    it('is moved with a renamed tenant and deleted with a deleted one', async () => {
+    it('moves the daily usage with a renamed tenant and deletes it with a deleted one', async () => {
       const { tenant } = await create();
       await addDay(service(), tenant, '2026-03-01', 5);
       const renamed = freshTenant('usage');
@@ -138,7 +138,7 @@ describeService(
         vi.useRealTimers();
       });
 
-      it('counts a request on the day of its response', async () => {
+      it('counts a request at midnight on the day of its response', async () => {
         const { tenant } = await create();
         const counts = new UsageCounts(service().database);
         vi.useFakeTimers({ toFake: ['Date'] });
@@ -179,7 +179,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
   const config = loadConfig({ USAGE_DAYS: '30' });
   const at = new Date('2026-03-31T12:00:00Z');
 
-  it('is recorded by a job, which deletes old days', async () => {
+  it('records the usage of all tenants by a job, which deletes old days', async () => {
     for (const tenant of ['a', 'b']) {
       for (const file of ['f', 'g'])
         await service().execute(cmd.create(`/memories/${file}`, 'xyz'), { tenant });
@@ -259,7 +259,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     expect(near.body.total).toMatchObject({ near_limit: 2 });
   });
 
-  it('is printed by the command line', async () => {
+  it('prints the usage of a tenant and of all tenants on the command line', async () => {
     await addDay(service(), 'a', today(), 1);
     const run = (...args: string[]) => runOn(service(), args);
     expect((await run('usage', 'a', '--days', '1')).stdout).toBe(
