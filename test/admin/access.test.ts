@@ -117,7 +117,7 @@ describeService(
       }
     });
 
-    it('does not count requests without a credential as failed attempts', async () => {
+    it('counts no request without a credential as a failed attempt', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       for (let i = 0; i < 5; i++) {
         expect((await own.call('GET', '/session', { headers: { authorization: '' } })).status).toBe(401);
@@ -171,7 +171,7 @@ describeService('the admin API without authentication', (service) => {
   });
 });
 
-it('does not start on an address that other machines can reach', () => {
+it('rejects an address that other machines can reach for an admin API without authentication', () => {
   const env = { ADMIN_PORT: '8081', ADMIN_HOST: '0.0.0.0' };
   const refusal =
     'The configuration is not valid:\n  AUTH none lets everyone who can reach 0.0.0.0 administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt';

@@ -52,7 +52,7 @@ async function start(env: Record<string, string> = {}) {
   return { url: server.url, admin, send, stop };
 }
 
-it('completed changes are sent with their outcome and their trace, without contents and paths', async () => {
+it('sends completed changes with their outcome and their trace, without contents and paths', async () => {
   const { url, admin, send, stop } = await start();
   await post(url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
   const traced = { traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'audited-1' };
@@ -88,7 +88,7 @@ it('completed changes are sent with their outcome and their trace, without conte
   expect(JSON.stringify(collector.received)).not.toContain('private');
 });
 
-it('operations of the Memory Stores API have spans with their store and record', async () => {
+it('sends spans of Memory Stores API operations with their store and record', async () => {
   const { url, send, stop } = await start();
   const traced = { traceparent: `00-${TRACE}-${CALLER}-01` };
   const store = (await (await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' }, traced)).json()) as {
@@ -141,7 +141,7 @@ it('operations of the Memory Stores API have spans with their store and record',
 it.each([
   ['OTEL_LOGS_EXPORTER', '/v1/traces'],
   ['OTEL_TRACES_EXPORTER', '/v1/logs'],
-])('%s=none turns one signal off', async (variable, path) => {
+])('disables one signal with %s=none', async (variable, path) => {
   const { admin, send, stop } = await start({ [variable]: 'none' });
   expect((await send('POST', `${admin}/v1/tenants`, { id: `t${path.length}` })).status).toBeLessThan(300);
   await stop();
@@ -149,7 +149,7 @@ it.each([
 });
 
 it.each(['refuses logs', 'hangs'])(
-  'a collector that %s delays neither changes nor the shutdown',
+  'completes changes and shuts down without delay while a collector %s',
   async (how) => {
     const { admin, send, stop } = await start({ OTEL_TRACES_EXPORTER: 'none' });
     collector.answer = how === 'hangs' ? 'hang' : 400;

@@ -110,7 +110,7 @@ describeService(
       expect((await events(`tenant=${id}&outcome=failed`)).length).toBe(1);
     });
 
-    it('does not record reads', async () => {
+    it('records no reads in the audit trail', async () => {
       const id = await create();
       await admin().call('GET', `/tenants/${id}`);
       await admin().call('GET', `/tenants/${id}/tree`);
@@ -205,7 +205,7 @@ describeService(
       expect(JSON.stringify(recorded)).not.toContain('secret');
     });
 
-    it('succeeds with a change whose event cannot be recorded', async () => {
+    it('completes a change whose event cannot be recorded', async () => {
       const { database: real } = service();
       const database: Database = {
         ...real,
@@ -289,12 +289,12 @@ describeService(
       expect((await admin().call('GET', `/audit?tenant=${id}&limit=5`)).body.next).toBeNull();
     });
 
-    it('is readable with a read-only key', async () => {
+    it('shows the audit trail to a read-only key', async () => {
       const reader = await makeKey(service(), { isAdmin: true, access: 'read_only' });
       expect((await admin().call('GET', '/audit', { key: reader.key })).status).toBe(200);
     });
 
-    it('is pruned after the configured days', async () => {
+    it('prunes the audit trail after the configured days', async () => {
       const id = await create();
       await service().query(
         "UPDATE audit_events SET at = at - interval '40 days' WHERE tenant_id = $1::text",

@@ -18,7 +18,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     return { app, token, use };
   }
 
-  it('creates one key with full access, however many replicas offer one', async () => {
+  it('creates one first key with full access, however many replicas offer a link', async () => {
     const replicas = [await offer(), await offer(), await offer()];
     const wrong = await replicas[0]?.use({ token: replicas[1]?.token });
     expect([wrong?.statusCode, wrong?.json().code]).toStrictEqual([401, 'unauthorized']);

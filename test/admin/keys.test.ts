@@ -25,7 +25,7 @@ describeService(
       return (await service().execute(cmd.view('/memories'), { headers })).status;
     };
 
-    it('reject labels, sources, titles, and names that are unsafe to print, and keep existing ones', async () => {
+    it('rejects labels, sources, titles, and names that are unsafe to print, and keeps existing ones', async () => {
       const { id, tenant, key } = await create();
       const rule =
         'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
@@ -53,7 +53,7 @@ describeService(
       });
     });
 
-    it('keep an existing tenant with an unsafe ID reachable for a rename and a deletion', async () => {
+    it('renames and deletes an existing tenant with an unsafe ID', async () => {
       await service().query("INSERT INTO tenants (id) VALUES ('-old')");
       expect((await call('GET', '/tenants/-old')).status).toBe(200);
       const refused = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
@@ -67,7 +67,7 @@ describeService(
       expect((await call('DELETE', `/tenants/${to}`)).status).toBe(200);
     });
 
-    it('are read one at a time, and their label and expiry can be changed', async () => {
+    it('shows one key, and changes its label and expiry', async () => {
       const { id, tenant } = await create({ label: 'worker' });
       const changed = await call('PATCH', `/keys/${id}`, {
         body: { label: 'batch', expires_at: '2099-01-01T00:00:00Z' },
@@ -93,7 +93,7 @@ describeService(
       ]);
     });
 
-    it('are filtered by kind, status, and part of the ID or label', async () => {
+    it('filters keys by kind, status, and part of the ID or label', async () => {
       const { tenant, id } = await create({ label: '100% Worker' });
       const add = async (body: object) =>
         (await call('POST', '/keys', { body: { kind: 'tenant', tenant, ...body } })).body.id;
@@ -122,7 +122,7 @@ describeService(
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
     });
 
-    it('are filtered by the time of their last use and of their expiry, in several orders, by page', async () => {
+    it('filters keys by the time of their last use and expiry, in several orders, by page', async () => {
       const { tenant, id: used } = await create({ label: 'used' });
       const add = async (expires_at: string | null) =>
         String((await call('POST', '/keys', { body: { kind: 'tenant', tenant, expires_at } })).body.id);
@@ -166,7 +166,7 @@ describeService(
       expect(problem(await call('GET', `/keys?sort=used&after=${next}`))[0]).toBe(400);
     });
 
-    it('end the previous secret on request, and keep the current one', async () => {
+    it('revokes the previous secret of a key on request, and keeps the current one', async () => {
       const { id, key } = await create();
       const rotate = async () =>
         String((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } })).body.key);
@@ -191,7 +191,7 @@ describeService(
       expect((await call('DELETE', `/keys/${id}/previous-secret`)).status).toBe(404);
     });
 
-    it('are rotated with two valid secrets until the overlap ends', async () => {
+    it('rotates a key with two valid secrets until the overlap ends', async () => {
       const { id, key, tenant } = await create({ label: 'worker', expires_at: '2099-01-01T00:00:00Z' });
       const before = (await call('GET', `/keys/${id}`)).body;
       const rotated = await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
@@ -232,7 +232,7 @@ describeService(
       expect((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).status).toBe(404);
     });
 
-    it('are rotated one after the other for simultaneous requests', async () => {
+    it('rotates a key once for each of several simultaneous requests', async () => {
       const { id, key } = await create();
       const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
       // Concurrent rotations lock all secrets of the key in one order, independent of their hashes.
@@ -243,7 +243,7 @@ describeService(
       expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
     });
 
-    it('are not rotated after they have expired', async () => {
+    it('rejects the rotation of an expired key', async () => {
       const { id } = await create();
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
       expect(
@@ -254,7 +254,7 @@ describeService(
       }
     });
 
-    it('are created once when a creation is repeated, with a new secret each time', async () => {
+    it('creates a key once when the creation is repeated, with a new secret each time', async () => {
       const { tenant } = await create();
       const repeat = (label: string, headers = { 'idempotency-key': `once-${tenant}` }) =>
         call('POST', '/keys', { headers, body: { kind: 'tenant', tenant, label } });
@@ -288,7 +288,7 @@ describeService(
       expect((await repeat('job', { 'idempotency-key': 'a b' })).status).toBe(400);
     });
 
-    it('are created under idempotency keys that belong to one admin', async () => {
+    it('separates the idempotency keys of two admins who create keys', async () => {
       const { tenant } = await create();
       const other = String((await call('POST', '/keys', { body: { kind: 'admin' } })).body.key);
       const make = async (key: string) => {
@@ -298,7 +298,7 @@ describeService(
       expect(await make(other)).not.toBe(await make(admin().key.key));
     });
 
-    it('accept the access `operate` and a scope only for admin keys', async () => {
+    it('accepts the access `operate` and a scope only for admin keys', async () => {
       const { tenant } = await create();
       const make = async (body: object) => await call('POST', '/keys', { body });
       const made = await make({ kind: 'admin', access: 'operate', tenants: [tenant] });

@@ -5,7 +5,7 @@ import { adminUrlOf, post, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 import { answerTo, openUpload } from '../support/uploads.ts';
 
-it('the admin listener finishes the request in flight on SIGTERM before the service exits with 0', {
+it('finishes the request in flight on the admin listener on SIGTERM, and exits with 0', {
   tags: 'long',
 }, async () => {
   const database = await createTestDatabase();

@@ -53,7 +53,7 @@ describeService(
       return response;
     }
 
-    it('admit six requests of a key and eight of all keys', async () => {
+    it('admits six requests of an admin key and eight of all keys', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const [own, other] = [admin.key, await makeKey(service(), { isAdmin: true })];
@@ -74,7 +74,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('remove a client from the queue when it closes its sending half', async () => {
+    it('removes a client from the queue when it closes its sending half', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '5000' });
       const tenant = await newTenant();
       const { key } = admin.key;
@@ -87,7 +87,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('respond with 408 to a stalled upload and import no file', async () => {
+    it('responds with 408 to a stalled upload and imports no file', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, { tenant, key: admin.key.key });
@@ -98,7 +98,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('report a stalled upload in the last line to a client that accepts lines', async () => {
+    it('reports a stalled upload in the last line to a client that accepts lines', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await newTenant();
       const upload = await openUpload(admin.url, {
@@ -114,7 +114,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('close the connection of a stalled download and delete its archive', {
+    it('closes the connection of a stalled download and deletes its archive', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -128,7 +128,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('close the connection of a client that stops reading a large file', {
+    it('closes the connection of a client that stops reading a large file', {
       tags: 'long',
     }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
@@ -141,7 +141,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('allow a client that keeps reading to receive a large file', async () => {
+    it('sends a large file completely to a client that keeps reading', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '5000' });
       const tenant = await largeTenant(admin);
       const file = await open(admin, `/tenants/${tenant}/file?path=/memories/large`);
@@ -150,7 +150,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('keep the connection after an upload that was rejected before its end', async () => {
+    it('keeps the connection after an upload that was rejected before its end', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -178,7 +178,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('keep the connection after an upload that is not an archive', async () => {
+    it('keeps the connection after an upload that is not an archive', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -201,7 +201,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('deliver the rejection to a client that sends far too much', async () => {
+    it('delivers the rejection to a client that sends far too much', async () => {
       const admin = await listen({});
       const tenant = await newTenant();
       for (let i = 0; i < 10; i++) {
@@ -223,7 +223,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('deliver the rejection to a client that keeps sending beyond the pause limit', {
+    it('delivers the rejection to a client that keeps sending beyond the pause limit', {
       tags: 'long',
     }, async () => {
       const TIMEOUT_MS = 1000;
@@ -245,7 +245,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('release the resources of pipelined requests when their connection is closed', async () => {
+    it('releases the resources of pipelined requests when their connection is closed', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
       const pipelined = `GET /v1/tenants/${tenant}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${admin.key.key}\r\n\r\n`;
@@ -275,7 +275,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('close the connection of a rejected client that never sends its body', async () => {
+    it('closes the connection of a rejected client that never sends its body', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const upload = request(`${admin.url}/v1/tenants/acme/import`, {
         method: 'POST',
@@ -291,7 +291,7 @@ describeService(
 
     // PGlite runs one transaction at a time.
     it.runIf(kind === 'postgres')(
-      'end exports when their clients disconnect, with their transactions and slots',
+      'ends exports when their clients disconnect, with their transactions and slots',
       async () => {
         const count = 6;
         const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
@@ -330,7 +330,7 @@ describeService(
       },
     );
 
-    it('record an import whose client disconnects and import no file', async () => {
+    it('records an import whose client disconnects and imports no file', async () => {
       const admin = await listen({});
       for (const accept of ['application/json', 'application/x-ndjson']) {
         const tenant = await newTenant();
@@ -349,7 +349,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('close the temporary file of a downloaded archive', async () => {
+    it('closes the temporary file of a downloaded archive', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
       await download.toArray();

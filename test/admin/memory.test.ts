@@ -30,7 +30,7 @@ describeService(
     const NEW = { 'if-none-match': '*' };
     const ANY = { 'if-match': '*' };
 
-    it('explain a missing tenant, a missing path, and a directory', async () => {
+    it('explains a missing tenant, a missing path, and a directory in place of a file', async () => {
       const { get, put } = await newTenant();
       await put('/memories/d/f.md', 'one', NEW);
       const missing = freshTenant('missing');
@@ -53,7 +53,7 @@ describeService(
       }
     });
 
-    it('are created, read, replaced, and deleted under preconditions', async () => {
+    it('creates, reads, replaces, and deletes a file under preconditions', async () => {
       const { get, put, remove } = await newTenant();
       const path = '/memories/d/é #1.md';
       const file = `/file?path=${encodeURIComponent(path)}`;
@@ -100,7 +100,7 @@ describeService(
       expect(problem(await get(file))[0]).toBe(404);
     });
 
-    it('require a precondition for every change', async () => {
+    it('requires a precondition for every change of a file', async () => {
       const { put, remove, get } = await newTenant();
       const required = [
         428,
@@ -114,7 +114,7 @@ describeService(
       expect((await get('/tree')).body.entries).toStrictEqual([]);
     });
 
-    it('accept one of two writes that are based on the same content', async () => {
+    it('accepts one of two writes that are based on the same content of a file', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a', 'one', NEW);
       const both = await Promise.all(
@@ -125,7 +125,7 @@ describeService(
       expect((await get('/file?path=/memories/a')).text).toBe(winner);
     });
 
-    it('follow the same rules as the memory tool', async () => {
+    it('applies the rules of the memory tool to files of the admin API', async () => {
       const { id, put, get, remove } = await newTenant();
       await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
@@ -165,7 +165,7 @@ describeService(
       expect(stored.headers.etag).toBe(masked.headers.etag);
     });
 
-    it('return one error code for a full memory, for a new file and a growing one', async () => {
+    it('returns one error code for a full memory, for a new file and a growing one', async () => {
       const { id, put } = await newTenant();
       await put('/memories/a', 'one', NEW);
       await new Tenants(service().database).set(id, { maxBytes: 5 });
@@ -180,7 +180,7 @@ describeService(
       expect((await put('/memories/b', 'x', NEW)).body.code).toBe('over_quota');
     });
 
-    it('are listed as a tree now and at a past time, page by page', async () => {
+    it('lists files as a tree now and at a past time, page by page', async () => {
       const { put, get, remove } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/a-b', 'two2', NEW);
@@ -235,7 +235,7 @@ describeService(
       );
     });
 
-    it('are listed per directory, directories first, now and at a past time', async () => {
+    it('lists files per directory, directories first, now and at a past time', async () => {
       const { put, get, remove } = await newTenant();
       const paths = ['a/deep/er/x', 'a/y', 'a-b/z', 'a0', 'm', 'z'];
       for (const path of paths) await put(`/memories/${path}`, 'four', NEW);
@@ -308,7 +308,7 @@ describeService(
       }
     });
 
-    it('are counted below each directory, now and at a past time', async () => {
+    it('counts the files below each directory, now and at a past time', async () => {
       const { put, get, remove } = await newTenant();
       for (const path of ['a/deep/er/x', 'a/y', 'a-b/z', 'm']) await put(`/memories/${path}`, 'four', NEW);
       const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
@@ -354,7 +354,7 @@ describeService(
       expect((await get('/directory/sizes?after=e30')).status).toBe(400);
     });
 
-    it('are moved and moved back, as are directories', async () => {
+    it('moves a file or a directory, and moves it back', async () => {
       const { put, get, post } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/c', 'two', NEW);
@@ -401,7 +401,7 @@ describeService(
       expect((await get('/file?path=/memories/c')).text).toBe('two');
     });
 
-    it('are found by path and content', async () => {
+    it('finds files by path and content', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a.md', 'first\nThe Quick brown fox\nlast', NEW);
       await put('/memories/quick.md', '100% _other_', NEW);

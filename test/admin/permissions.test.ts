@@ -81,23 +81,23 @@ describeService(
     const issue = async (purpose: Parameters<typeof makeKey>[1]) =>
       (await makeKey(service(), { isAdmin: true, ...purpose })).key;
 
-    it('allow a key with full access to use every route', async () => {
+    it('allows a key with full access to use every route', async () => {
       expect(routes.length).toBeGreaterThan(30);
       expect(await refused(await issue({}), 'nobody')).toStrictEqual({});
     });
 
-    it('allow a read-only key to use all routes that read', async () => {
+    it('allows a read-only key to use all routes that read', async () => {
       const changing = routes.filter((route) => !route.startsWith('GET '));
       const codes = await refused(await issue({ access: 'read_only' }), 'nobody');
       expect(codes).toStrictEqual(all(changing, 'read_only_key'));
     });
 
-    it('allow an operate key everything but managing keys and tenants', async () => {
+    it('allows an operate key everything but managing keys and tenants', async () => {
       const codes = await refused(await issue({ access: 'operate' }), 'nobody');
       expect(codes).toStrictEqual(all(MANAGING, 'operate_only_key'));
     });
 
-    it('reject a scoped key on routes of other tenants and of the fleet', async () => {
+    it('rejects a scoped key on routes of other tenants and of the fleet', async () => {
       const key = await issue({ onlyTenants: [mine] });
       const ofTenants = routes.filter((route) => route.includes('{tenant}'));
       const others = all([...ofTenants, ...OF_THE_FLEET], 'outside_scope');
@@ -105,7 +105,7 @@ describeService(
       expect(await refused(key, mine)).toStrictEqual(all(OF_THE_FLEET, 'outside_scope'));
     });
 
-    it('restrict a scoped key to data of its tenants', async () => {
+    it('restricts a scoped key to data of its tenants', async () => {
       const [own, other] = [freshTenant('own'), freshTenant('other')];
       for (const id of [own, other]) {
         expect((await admin().call('POST', '/tenants', { body: { id } })).status).toBe(201);
@@ -146,7 +146,7 @@ describeService(
       });
     });
 
-    it('follow a renamed tenant and end with a deleted one', async () => {
+    it('keeps the scope of a key on a renamed tenant and removes a deleted one from it', async () => {
       const [before, after] = [freshTenant('before'), freshTenant('after')];
       await admin().call('POST', '/tenants', { body: { id: before } });
       const { id } = await makeKey(service(), { isAdmin: true, onlyTenants: [before] });

@@ -27,7 +27,7 @@ describeService('a scoped admin key', (service) => {
   const scopedTo = async (...onlyTenants: string[]) =>
     (await makeKey(service(), { isAdmin: true, onlyTenants })).key;
 
-  it('does not learn which other tenants mount a tenant that it deletes', async () => {
+  it('hides other tenants from a scoped key that deletes a tenant that they mount', async () => {
     const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
     await mount(hidden, own);
     const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
@@ -41,7 +41,7 @@ describeService('a scoped admin key', (service) => {
     expect(await remove(await scopedTo(own, seen))).toStrictEqual(refused(`${seen} and others`));
   });
 
-  it('reads no ID of another tenant in mounts, tenants, versions, and the audit trail', async () => {
+  it('hides the IDs of other tenants in mounts, tenants, versions, and the audit trail', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     await mount(own, hidden);
     await mount(hidden, own);
@@ -78,7 +78,7 @@ describeService('a scoped admin key', (service) => {
       expect((await admin().call('GET', url)).text).toContain(hidden);
   });
 
-  it('reads the status of a mount only if its own file has the same name', async () => {
+  it('hides the status of mounted tenants outside of its scope from a scoped key', async () => {
     const [own, other, gone] = [await newTenant('own'), await newTenant('other'), await newTenant('gone')];
     for (const mounted of [own, other, gone]) if (mounted !== own) await mount(own, mounted);
     await new Tenants(service().database).suspend(other, true);
@@ -92,7 +92,7 @@ describeService('a scoped admin key', (service) => {
     expect(await statuses(await scopedTo(own))).toStrictEqual([null, null]);
   });
 
-  it('receives the same response for an existing and a missing tenant outside of its scope', async () => {
+  it('returns the same response for an existing and a missing tenant outside of the scope', async () => {
     const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
     const key = await scopedTo(own);
     const missing = freshTenant('missing');

@@ -11,7 +11,7 @@ describeService('writes of operators', (service) => {
   });
   afterAll(() => admin.app.close());
 
-  it('wait in the same queue as writes of agents', async () => {
+  it('queues writes of operators with the writes of agents', async () => {
     const [tenant, other] = [freshTenant('queue'), freshTenant('queue')];
     for (const each of [tenant, other])
       await service().execute(cmd.create('/memories/a', 'a'), { tenant: each });

@@ -155,11 +155,11 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     const callback = async (query: string, browser = new Browser()) =>
       (await browser.fetch(`${consoleUrl}/sign-in/openid/callback?${query}`)).headers.get('location');
 
-    it('without a sign-in in this browser is rejected', async () => {
+    it('rejects a callback without a sign-in in this browser', async () => {
       expect(await callback('code=x&state=y')).toBe(`${consoleUrl}/?sign_in=failed`);
     });
 
-    it('with the state of another browser is rejected', async () => {
+    it('rejects a callback with the state of another browser', async () => {
       const browser = new Browser();
       await browser.open(`${consoleUrl}/sign-in/openid`);
       expect(await callback('code=x&state=y', browser)).toBe(`${consoleUrl}/?sign_in=failed`);
@@ -167,7 +167,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       expect(await callback('code=x&state=y', browser)).toBe(`${consoleUrl}/?sign_in=failed`);
     });
 
-    it('with an altered cookie is rejected', async () => {
+    it('rejects a callback with an altered cookie', async () => {
       const headers = { cookie: 'console_pending=eyJhbGciOiJkaXIifQ..AAAA.AAAA.AAAA; console_session=x' };
       const response = await fetch(`${consoleUrl}/sign-in/openid/callback?code=x&state=y`, {
         headers,
@@ -178,7 +178,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       expect(rejected.status).toBe(401);
     });
 
-    it('after a rejection by the provider names the reason', async () => {
+    it('names the reason in a callback after a rejection by the provider', async () => {
       const browser = new Browser();
       const { headers } = await browser.fetch(`${consoleUrl}/sign-in/openid`);
       const state = new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -203,7 +203,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     await app.close();
   });
 
-  it('cannot use the cookie of a sign-in as a session', async () => {
+  it('rejects the cookie of a sign-in as a session', async () => {
     const { headers } = await fetch(`${consoleUrl}/sign-in/openid`, { redirect: 'manual' });
     const value = /^console_pending=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1];
     const response = await fetch(`${consoleUrl}/v1/session`, {

@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase(
     const admin = useAdmin(service);
     const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
 
-    it('are created, changed, suspended, resumed, and deleted', async () => {
+    it('creates, changes, suspends, resumes, and deletes a tenant', async () => {
       const created = await call('POST', '/tenants', {
         body: { id: 'acme', settings: { max_files: 500, secrets: 'mask' } },
       });
@@ -120,7 +120,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('have a name, a description, and metadata', async () => {
+    it('stores a name, a description, and metadata of a tenant', async () => {
       const created = await call('POST', '/tenants', {
         body: { id: 'described', name: 'Described', metadata: { plan: 'pro', region: 'eu' } },
       });
@@ -159,7 +159,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ details: { description: { old: '', new: 'Notes' } } }]);
     });
 
-    it('are copied and renamed', async () => {
+    it('copies and renames a tenant', async () => {
       await call('POST', '/tenants', {
         body: { id: 'from', settings: { max_files: 7 }, metadata: { a: 'b' } },
       });
@@ -196,7 +196,7 @@ describeServiceOnOwnDatabase(
       expect(events).toMatchObject([{ tenant: 'from', details: { to: 'renamed' } }]);
     });
 
-    it('reject invalid fields and name them', async () => {
+    it('rejects invalid fields of a tenant and names them', async () => {
       const invalid = async (body: object) => problem(await call('POST', '/tenants', { body }));
       expect(await invalid({ id: 'a b' })).toStrictEqual([
         400,
@@ -279,7 +279,7 @@ describeServiceOnOwnDatabase(
       }
     });
 
-    it('reject a body of any type where the route has none', async () => {
+    it('accepts an empty body of any type where a route has none, and rejects it elsewhere', async () => {
       await call('POST', '/tenants', { body: { id: 'bodiless' } });
       const send = async (method: 'POST' | 'DELETE', path: string) =>
         (await call(method, path, { body: '', type: 'application/json' })).status;
@@ -292,7 +292,7 @@ describeServiceOnOwnDatabase(
       ]);
     });
 
-    it('are listed page by page, in each order, by search and status', async () => {
+    it('lists tenants page by page, in each order, by search and status', async () => {
       for (const [id, files] of [
         ['p-1', 3],
         ['p-2', 1],
@@ -376,7 +376,7 @@ describeServiceOnOwnDatabase(
       });
     });
 
-    it('have keys that work at once until they are revoked', async () => {
+    it('creates a key that works at once until it is revoked', async () => {
       await call('POST', '/tenants', { body: { id: 'keyed' } });
       const made = await call('POST', '/keys', {
         body: { kind: 'tenant', tenant: 'keyed', label: 'worker', expires_at: '2099-01-01T00:00:00Z' },
@@ -434,7 +434,7 @@ describeServiceOnOwnDatabase(
       expect((await call('GET', '/keys?tenant=keyed')).body).toMatchObject({ keys: [{ revoked_at: TIME }] });
     });
 
-    it('have service and admin keys, and invalid combinations of fields are rejected', async () => {
+    it('creates service and admin keys, and rejects invalid combinations of fields', async () => {
       const make = (body: object) => call('POST', '/keys', { body });
       expect((await make({ kind: 'service', access: 'read_only' })).body).toMatchObject({
         kind: 'service',
@@ -459,7 +459,7 @@ describeServiceOnOwnDatabase(
       expect(problem(await make({ kind: 'tenant', tenant: 'nobody' }))[0]).toBe(404);
     });
 
-    it('have keys that are listed page by page, the newest first', async () => {
+    it('lists keys page by page, the newest first', async () => {
       const all = (await call('GET', '/keys?limit=200')).body.keys as { id: string }[];
       expect(all.length).toBeGreaterThan(3);
       const ids: string[] = [];
@@ -472,7 +472,7 @@ describeServiceOnOwnDatabase(
       expect(ids).toStrictEqual(all.map(({ id }) => id));
     });
 
-    it('have a usage', async () => {
+    it('reports the usage of a tenant', async () => {
       await call('POST', '/tenants', { body: { id: 'used', settings: { max_bytes: 0, max_files: 4 } } });
       await service().execute(cmd.create('/memories/a', '12345'), {
         headers: {

@@ -26,7 +26,7 @@ describeService(
     const upload = (id: string, body: Buffer, query = '', headers = {}) =>
       admin().call('POST', `/tenants/${id}/import${query}`, { body, type: 'application/x-tar', headers });
 
-    it('transfer a memory from one tenant to another', async () => {
+    it('transfers a memory from one tenant to another in an archive', async () => {
       const from = await newTenant({ '/memories/a.md': 'one', '/memories/d/b.md': '' });
       const archive = await download(from);
       expect([archive.statusCode, archive.headers['content-type']]).toStrictEqual([200, 'application/x-tar']);
@@ -64,7 +64,7 @@ describeService(
       expect(moved.body).toMatchObject({ directories: ['/memories/copy', '/memories/copy/d'] });
     });
 
-    it('contain one directory or one file', async () => {
+    it('exports one directory or one file', async () => {
       const files = {
         '/memories/d/a': 'one',
         '/memories/d/e/b': 'two',
@@ -91,7 +91,7 @@ describeService(
       );
     });
 
-    it('report the progress of an import in lines', async () => {
+    it('reports the progress of an import in lines', async () => {
       const files = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`/memories/${i}`, 'x']));
       const archive = (await download(await newTenant(files))).rawPayload;
       const to = await newTenant();
@@ -114,14 +114,14 @@ describeService(
       });
     });
 
-    it('return one JSON object to a caller that accepts both formats equally', async () => {
+    it('returns one JSON object to a caller that accepts both formats equally', async () => {
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
       const headers = { accept: 'application/x-ndjson, application/json' };
       const { headers: sent } = await upload(await newTenant(), archive, '', headers);
       expect(sent['content-type']).toBe('application/json; charset=utf-8');
     });
 
-    it('are rejected if they are invalid, and no file is imported', async () => {
+    it('rejects an invalid archive, and imports no file', async () => {
       const to = await newTenant();
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
       for (const body of [Buffer.from('no archive'), archive.subarray(0, 700), Buffer.alloc(0)]) {

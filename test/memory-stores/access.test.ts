@@ -90,18 +90,18 @@ describeService(
       await failing(memories.list(other.id), 404, 'not_found_error');
     });
 
-    it('is determined by the store of the URL, and the header is ignored', async () => {
+    it('selects the store by the URL, and ignores the header', async () => {
       const client = sdk(service(), keys.service, { defaultHeaders: { 'x-tenant-id': 'another' } });
       expect(await client.beta.memoryStores.retrieve(id)).toMatchObject({ id });
     });
 
-    it('is denied to an admin key and without a key', async () => {
+    it('rejects an admin key and an unknown key', async () => {
       const admin = await storeKey(service(), { isAdmin: true, managesStores: false });
       await failing(as(admin).list(), 403, 'permission_error');
       await failing(as('msk_wrong').list(), 401, 'authentication_error');
     });
 
-    it('is recorded with the key in the history, which filters versions by key', async () => {
+    it('records the key in the history, which filters versions by key', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await as(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
       await as(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
@@ -116,7 +116,7 @@ describeService(
       expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
     });
 
-    it('is recorded in the audit trail for changes of stores', async () => {
+    it('records changes of stores in the audit trail', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await as(keys.manager).update(made.id, { name: 'y' });
       await failing(as(keys.manager).update(made.id, { name: '' }), 400, 'invalid_request_error');
@@ -137,7 +137,7 @@ describeService(
       expect(new Set(events.map(({ channel }) => channel))).toStrictEqual(new Set(['memory_stores_api']));
     });
 
-    it('is denied for a suspended store, except its deletion', async () => {
+    it('rejects requests to a suspended store, except its deletion', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await runOn(service(), ['tenants', 'suspend', made.id]);
       await failing(as(keys.manager).retrieve(made.id), 403, 'permission_error');
@@ -146,7 +146,7 @@ describeService(
       expect((await all(as(keys.manager).list())).map((store) => store.id)).not.toContain(made.id);
     });
 
-    it('is granted by keys create --manage-stores and displayed by keys list', async () => {
+    it('grants the management of stores with keys create --manage-stores, and displays it in keys list', async () => {
       const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
       const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
       expect(manages_stores).toBe(true);
@@ -165,7 +165,7 @@ describeService(
 describeService(
   'memory stores without authentication',
   (service) => {
-    it('accept all operations of any caller', async () => {
+    it('accepts all operations of any caller without authentication', async () => {
       const { beta } = sdk(service(), 'none');
       const { id } = await beta.memoryStores.create({ name: 'x' });
       await beta.memoryStores.delete(id);
@@ -179,7 +179,7 @@ describeService(
   'the limits of a store',
   (service) => {
     const stores = () => sdk(service(), 'none').beta.memoryStores;
-    it('include the quotas', async () => {
+    it('applies the quotas of a tenant to its store', async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), [
         'tenants',
@@ -223,7 +223,7 @@ describeService(
       expect((await all(stores().memoryVersions.list(id))).length).toBe(1);
     });
 
-    it('include the rate limit', async () => {
+    it('applies the rate limit of a tenant to its store', async () => {
       const { id } = await stores().create({ name: 'x' });
       await runOn(service(), ['tenants', 'set', id, '--rate-per-minute', '1']);
       await stores().retrieve(id);
@@ -231,7 +231,7 @@ describeService(
       expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
     });
 
-    it('include the masking and rejection of secrets, as for the memory tool', async () => {
+    it('masks or rejects secrets in a store, as in the memory tool', async () => {
       const { id } = await stores().create({ name: 'x' });
       const token = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
       await runOn(service(), ['tenants', 'set', id, '--secrets', 'mask']);

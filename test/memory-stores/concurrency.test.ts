@@ -51,8 +51,8 @@ describeService(
       await assertInvariants(service());
     }
 
-    it('lose no change', () => mix(10, 4));
-    it('lose no change in a large number', { tags: 'long' }, () => mix(400, 6));
+    it('loses no change among edits by an agent and updates with a precondition', () => mix(10, 4));
+    it('loses no change among a large number of edits and updates', { tags: 'long' }, () => mix(400, 6));
   },
   { RATE_LIMIT_PER_MINUTE: '0' },
 );

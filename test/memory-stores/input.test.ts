@@ -150,12 +150,15 @@ describeService(
       ['an operation that is not known', 'GET', '/:store/memory_versions?operation=renamed'],
     ];
 
-    it.each(INVALID)('%s', async (_, method, url, body) => {
-      const at = url.replace(':store', store).replace(':memory', memory.id);
-      const { status, type, message } = await request(method, at, body);
-      expect({ status, type }).toStrictEqual({ status: 400, type: 'invalid_request_error' });
-      expect(message).not.toBe('');
-    });
+    it.each(INVALID)(
+      'rejects an invalid request to the Memory Stores API: %s',
+      async (_, method, url, body) => {
+        const at = url.replace(':store', store).replace(':memory', memory.id);
+        const { status, type, message } = await request(method, at, body);
+        expect({ status, type }).toStrictEqual({ status: 400, type: 'invalid_request_error' });
+        expect(message).not.toBe('');
+      },
+    );
 
     it('returns 404 for a missing item', async () => {
       const urls = [

@@ -30,7 +30,7 @@ describeService('memories of a store', (service) => {
   const view = (store: string, path: string) => viewed(service(), store, path);
   const shown = async (list: AsyncIterable<{ path: string }>) => (await all(list)).map(({ path }) => path);
 
-  it('are the files of the memory tool', async () => {
+  it('shows the files of the memory tool as the memories of a store', async () => {
     const { id, of } = await storeWith('/notes.md');
     expect(await view(id, '/memories/notes.md')).toBe(
       "Here's the content of /memories/notes.md with line numbers:\n     1\t/notes.md",
@@ -57,7 +57,7 @@ describeService('memories of a store', (service) => {
     );
   });
 
-  it("belong to a store under the tenant's ID if the tenant was created elsewhere", async () => {
+  it("lists memories of a tenant created elsewhere in a store under the tenant's ID", async () => {
     const tenant = `own-${crypto.randomUUID()}`;
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'x' }, { tenant });
     expect(await stores.retrieve(tenant)).toMatchObject({
@@ -69,7 +69,7 @@ describeService('memories of a store', (service) => {
     expect(await shown(stores.memories.list(tenant))).toStrictEqual(['/a']);
   });
 
-  it('are listed by path, by prefix, and by directory, page by page', async () => {
+  it('lists memories by path, by prefix, and by directory, page by page', async () => {
     const { id } = await storeWith('/a.md', '/a/x', '/a/y/z', '/a-b', '/b/1', '/b/2', '/c');
     await service().execute({ command: 'create', path: '/memories/void/x/y', file_text: '' }, { tenant: id });
     await service().execute({ command: 'delete', path: '/memories/void/x/y' }, { tenant: id });
@@ -89,7 +89,7 @@ describeService('memories of a store', (service) => {
     ]);
   });
 
-  it('are listed in pages of 20 by default, at most 100, and at most 20 with contents', async () => {
+  it('lists memories in pages of 20 by default, at most 100, and at most 20 with contents', async () => {
     const { id } = await stores.create({ name: 'many' });
     await Promise.all(
       Array.from({ length: 101 }, (_, i) => stores.memories.create(id, { path: `/${i}`, content: `${i}` })),
@@ -105,7 +105,7 @@ describeService('memories of a store', (service) => {
     expect((await all(stores.memoryVersions.list(id, { limit: 40 }))).length).toBe(101);
   });
 
-  it('end a page early if their contents are large', { tags: 'long' }, async () => {
+  it('ends a page of memories early if their contents are large', { tags: 'long' }, async () => {
     const { id } = await stores.create({ name: 'large' });
     const content = 'x'.repeat(1_000_000);
     for (let i = 0; i < 6; i++) await stores.memories.create(id, { path: `/${i}`, content });
@@ -115,7 +115,7 @@ describeService('memories of a store', (service) => {
     expect((await stores.memoryVersions.list(id, { view: 'full' })).data.length).toBe(5);
   });
 
-  it('end a page early if their contents are large in JSON', async () => {
+  it('ends a page of memories early if their contents are large in JSON', async () => {
     const { id } = await stores.create({ name: 'large in JSON' });
     // 300,000 bytes, which are 1,800,000 bytes in JSON.
     const content = '\u0001'.repeat(300_000);
@@ -128,7 +128,7 @@ describeService('memories of a store', (service) => {
     expect((await versions.getNextPage()).data).toMatchObject([{ path: '/0', content }]);
   });
 
-  it('conflict at overlapping paths, and the error names the existing memory', async () => {
+  it('rejects a memory at an overlapping path, and names the existing memory', async () => {
     const { id, of } = await storeWith('/notes/todo.md', '/other');
     const [todo, other] = (await all(stores.memories.list(id))) as { id: string; path: string }[];
     const conflict = { conflicting_path: '/notes/todo.md', conflicting_memory_id: todo?.id };
@@ -143,7 +143,7 @@ describeService('memories of a store', (service) => {
     expect((await all(stores.memoryVersions.list(id))).length).toBe(2);
   });
 
-  it('can replace a directory without files', async () => {
+  it('replaces a directory without files by a memory', async () => {
     const { id, of } = await storeWith('/a/b/c', '/d/e/f', '/g');
     const tenant = { tenant: id };
     await service().execute({ command: 'delete', path: '/memories/a/b/c' }, tenant);
@@ -155,7 +155,7 @@ describeService('memories of a store', (service) => {
     expect(await view(id, '/memories')).toMatch(/\/memories\n\d+B\t\/memories\/a\n\d+B\t\/memories\/d$/);
   });
 
-  it('can move below their own path and back', async () => {
+  it('moves a memory below its own path and back', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await all(stores.memories.list(id))) as { id: string }[];
     for (const path of ['/a/b/c', '/a/b', '/a']) {
@@ -164,7 +164,7 @@ describeService('memories of a store', (service) => {
     }
   });
 
-  it('have no new version after an update without a change, with any precondition', async () => {
+  it('records no version of a memory after an update without a change, with any precondition', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const update = (params: object) => stores.memories.update(memory?.id ?? '', { ...of, ...params });
@@ -179,13 +179,13 @@ describeService('memories of a store', (service) => {
     expect(await all(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
-  it('can be empty', async () => {
+  it('stores an empty memory', async () => {
     const { id } = await stores.create({ name: 'x' });
     const memory = await stores.memories.create(id, { path: '/empty', content: '', view: 'full' });
     expect(memory).toMatchObject({ content: '', content_sha256: EMPTY, content_size_bytes: 0 });
   });
 
-  it('are not found in another store, and neither are their versions', async () => {
+  it('returns 404 for a memory of another store and for its versions', async () => {
     const { of } = await storeWith();
     const { id } = await storeWith('/a');
     const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
@@ -199,7 +199,7 @@ describeService('memories of a store', (service) => {
     expect(await all(stores.memories.list(id))).toStrictEqual([memory]);
   });
 
-  it('have a current version that cannot be redacted, and neither can a version with the same content', async () => {
+  it('rejects the redaction of a current version, and of a version with the same content', async () => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const { id: mine = '', memory_version_id: first = '' } = memory ?? {};
@@ -213,7 +213,7 @@ describeService('memories of a store', (service) => {
     expect(await redact()).toStrictEqual(redacted);
   });
 
-  it('have versions filtered by operation, memory, and time, including both ends', async () => {
+  it('filters versions by operation, memory, and time, including both ends', async () => {
     const { id, of } = await storeWith('/a', '/b');
     const [a] = (await all(stores.memories.list(id))) as { id: string }[];
     await stores.memories.update(a?.id ?? '', { ...of, path: '/c' });
@@ -240,7 +240,7 @@ describeService('memories of a store', (service) => {
     expect(await list(offset)).toStrictEqual([]);
   });
 
-  it('have versions that keep their contents byte for byte', { tags: 'random' }, async () => {
+  it('keeps the contents of versions byte for byte', { tags: 'random' }, async () => {
     const { id, of } = await stores
       .create({ name: 'random' })
       .then(({ id }) => ({ id, of: { memory_store_id: id } }));

@@ -52,7 +52,7 @@ type Sent<Params> = Exclude<keyof Params, Elsewhere>;
 type Taken<Schema extends z.ZodType> = keyof z.input<Schema>;
 type Answered<Schema extends z.ZodType> = z.output<Schema>;
 
-it('the Memory Stores API accepts the parameters that the SDK sends', () => {
+it('accepts the parameters that the SDK sends to the Memory Stores API', () => {
   expectTypeOf<Taken<typeof storeCreate>>().toEqualTypeOf<Sent<MemoryStoreCreateParams>>();
   expectTypeOf<Taken<typeof storeUpdate>>().toEqualTypeOf<Sent<MemoryStoreUpdateParams>>();
   expectTypeOf<Taken<typeof storeList>>().toEqualTypeOf<Sent<MemoryStoreListParams>>();
@@ -71,7 +71,7 @@ it('the Memory Stores API accepts the parameters that the SDK sends', () => {
   expectTypeOf<Omit<MemoryStoreUpdateParams, Elsewhere>>().toExtend<z.input<typeof storeUpdate>>();
 });
 
-it('the Memory Stores API returns the objects that the SDK reads', () => {
+it('returns the objects that the SDK reads from the Memory Stores API', () => {
   expectTypeOf<Answered<typeof storeSchema>>().toExtend<BetaManagedAgentsMemoryStore>();
   expectTypeOf<keyof Answered<typeof storeSchema>>().toEqualTypeOf<keyof BetaManagedAgentsMemoryStore>();
   expectTypeOf<Answered<typeof memorySchema>>().toExtend<BetaManagedAgentsMemory>();
@@ -90,7 +90,7 @@ it('the Memory Stores API returns the objects that the SDK reads', () => {
   expectTypeOf<Deleted<'memory_store_deleted'>>().toEqualTypeOf<BetaManagedAgentsDeletedMemoryStore>();
 });
 
-it('the Memory Stores API returns the error types that the SDK knows', () => {
+it('returns the error types that the SDK knows', () => {
   // This service has no billing, and an oversized body is an error of the whole API.
   type Known = Exclude<BetaManagedAgentsErrorObject['type'], 'billing_error'> | 'request_too_large';
   expectTypeOf<ErrorType>().toEqualTypeOf<Known>();

@@ -151,7 +151,7 @@ describeService(
       expect(missing.apiMessage).toBe('There is no such memory store.');
     });
 
-    it('does not retry a conflict', async () => {
+    it('rejects a conflict with an error that the SDK does not retry', async () => {
       const { id } = await stores.create({ name: 'x' });
       await stores.memories.create(id, { path: '/a', content: '' });
       let requests = 0;

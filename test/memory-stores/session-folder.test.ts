@@ -44,7 +44,7 @@ describeService("the SDK's directories of stores", (service) => {
     return Object.fromEntries(memories.map((memory) => [memory.path, 'content' in memory && memory.content]));
   }
 
-  it('are downloaded, synced both ways, resolved to the newer side, and deleted', async () => {
+  it('downloads a store into a directory, syncs it both ways to the newer side, and deletes files', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_write');
     expect(await readFile(at('notes.md'), 'utf8')).toBe('first\n');
     expect(await readFile(at('people/ada.md'), 'utf8')).toBe('Lives in Lyon.\n');
@@ -88,7 +88,7 @@ describeService("the SDK's directories of stores", (service) => {
     await expect(readFile(at('notes.md'))).rejects.toThrow('ENOENT');
   });
 
-  it('keep a file that the store rejects and sync the others', async () => {
+  it('keeps a file that the store rejects and syncs the others', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_write');
     await writeFile(at('large.md'), 'x'.repeat(1_048_577));
     await writeFile(at('small.md'), 'x');
@@ -100,7 +100,7 @@ describeService("the SDK's directories of stores", (service) => {
     ]);
   });
 
-  it('are not written to the store if they are mounted read-only', async () => {
+  it('keeps the store unchanged if it is mounted read-only', async () => {
     const { stores, memoryStores, id, at } = await mounted('read_only');
     await writeFile(at('notes.md'), 'second\n');
     await stores.finish();

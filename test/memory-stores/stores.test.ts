@@ -13,7 +13,7 @@ describeService('memory stores', (service) => {
     stores = sdk(service(), 'any').beta.memoryStores;
   });
 
-  it('are listed from the newest, page by page, within times, archived ones on request', async () => {
+  it('lists stores from the newest, page by page, within times, archived ones on request', async () => {
     const made = [];
     for (const name of ['a', 'b', 'c']) made.push(await stores.create({ name }));
     const [a, b, c] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
@@ -28,7 +28,7 @@ describeService('memory stores', (service) => {
     );
   });
 
-  it('merge metadata in an update, and an unchanged field is no change', async () => {
+  it('merges metadata in an update, and ignores an unchanged field', async () => {
     const store = await stores.create({ name: 'x', metadata: { a: '1', b: '2' } });
     const same = await stores.update(store.id, {
       name: null,
@@ -44,7 +44,7 @@ describeService('memory stores', (service) => {
     expect(await stores.retrieve(store.id)).toMatchObject({ metadata: { b: '2', c: '' } });
   });
 
-  it('limit names and descriptions in characters', async () => {
+  it('limits names and descriptions of stores in characters', async () => {
     const name = '😀'.repeat(255);
     const description = '😀'.repeat(1024);
     expect(await stores.create({ name, description })).toMatchObject({ name, description });
@@ -58,7 +58,7 @@ describeService('memory stores', (service) => {
     }
   });
 
-  it('accept no changes when archived, except deletions and redactions', async () => {
+  it('rejects changes of an archived store, except deletions and redactions', async () => {
     const { id } = await stores.create({ name: 'x' });
     const of = { memory_store_id: id };
     const memory = await stores.memories.create(id, { path: '/a', content: 'first' });
@@ -100,7 +100,7 @@ describeService('memory stores', (service) => {
     await assertInvariants(service());
   });
 
-  it('are displayed by the admin API and the CLI, which reject changes of an archived store', async () => {
+  it('shows stores in the admin API and the CLI, which reject changes of an archived store', async () => {
     const { id } = await stores.create({ name: 'Team', description: 'What we know', metadata: { a: 'b' } });
     const { memory_version_id: version } = await stores.memories.create(id, { path: '/a', content: 'x' });
     const { archived_at } = await stores.archive(id);
@@ -135,7 +135,7 @@ describeService('memory stores', (service) => {
     expect(restoring.stderr).toContain(`Tenant ${id} is archived: nothing in it can be created or changed.`);
   });
 
-  it('keep their description and metadata when they are renamed or copied', async () => {
+  it('keeps the description and metadata of a store that is renamed or copied', async () => {
     const store = await stores.create({ name: 'x', description: 'd', metadata: { a: 'b' } });
     const { stdout } = await runOn(service(), ['tenants', 'copy', store.id, `${store.id}-copy`]);
     expect(stdout).not.toBe('');

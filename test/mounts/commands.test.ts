@@ -94,7 +94,7 @@ describeService(
   (service) => {
     const on = run(service);
 
-    it('is truncated as without mounts, and counts all entries', async () => {
+    it('truncates a long view of the root as without mounts, and counts all entries', async () => {
       const { own, m } = await tenantWithMounts(service(), { m: {} });
       for (const name of ['f1', 'f2', 'f3', 'f4', 'f5']) {
         await on(own, cmd.create(`/memories/${name}`, ''));
@@ -139,7 +139,7 @@ describeService(
 describeService('a command below a mount', (service) => {
   const on = run(service);
 
-  it('works on the mounted memory under the paths of the agent', async () => {
+  it('runs commands below a mount on the mounted memory under the paths of the agent', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     expect(
       await on(
@@ -189,7 +189,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('cannot create, rename, or delete the mount itself', async () => {
+  it('rejects a create, rename, or delete of the mount itself', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
     await on(own, cmd.create('/memories/f', ''));
     expect(
@@ -220,7 +220,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('cannot move a file to another memory', async () => {
+  it('rejects a move of a file to another memory', async () => {
     const { own, team } = await tenantWithMounts(service(), {
       team: {},
       other: {},
@@ -250,7 +250,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it('can only view a read-only mount', async () => {
+  it('rejects commands other than view below a read-only mount', async () => {
     const { own, handbook } = await tenantWithMounts(service(), { handbook: { access: 'read_only' } });
     await on(handbook, cmd.create('/memories/f', 'rules'));
     const refused =
@@ -345,7 +345,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     }
   };
 
-  it('returns an error and does not affect the rest of the memory', async () => {
+  it('returns an error for a mount whose memory is not available, and serves the rest of the memory', async () => {
     const ids = await tenantWithMounts(service(), { team: {}, gone: {}, well: {} });
     const tenants = new Tenants(service().database);
     await on(ids.own, cmd.create('/memories/well/f', ''), cmd.create('/memories/team/f', ''));
@@ -382,7 +382,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('is reported as missing while its policy is still cached', async () => {
+  it('reports a deleted mounted memory as missing while its policy is still cached', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await on(own, cmd.create('/memories/team/f', ''));
     await new Tenants(service().database).delete(team);
@@ -392,7 +392,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     expect(await service().query('SELECT 1 FROM entries WHERE tenant_id = $1', [team])).toStrictEqual([]);
   });
 
-  it('is read-only if its memory is archived, except for deletions', async () => {
+  it('rejects writes to an archived mounted memory, except deletions', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {}, other: {} });
     await on(own, cmd.create('/memories/team/f', 'x'));
     await service().query('UPDATE tenants SET archived_at = now() WHERE id = $1', [team]);
@@ -414,7 +414,7 @@ describeService('a mount whose memory is not available', (service, kind) => {
     ]);
   });
 
-  it('hides an entry of the same name', async () => {
+  it('hides an entry with the name of a mount whose memory is not available', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { access: 'read_only' } });
     await on(team, cmd.create('/memories/theirs', ''));
     const [row] = await service().query('SELECT mounts FROM tenants WHERE id = $1', [own]);

@@ -108,7 +108,7 @@ describeService(
       console.log(`mounts on ${kind}: ${steps} steps, ${mounted} of them on mounts, all equal to the model`),
     );
 
-    it('return the same results and leave the same trees as a model of one tree', {
+    it('returns the results and the trees of a model of one tree for random scripts over three memories', {
       tags: 'random',
     }, async () => {
       await fc.assert(

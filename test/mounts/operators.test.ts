@@ -59,7 +59,7 @@ describeService('mounts of the admin API', (service) => {
     ).toBe(mounts(canWrite, 'read-only'));
   });
 
-  it('are added, changed, listed, and removed', async () => {
+  it('adds, changes, lists, and removes mounts through the admin API', async () => {
     const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
     const mount = { name: 'wïki', tenant: wiki, access: 'read_only', instructions: 'Read it.' };
     expect(await put(own, 'wïki', { tenant: wiki, instructions: 'Read it.' })).toMatchObject({
@@ -111,7 +111,7 @@ describeService('mounts of the admin API', (service) => {
     ]);
   });
 
-  it('are rejected if they are impossible', async () => {
+  it('rejects impossible mounts', async () => {
     const [own, team] = [await tenant(), await tenant('team')];
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
@@ -160,7 +160,7 @@ describeService('mounts of the admin API', (service) => {
     expect(row).toStrictEqual({ n: 16 });
   });
 
-  it('are limited to the tenants of a scoped key', async () => {
+  it('limits mounts to the tenants of a scoped key', async () => {
     const [own, team, foreign] = [await tenant(), await tenant('team'), await tenant('foreign')];
     const purpose = { isAdmin: true, label: '' } as const;
     const { key } = await makeKey(service(), { ...purpose, onlyTenants: [own, team] });
@@ -174,7 +174,7 @@ describeService('mounts of the admin API', (service) => {
     expect(seen.body.mounted_by).toStrictEqual([{ tenant: own, name: 'team', access: 'read_only' }]);
   });
 
-  it('are listed before their tenant is deleted and kept when it is renamed', async () => {
+  it('lists the mounts of a tenant before its deletion and keeps them after a rename', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
@@ -208,7 +208,7 @@ describeService('mounts of the admin API', (service) => {
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
   });
 
-  it('are reported if agents cannot use them', async () => {
+  it('reports mounts that agents cannot use', async () => {
     const { own, a, b } = await tenantWithMounts(service(), { a: {}, b: {} });
     await new Tenants(service().database).suspend(a, true);
     await admin().call('PUT', `/tenants/${own}/file?path=/memories/b/f`, {
@@ -228,7 +228,7 @@ describeService('mounts of the admin API', (service) => {
 describeService('the commands for mounts', (service) => {
   const run = (...args: string[]) => runOn(service(), args);
 
-  it('mount, list, and unmount', async () => {
+  it('mounts, lists, and unmounts on the command line', async () => {
     const [own, team] = [freshTenant('own'), freshTenant('team')];
     for (const id of [own, team]) await run('tenants', 'create', id);
     expect(await run('tenants', 'mount', own, team, '--instructions', 'Shared.\nBy all.')).toStrictEqual({
@@ -272,7 +272,7 @@ describeService('the commands for mounts', (service) => {
     expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
   });
 
-  it('name the mounting tenants of a renamed tenant', async () => {
+  it('names the mounting tenants of a renamed tenant', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const [second, third] = [freshTenant('second'), freshTenant('third')];
     expect((await run('tenants', 'rename', team, second)).stdout).toBe(
@@ -282,7 +282,7 @@ describeService('the commands for mounts', (service) => {
     expect(JSON.parse(stdout).mounted_by).toStrictEqual([own]);
   });
 
-  it('show the memory through which a change was made in the log', async () => {
+  it('shows the memory through which a change was made in the log', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
     expect((await run('log', team)).stdout).toContain('  anonymous via agent…  /memories/f\n');

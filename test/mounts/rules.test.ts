@@ -20,7 +20,7 @@ describeService('writes through a mount', (service) => {
     return answers;
   };
 
-  it('follow the limits, the quota, and the overwrite setting of the mounted memory', async () => {
+  it('applies the limits, the quota, and the overwrite setting of the mounted memory', async () => {
     const { own } = await tenantWithMounts(service(), {
       small: { settings: { maxFileBytes: 4, maxFiles: 1, createExisting: 'overwrite' } },
     });
@@ -46,7 +46,7 @@ describeService('writes through a mount', (service) => {
     ]);
   });
 
-  it('follow the secrets setting of the mounted memory', async () => {
+  it('applies the secrets setting of the mounted memory', async () => {
     const { own } = await tenantWithMounts(service(), {
       strict: { settings: { secrets: 'reject' } },
       masked: { settings: { secrets: 'mask' } },
@@ -65,7 +65,7 @@ describeService('writes through a mount', (service) => {
     ]);
   });
 
-  it("do not change the agent's own view limit", async () => {
+  it('applies the view limit of the agent, not of the mounted memory', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: { settings: { maxViewChars: 60 } } });
     const text = Array.from({ length: 8 }, (_, i) => `line ${i}`).join('\n');
     await contents(team, cmd.create('/memories/f', text));
@@ -73,7 +73,7 @@ describeService('writes through a mount', (service) => {
     expect(mine?.split('\n')).toHaveLength(9);
   });
 
-  it('are recorded in the history with the agent and its memory', async () => {
+  it('records writes through a mount in the history with the agent and its memory', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     await contents(own, cmd.create('/memories/team/f', 'x'), cmd.create('/memories/f', 'x'));
     await contents(team, cmd.create('/memories/g', 'x'));
@@ -101,7 +101,7 @@ const keyed = (service: () => Service, tenant: string) => async (key: string, in
 };
 
 describeService('a write under an idempotency key', (service, kind) => {
-  it('applies once below a mount, as does its failure', async () => {
+  it('applies a keyed write below a mount once, and its failure once', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const send = keyed(service, own);
     const [create, insert] = [cmd.create('/memories/team/f', 'a'), cmd.insert('/memories/team/f', 0, 'x')];
@@ -114,7 +114,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     expect(await send('k3', create)).toStrictEqual(['Error: File /memories/team/f already exists', true]);
   });
 
-  it('is rejected if the key was used for another input, in any memory', async () => {
+  it('rejects an idempotency key that was used for another input, in any memory', async () => {
     const { own } = await tenantWithMounts(service(), { team: {}, other: {} });
     const send = keyed(service, own);
     const reused = ['idempotency_key_reused', false];
@@ -133,7 +133,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('belongs to the agent, so that another agent or the memory itself can use the same key', async () => {
+  it('separates the idempotency keys of two agents and of the memory that both mount', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const { own: second } = await tenantWithMounts(service(), {});
     await setMount(service().database, second, {
@@ -157,7 +157,7 @@ describeService('a write under an idempotency key', (service, kind) => {
     ]);
   });
 
-  it('is not repeated elsewhere after the mount was removed or changed', async () => {
+  it('replays no write elsewhere after the mount was removed or changed', async () => {
     const { own, team } = await tenantWithMounts(service(), { team: {} });
     const input = cmd.create('/memories/team/f', '');
     await keyed(service, own)('k', input);
@@ -221,7 +221,7 @@ describeService(
       return { id, headers: { authorization: `Bearer ${key}` } };
     };
 
-    it('cannot write if it is read-only', async () => {
+    it('rejects writes below a mount with a read-only key', async () => {
       const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
       const { headers } = await keyOf(own, 'read_only', '');
       const inputs = [
@@ -238,7 +238,7 @@ describeService(
       expect(content).toMatch(/4\.0K\t\/memories\/team$/);
     });
 
-    it('is named in the history of the mounted memory and gives access only to the mount', async () => {
+    it('names a key in the history of the mounted memory, and gives access only to the mount', async () => {
       const { own, team } = await tenantWithMounts(service(), { team: {} });
       const { id, headers } = await keyOf(own, 'read_write', 'builder');
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });

@@ -23,7 +23,7 @@ describeService('a search with mounts', (service) => {
     for (const path of paths) await service().execute(cmd.create(path, `needle in ${path}`), { tenant });
   };
 
-  it('covers own files and mounted files in the order of their paths', async () => {
+  it('covers own files and mounted files in the order of their paths in a search', async () => {
     const { own, team, 'team-x': other } = await tenantWithMounts(service(), { team: {}, 'team-x': {} });
     await write(
       own,
@@ -89,7 +89,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('explains invalid input as without mounts', async () => {
+  it('explains invalid input of a search as without mounts', async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     for (const path of [5, ['/memories/team'], { toString: 1 }])
       expect(await search(own, { query: 'x', path })).toBe(
@@ -97,7 +97,7 @@ describeService('a search with mounts', (service) => {
       );
   });
 
-  it('reads all pages of each memory', async () => {
+  it('reads all pages of each memory in a search with mounts', async () => {
     const { own, m } = await tenantWithMounts(service(), { m: {} });
     const calls = (prefix: string) =>
       Array.from({ length: 120 }, (_, i) =>
@@ -112,7 +112,7 @@ describeService('a search with mounts', (service) => {
     );
   });
 
-  it('names unavailable mounts and finds only mounted files', async () => {
+  it('names unavailable mounts in a search and finds only mounted files', async () => {
     const { own, team, gone } = await tenantWithMounts(service(), { team: {}, gone: {} });
     await write(own, '/memories/f');
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [team]);
@@ -165,7 +165,7 @@ describeService('GET /instructions', (service) => {
     expect(response.json()).toStrictEqual({ content: PROTOCOL, mounts: [] });
   });
 
-  it('lists the mounts with their instructions', async () => {
+  it('lists the mounts with their instructions in GET /instructions', async () => {
     const { own, broken } = await tenantWithMounts(service(), {
       handbook: { access: 'read_only', instructions: 'The rules.\nRead them first.' },
       team: { instructions: 'What all have learned.' },
@@ -212,7 +212,7 @@ Read them first.
 describeService(
   'GET /instructions with a key',
   (service) => {
-    it('mentions that the key is read-only, and is rejected without a key', async () => {
+    it('mentions in GET /instructions that the key is read-only, and rejects a request without a key', async () => {
       const { own } = await tenantWithMounts(service(), { team: {} });
       const { key, hash, id } = newApiKey();
       const stored = { hash, id, tenant: own, access: 'read_only', label: '', expiresAt: null } as const;

@@ -46,30 +46,33 @@ describeService('an unreachable mounted memory', (service) => {
 
   const NOTE = '[/memories/far is not available: the memory mounted there cannot be reached at the moment.]';
 
-  it.for([false, true])('is the only part omitted from views and searches of the root', async (cached) => {
-    isCached = cached;
-    expect(await send('/execute', cmd.view('/memories'))).toStrictEqual([
-      200,
-      `Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:
+  it.for([false, true])(
+    'omits only the unreachable mounted memory from views and searches of the root',
+    async (cached) => {
+      isCached = cached;
+      expect(await send('/execute', cmd.view('/memories'))).toStrictEqual([
+        200,
+        `Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:
 4.0K\t/memories
 6B\t/memories/f
 4.0K\t/memories/far/
 4.0K\t/memories/near/
 6B\t/memories/near/f
 ${NOTE}`,
-    ]);
-    expect(await send('/search', { query: 'needle', mode: 'literal' })).toStrictEqual([
-      200,
-      `Found 2 matches in 2 files in /memories:\n/memories/f:1: needle\n/memories/near/f:1: needle\n${NOTE}`,
-    ]);
-    const [status, content] = await send('/instructions?protocol=false');
-    expect([status, content.includes('- /memories/far (not available at the moment)')]).toStrictEqual([
-      200,
-      !cached,
-    ]);
-  });
+      ]);
+      expect(await send('/search', { query: 'needle', mode: 'literal' })).toStrictEqual([
+        200,
+        `Found 2 matches in 2 files in /memories:\n/memories/f:1: needle\n/memories/near/f:1: needle\n${NOTE}`,
+      ]);
+      const [status, content] = await send('/instructions?protocol=false');
+      expect([status, content.includes('- /memories/far (not available at the moment)')]).toStrictEqual([
+        200,
+        !cached,
+      ]);
+    },
+  );
 
-  it('returns errors instead of results, so that callers retry', async () => {
+  it('returns errors for an unreachable mounted memory instead of results, so that callers retry', async () => {
     const unavailable = [503, 'database_unavailable'];
     expect(await send('/execute', cmd.view('/memories/far'))).toStrictEqual(unavailable);
     expect(await send('/execute', cmd.replace('/memories/far/f', 'needle', 'x'))).toStrictEqual(unavailable);

@@ -21,7 +21,7 @@ describeService(
     const search = (headers: Record<string, string>) =>
       service().app.inject({ method: 'POST', url: '/search', headers, payload: { query: 'needle' } });
 
-    it('accepts a read-only key and covers only the tenant of the key', async () => {
+    it('accepts a search with a read-only key and covers only the tenant of the key', async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       for (const each of [tenant, other]) {
         await new Tenants(service().database).create(each);
@@ -34,7 +34,7 @@ describeService(
       expect((await search({ ...key, 'x-tenant-id': other })).json().code).toBe('tenant_mismatch');
     });
 
-    it('requires a key and a tenant that is not suspended', async () => {
+    it('requires a key and a tenant that is not suspended for a search', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -44,7 +44,7 @@ describeService(
       expect((await search({})).statusCode).toBe(401);
     });
 
-    it('counts against the rate limit of the tenant', async () => {
+    it('counts a search against the rate limit of the tenant', async () => {
       const tenant = freshTenant();
       await new Tenants(service().database).create(tenant);
       const key = await newKey(tenant, 'read_write');
@@ -74,7 +74,7 @@ describeService(
       };
     };
 
-    it('leave the slots to other requests, also as blocks of an array', async () => {
+    it('leaves the slots to other requests while searches are queued, also as blocks of an array', async () => {
       const [tenant, other] = [freshTenant(), freshTenant()];
       await service().execute({ command: 'create', path: '/memories/f', file_text: 'needle' }, { tenant });
       const endTurn = holdTurn(tenant);
@@ -89,7 +89,7 @@ describeService(
       for (const { body } of await waiting) expect(JSON.stringify(body)).toContain('/memories/f:1: needle');
     });
 
-    it('are canceled when their client disconnects', async () => {
+    it('cancels queued searches when their client disconnects', async () => {
       const tenant = freshTenant();
       const { app } = service();
       const url = await app.listen({ port: 0, host: '127.0.0.1' });

@@ -40,7 +40,7 @@ const WRITES: [input: object, lines: string[]][] = [
 ];
 
 describeService('search after a write', (service) => {
-  it('sees each write that was acknowledged before', async () => {
+  it('finds in a search each write that was acknowledged before', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/other', 'y'), { tenant });
     for (const [input, expected] of WRITES) {
