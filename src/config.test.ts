@@ -13,7 +13,7 @@ const message = (env: Record<string, string>) => {
   return undefined;
 };
 
-it('the configuration applies defaults and treats an empty variable as unset', () => {
+it('applies the defaults of the configuration, and treats an empty variable as unset', () => {
   expect(loadConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({
     HOST: '127.0.0.1',
     PORT: 8080,
@@ -26,13 +26,13 @@ it('the configuration applies defaults and treats an empty variable as unset', (
   });
 });
 
-it('the configuration reports every invalid variable in one message', () => {
+it('reports every invalid variable in one message', () => {
   expect(message({ PORT: '70000', LOG_LEVEL: 'loud', DB_POOL_MAX: '0', ALLOW_UNAUTHENTICATED: 'yes' })).toBe(
     'The configuration is not valid:\n  PORT must be from 0 to 65535\n  ALLOW_UNAUTHENTICATED must be true or false\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000',
   );
 });
 
-it('the configuration parses sizes, durations, and numbers in the unit of the variable', () => {
+it('parses sizes, durations, and numbers in the unit of the variable', () => {
   const durations = {
     AUTH_CACHE_SECONDS: '20s',
     IDEMPOTENCY_HOURS: '2d',
@@ -54,7 +54,7 @@ it('the configuration parses sizes, durations, and numbers in the unit of the va
   );
 });
 
-it('the configuration rejects a public address without authentication', () => {
+it('rejects a public address without authentication', () => {
   const refusal =
     "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";
   expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(refusal);

@@ -20,7 +20,7 @@ const serve = (listener: RequestListener) => listen(createServer(listener));
 const call = async (url: URL) =>
   (await remoteCaller({ url, key: 'msk_1' })()).call(listMounts, { params: { tenant: 'acme' } });
 
-it('does not send the key to a host named by a redirect', async () => {
+it('withholds the key from a host named by a redirect', async () => {
   let redirected = 0;
   const other = await serve((_request, response) => {
     redirected++;

@@ -27,7 +27,7 @@ const chosen = (options: { url?: string; profile?: string }, env: object = {}) =
 };
 
 describe('the admin API of a command', () => {
-  it('is taken from an option, then a variable, then a profile named by a variable', () => {
+  it('reads the admin API from an option, then a variable, then a profile named by a variable', () => {
     const url = { MEMORY_ADMIN_URL: 'https://env.example.com', MEMORY_ADMIN_KEY: 'msk_env' };
     expect(chosen({})).toBeUndefined();
     expect(chosen({}, { MEMORY_ADMIN_URL: '', MEMORY_PROFILE: '' })).toBeUndefined();
@@ -40,7 +40,7 @@ describe('the admin API of a command', () => {
     );
   });
 
-  it('is rejected if a key would be sent to another machine without encryption', () => {
+  it('rejects an admin API to which a key would travel without encryption', () => {
     const env = { MEMORY_ADMIN_KEY: 'msk_1' };
     expect(() => chosen({ url: 'http://admin.example.com:8081' }, env)).toThrow(
       'The admin key would travel to admin.example.com:8081 unencrypted. Use https://, or a tunnel to a loopback address.',
@@ -50,7 +50,7 @@ describe('the admin API of a command', () => {
     expect(chosen({ url: 'http://localhost:8081' }, env)).toBe('http://localhost:8081/ msk_1');
   });
 
-  it('is rejected if its values are invalid, without quoting a key', () => {
+  it('rejects invalid values of the admin API, without quoting a key', () => {
     expect(() => chosen({ url: 'https://a', profile: 'prod' })).toThrow(
       'Use either --url or --profile, not both.',
     );
@@ -68,14 +68,14 @@ describe('the admin API of a command', () => {
 });
 
 describe('the profiles file', () => {
-  it('is rejected when other users can read it', () => {
+  it('rejects a profiles file that other users can read', () => {
     write(JSON.stringify(PROFILES), 0o640);
     expect(() => chosen({ profile: 'prod' })).toThrow(
       `${file} has keys, and other users can use it (mode 0640). Run: chmod 600 '${file}'`,
     );
   });
 
-  it('is rejected when it is missing or malformed', () => {
+  it('rejects a missing or malformed profiles file', () => {
     write('{"profiles": {"prod": {"url": "https://a", "kee": "msk_secret"}}}');
     expect(() => chosen({ profile: 'prod' })).toThrow(
       `${file} is not valid at profiles.prod. Expected: {"profiles": {"prod": {"url": "https://…", "key": "msk_…"}}}`,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { MIGRATIONS_FOLDER } from './migrate.ts';
 
 /** drizzle-kit qualifies columns with the table, but the shards of a distributed table have other names. */
-it('does not qualify columns in the check constraints of migrations', () => {
+it('finds no qualified column in the check constraints of migrations', () => {
   const migrations = readdirSync(MIGRATIONS_FOLDER).filter((file) => file.endsWith('.sql'));
   expect(migrations).toContain('0000_init.sql');
   for (const file of migrations) {

@@ -46,7 +46,7 @@ const libraries: [library: string, accept: string | undefined][] = [
 ];
 
 describe('the Accept header', () => {
-  it.each(libraries)('selects JSON: %s', (_library, accept) => {
+  it.each(libraries)('selects JSON for the Accept header %s', (_library, accept) => {
     expect(prefers(accept, 'text/plain', 'application/json')).toBe(false);
   });
 
@@ -62,7 +62,7 @@ describe('the Accept header', () => {
     'application/json;q=0, */*',
     'text/html, text/plain',
     'application/json;profile="a, text/plain";q=.5,\ttext/plain',
-  ])('selects text: %s', (accept) => {
+  ])('selects text for the Accept header %s', (accept) => {
     expect(prefers(accept, 'text/plain', 'application/json')).toBe(true);
   });
 
@@ -79,12 +79,15 @@ describe('the Accept header', () => {
       'application/openmetrics-text',
       0.5,
     ],
-  ])('%s assigns %s the quality %d', (accept, type, expected) => {
+  ])('reads from the Accept header %s for %s the quality %d', (accept, type, expected) => {
     expect(quality(accept, type)).toBe(expected);
   });
 
-  it.each(['"', ',', ';', '; q=', '"\\', '\\"', ';a="'])('is ignored if it contains only %s', (part) => {
-    expect(quality(part.repeat(4096), 'application/json')).toBe(0);
-    expect(quality(`application/json${part.repeat(4096)}`, 'application/json')).toBeLessThanOrEqual(1);
-  });
+  it.each(['"', ',', ';', '; q=', '"\\', '\\"', ';a="'])(
+    'ignores an Accept header that contains only %s',
+    (part) => {
+      expect(quality(part.repeat(4096), 'application/json')).toBe(0);
+      expect(quality(`application/json${part.repeat(4096)}`, 'application/json')).toBeLessThanOrEqual(1);
+    },
+  );
 });

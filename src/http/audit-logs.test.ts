@@ -35,7 +35,7 @@ async function start(answer: 200 | 'hang' = 200) {
   return { collector, warnings, logs: startAuditLogs(config, collector.url, log) };
 }
 
-it('an event of the audit trail is a log record with its fields', async () => {
+it('sends an event of the audit trail as a log record with its fields', async () => {
   const { collector, logs } = await start();
   completedAuditEvents.publish(EVENT);
   await logs.stop();
@@ -65,7 +65,7 @@ it('an event of the audit trail is a log record with its fields', async () => {
   await collector.close();
 });
 
-it('a collector that hangs costs a bounded queue, and no event fails', async () => {
+it('limits the queue of a collector that hangs, and fails no event', async () => {
   const { collector, logs } = await start('hang');
   for (let i = 0; i < 6000; i++) completedAuditEvents.publish(EVENT);
   await logs.stop();
@@ -74,6 +74,6 @@ it('a collector that hangs costs a bounded queue, and no event fails', async () 
   await collector.close();
 });
 
-it('without a subscriber, no event is built', () => {
+it('subscribes to no audit event without a collector', () => {
   expect(completedAuditEvents.hasSubscribers).toBe(false);
 });

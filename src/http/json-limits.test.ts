@@ -19,11 +19,11 @@ describe('the JSON limits', () => {
     ['an unterminated string', `"${'['.repeat(100_000)}`, undefined],
     ['a string cut off inside an escape', `"${'x'.repeat(100)}\\`, undefined],
     ['an empty text', '', undefined],
-  ])('check a text with %s', (_title, json, excess) => {
+  ])('checks the JSON limits of a text with %s', (_title, json, excess) => {
     expect(exceededJsonLimit(json)).toBe(excess);
   });
 
-  it('accept 32 tool_use blocks with unknown fields', () => {
+  it('accepts 32 tool_use blocks with unknown fields', () => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, { deep: [i, i] }]));
     const input = { command: 'create', path: '/memories/a', file_text: '{[",\\'.repeat(1000), ...unknown };
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input };
@@ -40,7 +40,7 @@ describe('the JSON limits', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('ignore the contents of strings', () => {
+  it('ignores the contents of strings', () => {
     fc.assert(
       fc.property(fc.array(string, { maxLength: 8 }), fc.nat(40), (strings, depth) => {
         const json = `${'['.repeat(depth)}${JSON.stringify(strings)}${']'.repeat(depth)}`;

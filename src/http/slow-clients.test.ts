@@ -81,15 +81,15 @@ describe('a response of 32 MiB', () => {
     return bytes;
   }
 
-  it('is sent completely in parts', async () => {
+  it('sends a response of 32 MiB completely in parts', async () => {
     expect(await read(5000, setImmediate)).toBe(LENGTH);
   });
 
-  it('is cut off if the client reads every part in time, but too slowly overall', async () => {
+  it('cuts off a response if the client reads every part in time, but too slowly overall', async () => {
     expect(await read(20, (resume) => setTimeout(resume, 10))).toBeLessThan(LENGTH);
   });
 
-  it('is cut off if the client stops reading', async () => {
+  it('cuts off a response if the client stops reading', async () => {
     expect(await read(20, () => {})).toBeLessThan(LENGTH);
   });
 });

@@ -23,7 +23,7 @@ const UNSAFE = [
 
 describe('the ID of a new tenant', () => {
   it.each(['acme', 'a', '0', '_x', '.hidden', 'user:1', 'a@example.com', '...', 'x'.repeat(128)])(
-    'can be %s',
+    'accepts the tenant ID %s',
     (id) => {
       expect(NEW_TENANT_ID.test(id)).toBe(true);
     },
@@ -49,7 +49,7 @@ describe('the ID of a new tenant', () => {
     "'",
     'x'.repeat(129),
     ...UNSAFE.map((c) => `a${c}`),
-  ])('cannot be %j', (id) => {
+  ])('rejects the tenant ID %j', (id) => {
     expect(NEW_TENANT_ID.test(id)).toBe(false);
   });
 });
@@ -65,7 +65,7 @@ describe('a label, source, title, or display name', () => {
     'نمی\u200cخواهم',
     'a-b',
     '"q"',
-  ])('can be %j', (name) => {
+  ])('accepts the display name %j', (name) => {
     expect(isName(name)).toBe(true);
   });
 
@@ -78,14 +78,14 @@ describe('a label, source, title, or display name', () => {
     'a\u3000',
     ' ',
     ...UNSAFE.flatMap((c) => [`a${c}b`, `${c}a`, `a${c}`]),
-  ])('cannot be %j', (name) => {
+  ])('rejects the display name %j', (name) => {
     expect(isName(name)).toBe(false);
   });
 });
 
 describe('the name of a new mount', () => {
   it.each(['team', 'wïki', 'a.b', 'a b', '_x', '1', 'a@example.com', 'a+b', '日本語', 'x'.repeat(255)])(
-    'can be %s',
+    'accepts the mount name %s',
     (name) => {
       expect(isNewMountName(name)).toBe(true);
     },
@@ -123,7 +123,7 @@ describe('the name of a new mount', () => {
     'e\u0301',
     'x'.repeat(256),
     ...UNSAFE.map((c) => `a${c}b`),
-  ])('cannot be %j', (name) => {
+  ])('rejects the mount name %j', (name) => {
     expect(isNewMountName(name)).toBe(false);
   });
 });

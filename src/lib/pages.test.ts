@@ -22,19 +22,19 @@ it.each([
   ['an empty listing', 0, [undefined]],
   ['a last page that is short', 5, [undefined, 2, 4]],
   ['a last page that is full', 4, [undefined, 2, 4]],
-])('a paginated reader reads %s', async (_, count, expected) => {
+])('reads %s page by page', async (_, count, expected) => {
   const { asked, readPage } = numbers(count, 2);
   expect(await collect(readPages(readPage, 2))).toStrictEqual(Array.from({ length: count }, (_, i) => i + 1));
   expect(asked).toStrictEqual(expected);
 });
 
-it('a paginated reader continues after a short page if it has no page size', async () => {
+it('continues after a short page if a paginated reader has no page size', async () => {
   const { asked, readPage } = numbers(3, 1);
   expect(await collect(readPages(readPage))).toStrictEqual([1, 2, 3]);
   expect(asked).toStrictEqual([undefined, 1, 2, 3]);
 });
 
-it('a paginated reader loads a page only when the rows before it are consumed', async () => {
+it('loads a page only when the rows before it are consumed', async () => {
   const { asked, readPage } = numbers(4, 2);
   for await (const row of readPages(readPage, 2)) if (row === 2) break;
   expect(asked).toStrictEqual([undefined]);

@@ -36,7 +36,7 @@ function oldBytes(): number {
 const MAX_RETAINED = 4 * 1024 * 1024;
 
 describe('objects of an ended request are collected as young garbage', () => {
-  it('after their deadlines are cleared', () => {
+  it('collects the objects of a request as young garbage after its deadlines are cleared', () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];
     const retained = retainedBy((payload) => {
@@ -46,7 +46,7 @@ describe('objects of an ended request are collected as young garbage', () => {
     expect(retained).toBeLessThan(MAX_RETAINED);
   });
 
-  it('after their entries are deleted from a ShortLivedMap', () => {
+  it('collects deleted entries of a ShortLivedMap as young garbage', () => {
     const map = new ShortLivedMap<string, number[]>();
     const retained = retainedBy((payload, i) => {
       map.set(`file ${i}`, payload);

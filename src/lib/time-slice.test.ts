@@ -17,7 +17,7 @@ import { timeSliced, timeSlicedSort } from './time-slice.ts';
 const ITEMS = 20;
 
 describe('a loop in time slices', () => {
-  it('yields to the event loop between slices', async () => {
+  it('yields to the event loop between the slices of a loop', async () => {
     const seen: number[] = [];
     const turns = await turnsDuring(async () => {
       for await (const item of timeSliced([1, 2, 3])) seen.push(item);
@@ -76,7 +76,7 @@ describe('a draft that moves many files', () => {
         changeRecords({ files, same, plan } as unknown as Parameters<typeof changeRecords>[0]),
     ],
     ['describes the merge', ({ plan }) => mergedFiles(plan.changes)],
-  ])('%s without blocking the event loop', async (_, work) => {
+  ])('%s of a draft with many moved files without blocking the event loop', async (_, work) => {
     const given = await planned();
     expect(given.plan.changes).toHaveLength(ITEMS);
     expect(await turnsDuring(() => work(given))).toBeGreaterThanOrEqual(ITEMS);
@@ -109,7 +109,7 @@ describe('many short files with equal lines', () => {
   const threads = new MergeThreads();
   afterAll(() => threads.close());
 
-  it('are merged in another thread', async () => {
+  it('merges many short files in another thread', async () => {
     const base = 'the same\n'.repeat(199);
     const texts = { base, draft: `draft\n${base}`, original: `${base}original\n` };
     const files = new Map(Array.from({ length: ITEMS }, (_, i) => [String(i), texts]));
@@ -121,7 +121,7 @@ describe('many short files with equal lines', () => {
     expect(turns).toBeGreaterThanOrEqual(ITEMS);
   });
 
-  it('have regions that leave the thread in time slices', async () => {
+  it('returns the regions of many short files from the thread in time slices', async () => {
     const side = (name: string) =>
       Array.from({ length: 20 * ITEMS }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${name} ${i}\n`));
     const [base, draft, original] = [side('base'), side('draft'), side('here')];

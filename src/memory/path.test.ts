@@ -17,18 +17,18 @@ describe('an overlong path', () => {
     ['combining marks', `/memories/${'\u0301\u0323'.repeat(2 ** 17)}`, 524_298],
     ['percent signs', `/memories/${'%25'.repeat(2_000_000)}`, 6_000_010],
     ['format characters', `/memories/${'\u{e0001}'.repeat(1_500_000)}`, 6_000_010],
-  ])('is rejected by its length before it is parsed: %s', (_title, given, bytes) => {
+  ])('rejects an overlong path by its length before it is parsed: %s', (_title, given, bytes) => {
     expect(refusal(given)).toBe(`Error: Path is too long: ${bytes} bytes (limit 1024)`);
   });
 });
 
 describe('a path within the length limit', () => {
-  it('is accepted when its canonical form is shorter', () => {
+  it('accepts a long path when its canonical form is shorter', () => {
     const given = `/memories${'/'.repeat(MAX_RAW_PATH_BYTES - 10)}a`;
     expect(parsePath(given)).toStrictEqual({ ok: true, path: '/memories/a' });
   });
 
-  it('is rejected for the first rule it breaks', () => {
+  it('rejects a path for the first rule that it breaks', () => {
     const long = 'x'.repeat(2000);
     expect(refusal(`/other/${long}`)).toBe(`Error: Path must start with /memories, got: /other/${long}`);
     expect(refusal(`/memories/../${long}`)).toBe(
@@ -40,7 +40,7 @@ describe('a path within the length limit', () => {
     expect(refusal(`/memories/${long}`)).toBe('Error: Path is too long: 2010 bytes (limit 1024)');
   });
 
-  it('is accepted in any Unicode normalization form', () => {
+  it('accepts a path in any Unicode normalization form', () => {
     // Hangul syllables shrink the most under NFC: from nine bytes to three.
     const segments = Array.from({ length: 4 }, () => '\ud55c'.repeat(84)).join('/');
     const path = `/memories/${segments}`;
@@ -50,7 +50,7 @@ describe('a path within the length limit', () => {
 });
 
 describe('a quoted text', () => {
-  it('is unchanged if it is short and cut between characters if it is long', () => {
+  it('quotes a short text unchanged, and cuts a long one between characters', () => {
     const whole = 'x'.repeat(MAX_QUOTED_CHARS);
     expect(quoted(whole)).toBe(whole);
     expect(quoted(`${whole}y`)).toBe(`${whole}[… 1 more characters]`);
@@ -59,7 +59,7 @@ describe('a quoted text', () => {
   });
 });
 
-it('does not repeat a command that is not a string in the error', async () => {
+it('omits a command that is not a string from the error', async () => {
   const command = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
   for (const each of [command, { a: command }, []]) {
     expect(await executeCommand(undefined, { command: each }, {} as never)).toStrictEqual({

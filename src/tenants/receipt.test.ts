@@ -39,7 +39,7 @@ describe('canonical JSON', () => {
 });
 
 describe('a receipt', () => {
-  it('is valid with the public key, in any order of its fields', () => {
+  it('accepts a receipt with the public key, in any order of its fields', () => {
     expect(receiptProblem(signed, publicKey)).toBeUndefined();
     const names = Object.entries(signed.receipt).reverse();
     const reversed = Object.fromEntries(names) as typeof signed.receipt;
@@ -52,12 +52,12 @@ describe('a receipt', () => {
     ['another time', { at: '2026-11-25T17:40:55.042000Z' }],
     ['fewer copies', { remaining: [] }],
     ['another tenant', { tenant: 'globex' }],
-  ])('is not valid with %s', (_, change) => {
+  ])('rejects a receipt with %s', (_, change) => {
     const receipt = { ...signed.receipt, ...change };
     expect(receiptProblem({ ...signed, receipt }, publicKey)).toBe('signature');
   });
 
-  it('is not valid with another key, signature, or proof', () => {
+  it('rejects a receipt with another key, signature, or proof', () => {
     const other = createPublicKey(publicKeyPem(signingKey({ secret: Buffer.alloc(32, 2) })));
     expect(receiptProblem(signed, other)).toBe('another_key');
     expect(receiptProblem({ ...signed, signature: 'AAAA' }, publicKey)).toBe('signature');

@@ -74,7 +74,7 @@ async function dump(service: Service, tenant: string) {
 }
 
 describeService('an archive with history', (service) => {
-  it('restores the history in an empty tenant and is identical when exported again', async () => {
+  it('restores the history of an archive in an empty tenant and exports it again unchanged', async () => {
     const tenant = await story(service());
     const archive = await exported(service(), tenant);
     expect((await exported(service(), tenant)).equals(archive)).toBe(true);
@@ -127,7 +127,7 @@ describeService('an archive with history', (service) => {
     expect(names).toStrictEqual([MANIFEST, VERSIONS, DIRECTORIES]);
   });
 
-  it('skips its history where the tenant has files, a past file, or no history setting', async () => {
+  it('skips the history of an archive where the tenant has files, a past file, or no history setting', async () => {
     const archive = await exported(service(), await story(service()));
     const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
@@ -176,7 +176,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('is imported with masked secrets in past contents if the tenant masks them', async () => {
+  it('masks secrets in past contents of an archive if the tenant masks them', async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
@@ -192,7 +192,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('is imported if its pages and past contents exceed the file size limit', async () => {
+  it('imports an archive whose pages and past contents exceed the file size limit', async () => {
     const tenant = freshTenant('history');
     await run(service(), tenant, cmd.create(b, 'long '.repeat(100)), cmd.delete(b), cmd.create(b, 'short'));
     const archive = await exported(service(), tenant);
@@ -203,7 +203,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('is rejected for a past path with a secret, without quoting the secret', async () => {
+  it('rejects a past path with a secret in an archive, without quoting the secret', async () => {
     const tenant = freshTenant('history');
     const secret = `ghp_${'x9'.repeat(18)}`;
     await run(
@@ -225,7 +225,7 @@ describeService('an archive with history', (service) => {
     expect((await exported(service(), other)).equals(archive)).toBe(true);
   });
 
-  it('is rejected if it was tampered with', async () => {
+  it('rejects an archive with history that was tampered with', async () => {
     const files = filesOf(await exported(service(), await story(service())));
     const other = await tenantWith(service());
     const intact = { stdin: archiveOf(files) };
@@ -327,7 +327,7 @@ describeService('an archive with history', (service) => {
     await assertInvariants(service());
   });
 
-  it('cannot be imported to another path', async () => {
+  it('rejects an import of an archive with history to another path', async () => {
     const archive = await exported(service(), await story(service()));
     const other = await tenantWith(service());
     for (const args of [

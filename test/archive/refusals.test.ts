@@ -27,7 +27,7 @@ describeService('a transfer rejects', (service) => {
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
-  it('an import over the quota as soon as the excess is detected', async () => {
+  it('rejects an import over the quota as soon as the excess is detected', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld('/memories/old');
     const three = archiveOf({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
@@ -51,7 +51,7 @@ describeService('a transfer rejects', (service) => {
     await assertInvariants(service());
   });
 
-  it('existing paths and names the first one', async () => {
+  it('rejects an import of existing paths and names the first one', async () => {
     const paths = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h'].map((name) => `/memories/${name}`);
     const tenant = await tenantWithOld(...paths);
     const names = ['a', 'b', 'c', 'd', 'e/below', 'f/below/it', 'g', 'new/one'].map(
@@ -66,7 +66,7 @@ describeService('a transfer rejects', (service) => {
     );
   });
 
-  it('a file of 10 GB as soon as its header is read', async () => {
+  it('rejects a file of 10 GB as soon as its header is read', async () => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
@@ -83,7 +83,7 @@ describeService('a transfer rejects', (service) => {
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });
 
-  it('an invalid size in an entry or its extended header', async () => {
+  it('rejects an invalid size in an entry or its extended header', async () => {
     const tenant = await tenantWithOld();
     const negative = '\xFF'.repeat(12);
     const file = (size?: string) => entry({ name: 'memories/a', content: 'content', ...(size && { size }) });
@@ -113,7 +113,7 @@ describeService('a transfer rejects', (service) => {
     }
   });
 
-  it('10 GB of zeros in place of an archive or after its end', async () => {
+  it('rejects 10 GB of zeros in place of an archive or after its end', async () => {
     const tenant = await tenantWithOld();
     for (const start of [Buffer.alloc(512), good]) {
       const zeros = tenGigabytes(start);
@@ -124,7 +124,7 @@ describeService('a transfer rejects', (service) => {
     }
   });
 
-  it('special files and names that are not UTF-8 in a directory', async () => {
+  it('rejects special files and names that are not UTF-8 in a directory', async () => {
     const tenant = await tenantWithOld();
     const folder = async (make: (memories: string) => Promise<unknown>) => {
       const base = await mkdtemp(join(inject('scratch'), 'refused-'));
@@ -155,7 +155,7 @@ describeService('a transfer rejects', (service) => {
     );
   });
 
-  it('invalid sources and options', async () => {
+  it('rejects invalid sources and options of an import', async () => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'refused-'));
     expect(await refused(tenant, [empty])).toBe(
@@ -196,7 +196,7 @@ describeService('a transfer rejects', (service) => {
     );
   });
 
-  it('paths with a secret, without quoting it, as create and rename do', async () => {
+  it('rejects paths with a secret in an import, without quoting it, as create and rename do', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     for (const secrets of ['mask', 'reject'] as const) {
@@ -210,7 +210,7 @@ describeService('a transfer rejects', (service) => {
     }
   });
 
-  it('an archive that arrives while the setting for secrets changes', async () => {
+  it('rejects an archive that arrives while the setting for secrets changes', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld();
     const archive = archiveOf({ 'memories/key': `key: ghp_${'a1B2'.repeat(9)}\n` });
@@ -224,7 +224,7 @@ describeService('a transfer rejects', (service) => {
     );
   });
 
-  it('secrets, or masks them if the tenant is configured so', async () => {
+  it('rejects secrets in an import, or masks them if the tenant is configured so', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const stdin = archiveOf({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });

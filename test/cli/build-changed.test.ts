@@ -45,17 +45,17 @@ async function writtenAt(path: string): Promise<number | undefined> {
   );
 }
 
-it('the build compiles everything in a fresh checkout and skips all files on a second run', async () => {
+it('builds everything in a fresh checkout and skips all files on a second run', async () => {
   expect(await build()).toStrictEqual([service, page]);
   expect(await build()).toStrictEqual([]);
 });
 
-it('the build skips files that are checked out again unchanged', async () => {
+it('builds no file that is checked out again unchanged', async () => {
   await utimes(join(copy, 'src/main.ts'), new Date(), new Date());
   expect(await build()).toStrictEqual([]);
 });
 
-it('the build compiles changed files, for example after a pull', async () => {
+it('builds changed files, for example after a pull', async () => {
   await appendFile(join(copy, 'console/src/styles/tokens.css'), '\n:root { --pulled: 1px; }\n');
   expect(await build()).toStrictEqual([page]);
   await appendFile(join(copy, 'src/main.ts'), '\n// pulled\n');
@@ -63,14 +63,14 @@ it('the build compiles changed files, for example after a pull', async () => {
   expect(await build()).toStrictEqual([]);
 });
 
-it('the build compiles deleted outputs again', async () => {
+it('builds deleted outputs again', async () => {
   await rm(join(copy, 'dist/server.js'));
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build()).toStrictEqual([page]);
 });
 
-it('the build skips changed parts that its arguments do not select', async () => {
+it('builds only the changed parts that the arguments select', async () => {
   await rm(join(copy, 'dist/server.js'));
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build('build:console')).toStrictEqual([page]);

@@ -17,7 +17,7 @@ async function run(env: Record<string, string>, ...args: string[]) {
 }
 
 describe('the command line without a service', () => {
-  it('does not create a missing database', { tags: 'long' }, async () => {
+  it('reports a missing database instead of creating it', { tags: 'long' }, async () => {
     const folder = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
     for (const args of [['tenants', 'create', 'acme'], ['migrate']]) {
       expect(await run({ DATA_DIR: folder }, ...args)).toStrictEqual({
@@ -158,7 +158,7 @@ describe('the command line while a service runs', { tags: 'long' }, () => {
 });
 
 describe('the socket of a data directory', { tags: 'long' }, () => {
-  it('is found only while a service listens, and a stale socket is replaced', async () => {
+  it('finds the socket only while a service listens, and replaces a stale socket', async () => {
     const folder = await copyPgliteTemplate();
     const env = { DATA_DIR: folder };
     const killed = await startServer(env);
@@ -173,7 +173,7 @@ describe('the socket of a data directory', { tags: 'long' }, () => {
     expect(await server.exit).toBe(0);
   });
 
-  it('has a maximum path length, which the command explains', async () => {
+  it('explains a data directory whose path is too long for a socket', async () => {
     const template = await copyPgliteTemplate();
     const folder = join(template, 'x'.repeat(100));
     await mkdir(folder);

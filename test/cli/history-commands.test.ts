@@ -557,7 +557,7 @@ new file mode 100644
 });
 
 describeServiceOnOwnDatabase('a past time on the command line', (service) => {
-  it('is read by ls and cat', async () => {
+  it('reads a past time with ls and cat', async () => {
     const tenant = await story(service());
     const [, deleted, moved, edited, x] = await json(service(), 'log', tenant);
     const at = (version: Line | undefined) => ['--at', String(version?.created_at)];

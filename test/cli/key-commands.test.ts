@@ -22,7 +22,7 @@ describeService(
       return id;
     };
 
-    it('show, change, and rotate a key', async () => {
+    it('shows, changes, and rotates a key', async () => {
       const id = await tenant();
       const made = await json('keys', 'create', '--tenant', id, '--label', 'worker');
       expect((await run('keys', 'update', made.id, '--label', 'batch', '--expires', '90d')).stdout).toBe(
@@ -62,7 +62,7 @@ describeService(
       );
     });
 
-    it('create admin keys with less access, and list keys by kind, status, and label', async () => {
+    it('creates admin keys with less access, and lists keys by kind, status, and label', async () => {
       const [a, b] = [await tenant(), await tenant()];
       const label = `support ${a}`;
       const scoped = ['--access', 'operate', '--only-tenants', `${a},${b}`, '--label', label];
@@ -82,7 +82,7 @@ describeService(
       expect(await list('--search', label, '--status', 'active')).toStrictEqual([]);
     });
 
-    it('set the name, description, and metadata of tenants', async () => {
+    it('sets the name, description, and metadata of tenants', async () => {
       const id = freshTenant('cli-described');
       await run(
         'tenants',

@@ -60,7 +60,7 @@ describe('bin/memory-service', () => {
     expect(heapMiB).toBe(324);
   });
 
-  it('works from any directory', async () => {
+  it('runs from any directory', async () => {
     const cli = startProcess('sh', ['-c', `cd ${tmpdir()} && exec ${launcher} --version`], {});
     expect(await cli.exit).toBe(0);
     expect(cli.output()).toMatch(/^\d+\.\d+\.\d+$/);

@@ -3,7 +3,7 @@ import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
 // Uses a separate file and service, because the tests count commands and damage the database.
 describeServiceOnOwnDatabase('operations of a service', (service) => {
-  it('include /healthz at any time and /readyz only while the database is migrated', async () => {
+  it('responds to /healthz at any time and to /readyz only while the database is migrated', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
     expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });
     await service().query('DELETE FROM drizzle.__drizzle_migrations');
@@ -18,7 +18,7 @@ describeServiceOnOwnDatabase('operations of a service', (service) => {
     expect((await service().app.inject('/healthz')).statusCode).toBe(200);
   });
 
-  it('include command counts by name and outcome in the metrics, without tenants', async () => {
+  it('counts commands by name and outcome in the metrics, without tenants', async () => {
     await service().execute({ command: 'view', path: '/memories' }, { tenant: 'metrics-tenant' });
     await service().execute({ command: 'no-such-command' }, { tenant: 'metrics-tenant' });
     for (const query of ['no-such-word', '']) {

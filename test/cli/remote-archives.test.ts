@@ -58,7 +58,7 @@ describeService('archives on the command line through the admin API', (service) 
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it('are exported to a file and to standard output byte for byte as from the database', async () => {
+  it('exports an archive to a file and to standard output byte for byte as from the database', async () => {
     const tenant = await tenantWith(service(), { ...FILES, '/memories/.git/config': '[core]' });
     const folder = await scratchFolder();
     const results = [];
@@ -86,7 +86,7 @@ describeService('archives on the command line through the admin API', (service) 
     expect((await readdir(folder)).sort()).toStrictEqual(['local.tar', 'remote.tar']);
   });
 
-  it('are imported with the same result as on the database, as are directories', async () => {
+  it('imports an archive or a directory with the same result as on the database', async () => {
     const tenant = await tenantWith(service(), FILES);
     const folder = await scratchFolder();
     const file = join(folder, 'memory.tar');
@@ -127,7 +127,7 @@ describeService('archives on the command line through the admin API', (service) 
   const localTenant = async () => (tenants.local ??= await tenantWith(service()));
   const remoteTenant = async () => (tenants.remote ??= await tenantWith(service()));
 
-  it('leave no file and no output when the connection breaks during an export', async () => {
+  it('leaves no file and no output when the connection breaks during an export', async () => {
     const tenant = await tenantWith(service(), FILES);
     const folder = await scratchFolder();
     const proxy = await cuttingProxy({ response: 300_000 });
@@ -148,7 +148,7 @@ describeService('archives on the command line through the admin API', (service) 
     expect(await readFile(join(folder, 'old.tar'), 'utf8')).toBe('the one before');
   });
 
-  it('import no file when the connection breaks during an import', async () => {
+  it('imports no file when the connection breaks during an import', async () => {
     const tenant = await tenantWith(service());
     const stdin = archiveOf({ 'memories/a': 'x'.repeat(500_000), 'memories/b': 'x'.repeat(500_000) });
     const proxy = await cuttingProxy({ request: 700_000 });
@@ -160,7 +160,7 @@ describeService('archives on the command line through the admin API', (service) 
     expect(await rowsOf(service(), tenant)).toStrictEqual(new Map());
   });
 
-  it('report a file that changes while its directory is packed', async () => {
+  it('reports a file that changes while its directory is packed', async () => {
     async function* entries() {
       async function* content() {
         yield Buffer.from('longer than before');

@@ -40,7 +40,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     return { tenant, draft, review: shown.review as string };
   };
 
-  it('are listed and compared as on the database', async () => {
+  it('lists and compares drafts through the admin API as on the database', async () => {
     const { tenant, draft } = await proposed();
     for (const args of [
       ['list', tenant],
@@ -61,7 +61,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     expect((await remotely('drafts', 'list')).stdout).toContain(draft);
   });
 
-  it('are merged with resolutions, as the admin key', async () => {
+  it('merges a draft with resolutions through the admin API, as the admin key', async () => {
     const { tenant, draft, review } = await proposed();
     const folder = await mkdtemp(join(tmpdir(), 'remote-drafts-'));
     const file = join(folder, 'merged.md');
@@ -79,7 +79,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     expect(closed).toMatchObject({ state: 'merged', closed_by: { type: 'admin_key', id: admin().key.id } });
   });
 
-  it('replace a memory, or are rejected', async () => {
+  it('replaces a memory by a draft, or rejects the draft, through the admin API', async () => {
     const { tenant, draft, review } = await proposed();
     const replaced = await remotely('drafts', 'replace', tenant, draft, '--review', review, '--json');
     expect(JSON.parse(replaced.stdout)).toMatchObject({
@@ -98,7 +98,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     });
   });
 
-  it('report each error with its message, hint, and exit code', async () => {
+  it('reports each error of a draft command with its message, hint, and exit code', async () => {
     const { tenant, draft, review } = await proposed();
     const nowhere = `draft_${'0'.repeat(32)}`;
     for (const [args, message] of [
@@ -128,7 +128,7 @@ describeService('drafts on the command line through the admin API', (service) =>
     );
   });
 
-  it('are recorded in the audit trail with their actor, as on the database', async () => {
+  it('records draft commands in the audit trail with their actor, as on the database', async () => {
     const { tenant, draft } = await proposed();
     await onDatabase('drafts', 'reject', tenant, draft);
     const { body } = await admin().call('GET', `/audit?tenant=${tenant}&limit=2`);

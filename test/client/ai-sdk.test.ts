@@ -19,7 +19,7 @@ async function play(url: string, memory: ReturnType<typeof fixture.client>) {
   });
 }
 
-it('the AI SDK adapter returns the documented strings to the model, and failures with is_error', async () => {
+it('returns the documented strings to the model with the AI SDK, and failures with is_error', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -44,7 +44,7 @@ it('the AI SDK adapter returns the documented strings to the model, and failures
   ]);
 });
 
-it('the AI SDK adapter passes the ID of the call on, so that a repeated conversation writes once', async () => {
+it('writes once with the AI SDK when a conversation is repeated with the IDs of its calls', async () => {
   const memory = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -58,7 +58,7 @@ it('the AI SDK adapter passes the ID of the call on, so that a repeated conversa
   }
 });
 
-it('the AI SDK adapter explains a missing result to the model', async () => {
+it('explains a missing result to the model with the AI SDK', async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [text('My memory is away.')],
@@ -71,7 +71,7 @@ it('the AI SDK adapter explains a missing result to the model', async () => {
   );
 });
 
-it("the AI SDK adapter explains an input that the SDK's schema rejects, and the conversation continues", async () => {
+it('explains an input that the schema of the AI SDK rejects, and continues the conversation', async () => {
   const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
     [text('Done.')],

@@ -20,7 +20,7 @@ const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
     options,
   );
 
-it('the Anthropic adapter sends the complete definition of the tool to the API', async () => {
+it('sends the complete definition of the tool to the API with the Anthropic SDK', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await run(api.url, memoryTool(fixture.client(), { cache_control: { type: 'ephemeral' } }));
   expect(api.requests[0]?.body.tools).toStrictEqual([
@@ -28,7 +28,7 @@ it('the Anthropic adapter sends the complete definition of the tool to the API',
   ]);
 });
 
-it('the Anthropic adapter explains a missing result to the model, calls onError, and continues the conversation', async () => {
+it('explains a missing result to the model, calls onError, and continues the conversation', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
   const told: string[] = [];
   const memory = fixture.client({ apiKey: 'msk_wrong', onError: ({ code }) => told.push(code) });
@@ -42,7 +42,7 @@ it('the Anthropic adapter explains a missing result to the model, calls onError,
   );
 });
 
-it('the Anthropic adapter writes once when a conversation is sent again from its start', async () => {
+it('writes once when a conversation is sent again from its start', async () => {
   const memory = fixture.client();
   await memory.execute({ command: 'create', path: '/memories/log', file_text: 'start' });
   const replies = [
@@ -64,7 +64,7 @@ it('the Anthropic adapter writes once when a conversation is sent again from its
   );
 });
 
-it("the Anthropic adapter aborts the call with the runner's signal", async () => {
+it('aborts the call with the signal of the runner', async () => {
   const controller = new AbortController();
   const memory = fixture.client({
     fetch: (_url, init) =>
@@ -79,7 +79,7 @@ it("the Anthropic adapter aborts the call with the runner's signal", async () =>
   expect(api.requests).toHaveLength(1);
 });
 
-it('the Anthropic adapter runs an input without ID and block when the tool is called without a context', async () => {
+it('runs an input without ID and block when the tool is called without a context', async () => {
   const tool = memoryTool(fixture.client());
   expect(await tool.run(VIEW)).toBe(
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",

@@ -14,7 +14,7 @@ const fixture = useAgentFixture();
 const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
-it('a conversation resolves the customer-service ticket with the memory', async () => {
+it('resolves the customer-service ticket with the memory in a conversation', async () => {
   const memory = fixture.client();
   // The sizes match the listing in the documentation: 1536 and 2048 bytes.
   const guidelines = `<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n<!-- ${'.'.repeat(1389)} -->\n</addressing_customers>\n</guidelines>`;
@@ -76,7 +76,7 @@ it('a conversation resolves the customer-service ticket with the memory', async 
   expect(api.requests[0]?.body.tools).toStrictEqual([{ type: 'memory_20250818', name: 'memory' }]);
 });
 
-it('a conversation completes the refactoring with context editing', async () => {
+it('completes the refactoring with context editing in a conversation', async () => {
   const editFile: BetaRunnableTool<{ path: string }> = {
     name: 'edit_file',
     description: 'Edits a file of the project.',

@@ -34,7 +34,7 @@ it.concurrent.each([
   ['langchain.ts', RUN],
   // `generateText` returns only the text of the last step.
   ['ai-sdk.ts', RUN.replace('Let me check my memory.\n', '')],
-])('examples/%s prints the documented output', async (name, output) => {
+])('prints the documented output of examples/%s', async (name, output) => {
   const [api, key] = await Promise.all([fixture.messagesApi(REPLIES), fixture.tenantKey()]);
   const run = promisify(execFile)(
     process.execPath,
@@ -60,7 +60,7 @@ it.concurrent.each([
   });
 });
 
-it('examples/openai.ts prints the documented output', async () => {
+it('prints the documented output of examples/openai.ts', async () => {
   const api = await startOpenAi();
   const key = await fixture.tenantKey();
   const run = promisify(execFile)(
@@ -99,7 +99,7 @@ I will remember that you live in Lyon.
   ]);
 });
 
-it('examples/stand-in-api.ts plays the conversation of the tutorial', async () => {
+it('plays the conversation of the tutorial with examples/stand-in-api.ts', async () => {
   const tutorial = await readFile(new URL('../../docs/tutorial.md', import.meta.url), 'utf8');
   const messages = [...tutorial.matchAll(/^npx tsx examples\/messages\.ts '(.*)'$/gm)].map(
     ([, text = '']) => text,
@@ -130,7 +130,7 @@ it('examples/stand-in-api.ts plays the conversation of the tutorial', async () =
   }
 });
 
-it('examples/two-agents.ts prints the documented output', async () => {
+it('prints the documented output of examples/two-agents.ts', async () => {
   const builder = await fixture.tenantWithKey();
   const reviewer = await fixture.tenantWithKey();
   const team = await fixture.tenantWithKey();
@@ -178,7 +178,7 @@ reviewer: They use port 5433. I cannot change the note.
   );
 });
 
-it('examples/consolidate.ts prints the documented output', async () => {
+it('prints the documented output of examples/consolidate.ts', async () => {
   const { tenant, key: ownKey } = await fixture.tenantWithKey();
   const proposing = newApiKey();
   await new Keys(fixture.database()).create({

@@ -14,7 +14,7 @@ const DefenseInDepthBox = { runTrustedAsync: <Result>(work: () => Promise<Result
 /** A stand-in for the exports of Deep Agents, whose methods are not called here. */
 class StoreBackend {}
 
-it('files of a new tenant are written, listed, read, and deleted, and are the files of the memory tool', async () => {
+it('writes, lists, reads, and deletes the files of the memory tool for a new tenant', async () => {
   const client = fixture.client();
   const files = client.files();
   expect(await files.list('/')).toStrictEqual([]);
@@ -38,7 +38,7 @@ it('files of a new tenant are written, listed, read, and deleted, and are the fi
   expect(await files.read('/notes.md')).toBeUndefined();
 });
 
-it('a file that was moved or changed since it was read is read again', async () => {
+it('reads a file again that was moved or changed since it was read', async () => {
   const client = fixture.client();
   const files = client.files();
   await files.write('/a.md', 'one');
@@ -52,7 +52,7 @@ it('a file that was moved or changed since it was read is read again', async () 
   expect((await files.read('/b.md'))?.content).toBe('one\ntwo');
 });
 
-it('a write whose response was lost is sent again, and makes one version', async () => {
+it('repeats a write whose response was lost, and makes one version', async () => {
   let requests = 0;
   const tenant = freshTenant();
   const losing = fixture.client({
@@ -74,7 +74,7 @@ it('a write whose response was lost is sent again, and makes one version', async
   expect(data.map(({ operation }) => operation)).toStrictEqual(['modified', 'created']);
 });
 
-it('a rejected write is an error with the reason, and a wrong key is a MemoryServiceError', async () => {
+it('reports a rejected write with the reason, and a wrong key as a MemoryServiceError', async () => {
   const reader = fixture.client({ apiKey: await fixture.tenantKey('read_only'), tenant: undefined });
   await expect(reader.files().write('/a.md', 'x')).rejects.toStrictEqual(
     new MemoryFileError({ type: 'permission_error', message: 'The credential is read-only.' }),
@@ -96,7 +96,7 @@ it('a rejected write is an error with the reason, and a wrong key is a MemorySer
   await expect(backend.downloadFiles(['/a.md'])).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it('the filesystem reports the errors of a filesystem, and keeps a file that cannot be replaced', async () => {
+it('reports the errors of a filesystem, and keeps a file that cannot be replaced', async () => {
   const fs = new MemoryFileSystem(fixture.client(), { DefenseInDepthBox });
   await fs.mkdir('/empty');
   await fs.writeFile('/a.md', 'é');

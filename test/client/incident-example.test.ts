@@ -6,7 +6,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startProcess } from '../support/process.ts';
 
-it('examples/incident.ts finds, reverts, and erases a text, and verifies the receipt', {
+it('finds, reverts, and erases a text with examples/incident.ts, and verifies the receipt', {
   timeout: 300_000,
 }, async () => {
   const env = { TENANTS: '12', SERVICE: 'bin/memory-service serve' };

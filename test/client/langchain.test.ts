@@ -22,7 +22,7 @@ async function play(url: string, client: ReturnType<typeof fixture.client>): Pro
   }
 }
 
-it('the LangChain adapter returns the documented strings to the model, and failures with a status', async () => {
+it('returns the documented strings to the model with LangChain, and failures with a status', async () => {
   const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
@@ -55,7 +55,7 @@ it('the LangChain adapter returns the documented strings to the model, and failu
   ]);
 });
 
-it('the LangChain adapter passes the ID of the call on, so that a repeated conversation writes once', async () => {
+it('writes once with LangChain when a conversation is repeated with the IDs of its calls', async () => {
   const client = fixture.client();
   for (let times = 0; times < 2; times++) {
     const api = await fixture.messagesApi([
@@ -69,20 +69,20 @@ it('the LangChain adapter passes the ID of the call on, so that a repeated conve
   }
 });
 
-it('the LangChain adapter returns the content when it is invoked with an input alone', async () => {
+it('returns the content when the LangChain tool is invoked with an input alone', async () => {
   const memory = memoryTool(fixture.client());
   expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
     'Error: The path /memories/f does not exist',
   );
 });
 
-it('the LangChain adapter throws if the service returns no result', async () => {
+it('throws in the LangChain tool if the service returns no result', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
   const conversation = play(api.url, fixture.client({ apiKey: 'msk_wrong' }));
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it("the LangChain adapter sends the model's input unchecked, so that the service validates it", async () => {
+it('sends the input of the model unchecked with LangChain, so that the service validates it', async () => {
   const path = '/memories/f';
   const api = await fixture.messagesApi([
     [

@@ -157,7 +157,7 @@ function withUsualSizes(content: string): string {
     .join('\n');
 }
 
-it('the local class returns the same results as the service, except for documented differences', async () => {
+it('returns the results of the local class, except for documented differences', async () => {
   const folder = await mkdtemp(join(inject('scratch'), 'local-'));
   const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(folder)));
   const remote = await converse(memoryTool(fixture.client()));
@@ -173,7 +173,7 @@ it('the local class returns the same results as the service, except for document
   );
 });
 
-it('the contract documents each difference of the local class in the same words', async () => {
+it('documents each difference of the local class in the contract in the same words', async () => {
   const contract = await readFile(new URL('../../docs/contract.md', import.meta.url), 'utf8');
   const section = contract.slice(contract.indexOf('## 5. Deliberate differences')).replace(/\s+/g, ' ');
   for (const [, difference] of STEPS) {

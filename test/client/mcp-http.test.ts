@@ -60,7 +60,7 @@ const result = (text: string, isError = false) => ({
 const refusal = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
 describe('the requests of one MCP session', () => {
-  it('run in the order of one turn, so that a later call edits and views a created file', async () => {
+  it('runs calls of a session in the order of one turn, so that a later call views a created file', async () => {
     const url = await serve();
     const client = await connectHttp(url, await fixture.tenantKey());
     for (let round = 0; round < 10; round++) {
@@ -100,7 +100,7 @@ describe('the requests of one MCP session', () => {
     return headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
   }
 
-  it('run in the order of their IDs if they arrive in another order', async () => {
+  it('runs calls of a session in the order of their IDs if they arrive in another order', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const [viewed, created] = await Promise.all([
@@ -111,7 +111,7 @@ describe('the requests of one MCP session', () => {
     expect(viewed.body).toMatchObject(result(VIEWED));
   });
 
-  it('wait for earlier requests that are still being sent', async () => {
+  it('waits for earlier requests of a session that are still being sent', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -122,7 +122,7 @@ describe('the requests of one MCP session', () => {
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
 
-  it('stop waiting for an ID that never arrives', { tags: 'long' }, async () => {
+  it('stops waiting for an ID of a session that never arrives', { tags: 'long' }, async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {
@@ -130,7 +130,7 @@ describe('the requests of one MCP session', () => {
     }
   });
 
-  it('are accepted by a server that does not know the session', async () => {
+  it('accepts a request in a session that the server does not know', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     expect(await send(await serve(), callOf(view, 7), headers)).toMatchObject({
       body: result(MISSING, true),
@@ -140,14 +140,14 @@ describe('the requests of one MCP session', () => {
   it.each([
     ['another session', { 'mcp-session-id': 'other' }],
     ['a request without a session', {}],
-  ])('do not delay %s', async (_, other) => {
+  ])('responds without delay to %s', async (_, other) => {
     const [url, key] = [await serve(), await fixture.tenantKey()];
     await begin(url, headersOf(key, { 'mcp-session-id': 'session' }));
     const viewed = await send(url, callOf(view), headersOf(key, other));
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('do not delay another caller who uses their session ID', async () => {
+  it('responds without delay to another caller who uses the session ID', async () => {
     const url = await serve();
     const session = { 'mcp-session-id': 'session' };
     await begin(url, headersOf(await fixture.tenantKey(), session));
@@ -155,7 +155,7 @@ describe('the requests of one MCP session', () => {
     expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
   });
 
-  it('continue when the caller of one request disconnects', async () => {
+  it('continues a session when the caller of one request disconnects', async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     const first = await begin(url, headers);
@@ -173,7 +173,7 @@ describe('an MCP caller that the service rejects', () => {
   });
 
   it.each([initialize, message('tools/list'), callOf(view), message('ping')])(
-    'receives a 401 for %o',
+    'returns a 401 to an MCP caller with %o',
     async (sent) => {
       const { status, headers, body } = await send(await serve(), sent, headersOf('msk_wrong'));
       expect({ status, body }).toMatchObject(
@@ -188,18 +188,18 @@ describe('an MCP caller that the service rejects', () => {
     },
   );
 
-  it('receives a 403 for a tenant other than its own', async () => {
+  it('returns a 403 to an MCP caller for a tenant other than its own', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
     expect(await send(await serve(), initialize, headers)).toMatchObject({ status: 403 });
   });
 
-  it('receives a 400 for a service key without a tenant', async () => {
+  it('returns a 400 to an MCP caller with a service key without a tenant', async () => {
     const refused = await send(await serve(), initialize, headersOf(fixture.serviceKey));
     expect(refused).toMatchObject(refusal(400, expect.stringContaining('400 tenant_required')));
   });
 });
 
-it('the MCP server returns a result to the model when the service cannot be reached', async () => {
+it('returns a result to the model when the service cannot be reached', async () => {
   const closed = createServer();
   const gone = await listen(closed);
   await new Promise((resolve) => closed.close(resolve));
@@ -207,7 +207,7 @@ it('the MCP server returns a result to the model when the service cannot be reac
   expect((await send(url, message('tools/list'), headersOf('msk_a'))).status).toBe(200);
 });
 
-it('GET /healthz of the MCP server returns 200 to any caller', async () => {
+it('returns 200 to any caller of GET /healthz on the MCP server', async () => {
   const mcp = await serve();
   const sent = request(new URL('/healthz', mcp), { headers: { host: '10.0.0.1' } });
   sent.end();
@@ -237,11 +237,11 @@ describe('the limits of the MCP server', () => {
       'The batch holds 33 messages, and 1 to 32 are allowed.',
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
-  ])('reject a body that is %s before the caller is authenticated', async (_, body, status, text) => {
+  ])('rejects a body that is %s before the caller is authenticated', async (_, body, status, text) => {
     expect(await send(await serve(), body)).toMatchObject(refusal(status, text));
   });
 
-  it('accept a batch of as many messages as the service accepts calls', async () => {
+  it('accepts a batch of as many messages as the service accepts calls', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
     const headers = headersOf(await fixture.tenantKey());
@@ -254,7 +254,7 @@ describe('the limits of the MCP server', () => {
       'msk_wrong',
       'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is not a valid key or token of this service.',
     ],
-  ])('reject a large body before it is read with the key %s', async (key, why) => {
+  ])('rejects a large body before it is read with the key %s', async (key, why) => {
     const sent = request(await serve(), {
       method: 'POST',
       headers: { ...headersOf(key), 'content-length': 16 * 1024 + 1 },
@@ -270,7 +270,7 @@ describe('the limits of the MCP server', () => {
     });
   });
 
-  it('count the bytes of a chunked body as it arrives', async () => {
+  it('counts the bytes of a chunked body as it arrives', async () => {
     const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: headersOf() });
     onTestFinished(() => void sent.destroy());
     sent.write(' '.repeat(1025));
@@ -279,14 +279,14 @@ describe('the limits of the MCP server', () => {
     );
   });
 
-  it('accept a chunked body below the limit', async () => {
+  it('accepts a chunked body below the limit', async () => {
     const sent = request(await serve(), { method: 'POST', headers: headersOf(await fixture.tenantKey()) });
     sent.write(JSON.stringify(callOf(create)));
     sent.end();
     expect(await answerTo(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
   });
 
-  it('reject requests beyond the maximum of simultaneous ones', async () => {
+  it('rejects requests beyond the maximum of simultaneous ones', async () => {
     const service = createServer(() => {});
     const arrived = once(service, 'request');
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
@@ -308,7 +308,7 @@ describe('the limits of the MCP server', () => {
 
   const read = (id: number) => message('resources/read', { uri: 'memory:///memories/long.md' }, id);
 
-  it('reserve memory for responses before the service is called', async () => {
+  it('reserves memory for responses before the service is called', async () => {
     const headers = headersOf(await fixture.tenantKey());
     const identity = await (await fetch(`${fixture.url}/whoami`, { headers })).text();
     let calls = 0;
@@ -373,11 +373,11 @@ describe('the limits of the MCP server', () => {
       return bytes;
     }
 
-    it('deliver it completely', async () => {
+    it('delivers a response of 6 MB completely', async () => {
       expect(await bytesRead(5000, setImmediate)).toBeGreaterThan(LENGTH);
     });
 
-    it('cut off a client that stops reading', async () => {
+    it('cuts off a response if the client stops reading', async () => {
       expect(await bytesRead(20, () => {})).toBeLessThan(LENGTH);
     });
   });

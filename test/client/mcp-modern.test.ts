@@ -78,7 +78,7 @@ describe('a subscription at the MCP server over HTTP', () => {
       body: JSON.stringify(message),
     });
 
-  it('ends with its result when the server stops', async () => {
+  it('ends a subscription with its result when the MCP server stops', async () => {
     const stopping = new AbortController();
     const response = await send(await serve(fixture.url, stopping.signal), await fixture.tenantKey());
     expect([response.status, response.headers.get('content-type')]).toStrictEqual([200, 'text/event-stream']);
@@ -93,11 +93,11 @@ describe('a subscription at the MCP server over HTTP', () => {
     });
   });
 
-  it('receives the status of the service for a wrong key', async () => {
+  it('returns the status of the service to a subscription with a wrong key', async () => {
     expect((await send(await serve(fixture.url), 'msk_wrong')).status).toBe(401);
   });
 
-  it('a subscription is rejected by a service without /mcp', async () => {
+  it('rejects a subscription if the service runs without /mcp', async () => {
     const identity = await (
       await fetch(`${fixture.url}/whoami`, { headers: headersOf(await fixture.tenantKey()) })
     ).text();

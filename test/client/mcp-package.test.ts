@@ -13,7 +13,7 @@ import { install, pack } from './packed-client.ts';
 
 const fixture = useAgentFixture();
 
-it('the MCP package installs alone and serves', async () => {
+it('installs the MCP package alone and serves', async () => {
   const packed = await pack('memory-service-mcp');
   expect(packed.files).toStrictEqual(['LICENSE', 'README.md', 'dist/cli.js', 'package.json']);
   expect(packed.unpackedSize).toBeLessThan(152 * 1024);
@@ -35,7 +35,7 @@ it('the MCP package installs alone and serves', async () => {
   await client.close();
 });
 
-it('the configurations of the MCP README start the command', async () => {
+it('starts the command with the configurations of the MCP README', async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const configurations = [...readme.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) =>
     JSON.parse(text),

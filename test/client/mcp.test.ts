@@ -30,7 +30,7 @@ const text = (words: string, isError = false) => ({ content: [{ type: 'text', te
 const call = (client: Client, input: object, meta?: Record<string, unknown>) =>
   client.callTool({ name: 'memory', arguments: { ...input }, ...(meta && { _meta: meta }) });
 
-it('the schema of the MCP tool has the fields of all commands', () => {
+it('describes the fields of all commands in the schema of the MCP tool', () => {
   const fields = commands.flatMap(({ schema }) => Object.keys(schema.shape));
   expect(Object.keys(MEMORY_TOOL.inputSchema.properties ?? {}).sort()).toStrictEqual(
     [...new Set(fields)].sort(),
@@ -44,7 +44,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
   const connect = async () => connectWith(await fixture.tenantKey());
 
-  it('the MCP server lists the tool, the protocol, and its instructions', async () => {
+  it('lists the tool, the protocol, and the instructions of the MCP server', async () => {
     const client = await connect();
     expect(client.getServerVersion()).toStrictEqual({
       name: 'memory-service-mcp',
@@ -63,7 +63,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('the MCP server describes mounts in its instructions and in the prompt', async () => {
+  it('describes mounts in the instructions of the MCP server and in the prompt', async () => {
     const { key, tenant } = await fixture.tenantWithKey();
     const team = await fixture.tenantWithKey();
     const mount = {
@@ -81,7 +81,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
   });
 
-  it('the MCP server returns the result of each command byte for byte as the service does', async () => {
+  it('returns the result of each command over MCP byte for byte as the service does', async () => {
     const client = await connect();
     const path = '/memories/user.md';
     const edited =
@@ -125,7 +125,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     for (const [input, result] of inOrder) expect(await call(client, input)).toStrictEqual(result);
   });
 
-  it('the MCP server applies a call of Claude Code once under the ID of its tool_use block', async () => {
+  it('applies a call of Claude Code once under the ID of its tool_use block', async () => {
     const client = await connect();
     await call(client, create);
     const insert = { command: 'insert', path: '/memories/user.md', insert_line: 0, insert_text: 'x' };
@@ -140,7 +140,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     );
   });
 
-  it('the MCP server lists and reads files as resources', async () => {
+  it('lists and reads files as MCP resources', async () => {
     const client = await connect();
     const lines = Array.from({ length: 12_000 }, (_, i) => `line ${i + 1}\twith a tab`).join('\n');
     await call(client, { ...create, file_text: 'Lives in Lyon.\n\n' });
@@ -163,7 +163,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     await expect(read('memory:///memories/%E0%A4%A')).rejects.toMatchObject({ code: -32002 });
   });
 
-  it('the MCP server rejects unknown tools', async () => {
+  it('rejects unknown MCP tools', async () => {
     const client = await connect();
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
@@ -172,7 +172,7 @@ function describeTransport(transport: 'stdio' | 'http') {
 describe('a client over HTTP', () => describeTransport('http'));
 describe('a client over stdio', { tags: 'long' }, () => describeTransport('stdio'));
 
-it('the MCP server runs the calls of one turn in order over stdio', { tags: 'long' }, async () => {
+it('runs the calls of one turn in order over stdio', { tags: 'long' }, async () => {
   const client = await connectStdio(fixture.url, await fixture.tenantKey());
   const path = '/memories/user.md';
   const results = await Promise.all([
@@ -188,7 +188,7 @@ it('the MCP server runs the calls of one turn in order over stdio', { tags: 'lon
   );
 });
 
-it('the MCP server rejects a host with a wrong key over HTTP', async () => {
+it('rejects a host with a wrong key over HTTP', async () => {
   await expect(connectHttp(http.url, 'msk_wrong')).rejects.toMatchObject({ code: 401 });
 });
 

@@ -6,7 +6,7 @@ import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
 
-it('runMemoryTools executes every memory call of a message in order and ignores other calls', async () => {
+it('executes every memory call of a message in order and ignores other calls', async () => {
   const api = await fixture.messagesApi([
     [
       text('Let me see.'),
@@ -47,7 +47,7 @@ it('runMemoryTools executes every memory call of a message in order and ignores 
   expect(resultsSent(api)[1]).toStrictEqual([...expected, weather]);
 });
 
-it('runMemoryTools returns no results for a message without memory calls', async () => {
+it('returns no results for a message without memory calls', async () => {
   const memory = fixture.client();
   expect(await runMemoryTools(memory, { content: 'Hello' })).toStrictEqual([]);
   expect(
@@ -55,7 +55,7 @@ it('runMemoryTools returns no results for a message without memory calls', async
   ).toStrictEqual([]);
 });
 
-it('runMemoryTools applies each write once when a message is repeated after a failure', async () => {
+it('applies each write once when a message is repeated after a failure', async () => {
   const tenant = 'message-again';
   const message = {
     content: [

@@ -12,7 +12,7 @@ const call = (id: string, given: unknown, name = 'memory') => ({
   function: { name, arguments: given },
 });
 
-it('the tools for OpenAI have the definitions of the MCP server', () => {
+it('defines the tools for OpenAI as the MCP server does', () => {
   const tools = TOOLS.map(({ name, description, inputSchema: parameters }) => ({
     name,
     description,
@@ -24,7 +24,7 @@ it('the tools for OpenAI have the definitions of the MCP server', () => {
   ).toStrictEqual(tools);
 });
 
-it('function calls run in order, with arguments as text or as an object', async () => {
+it('runs function calls in order, with arguments as text or as an object', async () => {
   const client = fixture.client();
   const message = {
     tool_calls: [
@@ -63,7 +63,7 @@ it('function calls run in order, with arguments as text or as an object', async 
   expect(await runToolCalls(client, { tool_calls: null })).toStrictEqual([]);
 });
 
-it('a repeated message writes once, and equal IDs of two conversations are two calls', async () => {
+it('writes once for a repeated message, and twice for equal IDs of two conversations', async () => {
   const client = fixture.client();
   const item = {
     type: 'function_call',

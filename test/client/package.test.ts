@@ -39,7 +39,7 @@ describe('the installed client package', () => {
     export const refused = () => memory.execute({ command: 'view' });
   `;
 
-  it('is small and contains a license and a README', () => {
+  it('installs a small package with a license and a README', () => {
     expect(project.packages).toStrictEqual([join(project.folder, 'node_modules/memory-service-client')]);
     expect(packed.files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts']),
@@ -54,7 +54,7 @@ describe('the installed client package', () => {
     { module: 'nodenext', moduleResolution: 'nodenext' },
     { module: 'node16', moduleResolution: 'node16' },
     { module: 'preserve', moduleResolution: 'bundler' },
-  ])('compiles and runs with %o', async (options) => {
+  ])('compiles and runs the installed client with %o', async (options) => {
     await compile(project.folder, { 'use.ts': USE }, options);
     const { stdout, stderr } = await run(process.execPath, ['out/use.js'], { cwd: project.folder });
     expect(JSON.parse(stdout)).toStrictEqual([
@@ -112,7 +112,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     await compile(folder, snippets, options);
   });
 
-  it('are all listed', () => {
+  it('lists all snippets of the documents', () => {
     const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
       each.map((_, i) => `${nameOf(document, i)}.ts`),
     );
@@ -122,7 +122,7 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
   const cases = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
     each.map(([prints, isAgent], i) => ({ name: nameOf(document, i), prints, isAgent })),
   );
-  it.concurrent.each(cases)('$name', async ({ name, prints, isAgent }) => {
+  it.concurrent.each(cases)('runs the unchanged snippet $name', async ({ name, prints, isAgent }) => {
     const tenant = freshTenant();
     const api = await fixture.messagesApi(REPLIES);
     const env = {

@@ -85,25 +85,28 @@ const script = (place: Place) => [
 const EMPTY_QUERY = 'Error: Invalid `query` parameter: it must not be empty';
 
 describe('a search over a thousand files finds a fact, and an edit changes its file', () => {
-  it.each(['anthropic', 'ai-sdk', 'langchain', 'messages'] as const)('with the adapter %s', async (place) => {
-    const api = await fixture.messagesApi(script(place));
-    const memory = fixture.client({ tenant });
-    await play[place](api.url, memory);
-    const [, [first] = [], second = [], [third] = []] = resultsSent(api);
-    // The result has all files with the contact, including the file of this place.
-    expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
-    expect(first?.content).toContain(`${pathOf(place)}:3: Contact: Odile Faure`);
-    // The search includes the earlier edit of the same turn.
-    expect(second).toMatchObject([
-      { tool_use_id: `${place}_2`, content: EDITED },
-      { tool_use_id: `${place}_3`, content: found(place).replace('12 March', '30 June') },
-    ]);
-    expect(third).toMatchObject({ tool_use_id: `${place}_4`, content: EMPTY_QUERY });
-    const { content } = await memory.execute({ command: 'view', path: pathOf(place), view_range: [2, 2] });
-    expect(content).toContain('Renewal date: 30 June');
-  });
+  it.each(['anthropic', 'ai-sdk', 'langchain', 'messages'] as const)(
+    'finds a fact in a thousand files and edits its file with the adapter %s',
+    async (place) => {
+      const api = await fixture.messagesApi(script(place));
+      const memory = fixture.client({ tenant });
+      await play[place](api.url, memory);
+      const [, [first] = [], second = [], [third] = []] = resultsSent(api);
+      // The result has all files with the contact, including the file of this place.
+      expect(first?.content).toMatch(/^Found 5 files in \/memories, the best first:\n/);
+      expect(first?.content).toContain(`${pathOf(place)}:3: Contact: Odile Faure`);
+      // The search includes the earlier edit of the same turn.
+      expect(second).toMatchObject([
+        { tool_use_id: `${place}_2`, content: EDITED },
+        { tool_use_id: `${place}_3`, content: found(place).replace('12 March', '30 June') },
+      ]);
+      expect(third).toMatchObject({ tool_use_id: `${place}_4`, content: EMPTY_QUERY });
+      const { content } = await memory.execute({ command: 'view', path: pathOf(place), view_range: [2, 2] });
+      expect(content).toContain('Renewal date: 30 June');
+    },
+  );
 
-  it('over MCP', async () => {
+  it('finds a fact in a thousand files and edits its file over MCP', async () => {
     const client = await connectStdio(fixture.url, fixture.serviceKey, tenant);
     expect((await client.listTools()).tools).toStrictEqual(TOOLS);
     const call = async (name: string, args: Record<string, unknown>) =>
@@ -171,7 +174,7 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
   },
 };
 
-it('the tools describe their input in the same words everywhere', () => {
+it('describes the input of the tools in the same words everywhere', () => {
   expect(Object.keys(MEMORY_SEARCH_TOOL.input_schema.properties)).toStrictEqual(
     Object.keys(searchSchema.shape),
   );
@@ -181,7 +184,7 @@ it('the tools describe their input in the same words everywhere', () => {
   expect(readSearchInput({ query: 'x' })).toMatchObject({ request: { path: '/memories', maxResults: 20 } });
 });
 
-it('the tools send their complete definitions to the API', async () => {
+it('sends the complete definitions of the tools to the API', async () => {
   const api = await fixture.messagesApi([[text('Hello.')]]);
   await play.anthropic(api.url, fixture.client());
   expect(api.requests[0]?.body.tools).toStrictEqual([

@@ -21,7 +21,7 @@ const errorOf = (call: Promise<unknown>) =>
     (error: MemoryServiceError) => error,
   );
 
-it('the client executes inputs and blocks and marks failures with is_error', async () => {
+it('executes inputs and blocks and marks failures with is_error', async () => {
   const memory = fixture.client();
   expect(await memory.execute(create)).toStrictEqual({
     content: 'File created successfully at: /memories/f',
@@ -37,7 +37,7 @@ it('the client executes inputs and blocks and marks failures with is_error', asy
   });
 });
 
-it('the client writes once when a response is lost, and the retry returns the same result', async () => {
+it('writes once when a response is lost, and returns the same result to the retry', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let lost = 0;
   const memory = fixture.client({
@@ -57,7 +57,7 @@ it('the client writes once when a response is lost, and the retry returns the sa
   expect(lost).toBe(12);
 });
 
-it('the client repeats a call safely with the idempotency key of the error', async () => {
+it('repeats a call safely with the idempotency key of the error', async () => {
   const tenant = 'gave-up';
   await fixture.client({ tenant }).execute(create);
   const dropping = fixture.client({
@@ -80,7 +80,7 @@ it('the client repeats a call safely with the idempotency key of the error', asy
   );
 });
 
-it('the client reports each error of the service with status, code, request ID, and the option to change', async () => {
+it('reports each error of the service with status, code, request ID, and the option to change', async () => {
   const problems = await Promise.all([
     errorOf(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
     errorOf(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
@@ -112,14 +112,14 @@ it('the client reports each error of the service with status, code, request ID, 
   );
 });
 
-it('the client throws if an idempotency key is reused with another input', async () => {
+it('throws if an idempotency key is reused with another input', async () => {
   const memory = fixture.client();
   await memory.execute(create, { idempotencyKey: 'one' });
   const error = await errorOf(memory.execute(insert, { idempotencyKey: 'one' }));
   expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
 });
 
-it('the client names a closed port', async () => {
+it('names a closed port in the error of the client', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -133,7 +133,7 @@ it('the client names a closed port', async () => {
   );
 });
 
-it('the client does not follow redirects, so that a write reaches only its own service', async () => {
+it('rejects redirects, so that a write reaches only its own service', async () => {
   const visits: string[] = [];
   const server = createServer((request, response) => {
     visits.push(request.url ?? '');
@@ -148,7 +148,7 @@ it('the client does not follow redirects, so that a write reaches only its own s
   server.closeAllConnections();
 });
 
-it('the client returns the error that a model reads with a read-only key', async () => {
+it('returns the error that a model reads with a read-only key', async () => {
   const memory = new MemoryClient({ url: fixture.url, apiKey: await fixture.tenantKey('read_only') });
   expect(await memory.execute(create)).toStrictEqual({
     content: 'Error: This memory is read-only',
@@ -156,7 +156,7 @@ it('the client returns the error that a model reads with a read-only key', async
   });
 });
 
-it('the client returns the system prompt text with the mounts', async () => {
+it('returns the system prompt text with the mounts', async () => {
   const [tenant, team] = [freshTenant('agent'), freshTenant('team')];
   for (const each of [tenant, team]) await new Tenants(fixture.database()).create(each);
   const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Shared notes.' } as const;

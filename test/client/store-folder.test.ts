@@ -22,7 +22,7 @@ people/ada.md in the folder: "Lives in Lyon.\\n"
 describeService(
   'a memory store as a local directory',
   (service) => {
-    it('is synced by examples/store-folder.ts', async () => {
+    it('syncs a memory store with a local directory in examples/store-folder.ts', async () => {
       const { app } = service();
       await app.listen({ host: '127.0.0.1', port: 0 });
       const { port } = app.server.address() as AddressInfo;

@@ -11,7 +11,7 @@ import { createTestDatabase, openPool } from '../support/database.ts';
 it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([
   ['a transaction', (database, work) => database.transaction(work)],
   ['a job that holds its lock', (database, work) => database.withJobLock(1, work)],
-])('%s rejects when its connection is lost between two statements', async (_, start) => {
+])('rejects %s when its connection is lost between two statements', async (_, start) => {
   const own = await createTestDatabase();
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATABASE_URL: own.url }));
   const lost = start(database, () => own.drop());

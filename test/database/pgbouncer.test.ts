@@ -83,7 +83,7 @@ describe('the service behind PgBouncer', () => {
     });
   });
 
-  it('rejects a migration', async () => {
+  it('rejects a migration behind PgBouncer', async () => {
     const own = await createTestDatabase({ migrated: false });
     await giveSettings(own.url, SESSION);
     await through(own.url, SESSION, async (url) => {

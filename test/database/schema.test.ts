@@ -46,7 +46,7 @@ describeService('a row in entries', (service) => {
     ['a name with a line break', { ...file, ...inRoot('/memories/a\nb') }],
     ['a path of 1,024 bytes', { ...file, ...inRoot(`/memories/${LONG}`) }],
     ['a path of 21 names', { ...file, path: deep(21), parent_path: deep(20) }],
-  ])('can be %s', async (_what, row) => {
+  ])('accepts a row in entries that is %s', async (_what, row) => {
     expect(await refusal(row)).toBeUndefined();
   });
 
@@ -75,7 +75,7 @@ describeService('a row in entries', (service) => {
       { ...file, ...inRoot(`/memories/${LONG.slice(1)}é`) },
     ],
     ['of 22 names', { ...file, path: deep(22), parent_path: deep(21) }],
-  ])('cannot be %s', async (_what, row) => {
+  ])('rejects a row in entries: %s', async (_what, row) => {
     expect(await refusal(row)).toBe(CHECK_VIOLATION);
   });
 });

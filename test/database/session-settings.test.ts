@@ -16,7 +16,7 @@ async function settings(database: Database, expected: Record<string, string>) {
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
-it('a database session has the settings of the service and other options of the URL', async () => {
+it('applies the settings of the service and other options of the URL to a database session', async () => {
   const own = await createTestDatabase();
   const options = [
     '-c statement_timeout=0 -clock_timeout=0 --idle-in-transaction-session-timeout=0',
@@ -55,7 +55,7 @@ it('a database session has the settings of the service and other options of the 
   }
 });
 
-it('a database session has the name of the service unless the URL names the application', async () => {
+it('names a database session after the service unless the URL names the application', async () => {
   const own = await createTestDatabase();
   const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
   try {

@@ -7,7 +7,7 @@ import { installBinaries } from '../support/postgres/binaries.ts';
 import { startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-it('the service is unready while its database is a standby, and ready once it is promoted', async () => {
+it('reports the service unready while its database is a standby, and ready once promoted', async () => {
   const folder = await mkdtemp(join(inject('scratch'), 'standby-'));
   const binaries = await installBinaries(folder);
   const server = await PostgresServer.create({ binaries, folder: join(folder, 'postgres') });

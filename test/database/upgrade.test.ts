@@ -85,7 +85,7 @@ function writesOf(release: Release, database: Database) {
 
 describe.each(['postgres', 'pglite'] as const)('an upgrade of a database on %s', (kind) => {
   it.each(releases().map((release) => [release.version, release] as const))(
-    'from %s succeeds while the earlier version still writes',
+    'upgrades a database from %s while the earlier version still writes',
     { tags: kind === 'pglite' ? ['long'] : [] },
     async (version, release) => {
       const env = await emptyDatabase(kind);
@@ -162,7 +162,7 @@ describe('a database that this version cannot use', () => {
     ],
     // The first migration had this time before the release.
     ['unreleased', 'UPDATE drizzle.__drizzle_migrations SET created_at = 1795207109495', UNRELEASED],
-  ])('is rejected: %s', async (state, change, message) => {
+  ])('rejects a database that this version cannot use: %s', async (state, change, message) => {
     const { url, drop } = await createTestDatabase();
     cleanups.push(drop);
     const env = { DATABASE_URL: url, DB_CONNECT_TIMEOUT_MS: '60000' };

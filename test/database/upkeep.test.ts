@@ -33,19 +33,21 @@ async function unsavedBytes(): Promise<number> {
   return Number(log?.bytes);
 }
 
-it('the embedded database saves its log while requests write', { tags: 'long' }, async () => {
+it('saves the log of the embedded database while requests write', { tags: 'long' }, async () => {
   for (let n = 0; n < 80; n++) await service.database.query(writeQuery, { id: n % 4 });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it('the embedded database saves its log during a transaction', { tags: 'long' }, async () => {
+it('saves the log of the embedded database during a transaction', { tags: 'long' }, async () => {
   await service.database.transaction(async (query) => {
     for (let n = 0; n < 80; n++) await query(writeQuery, { id: n % 4 });
   });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });
 
-it('the embedded database reuses the space of overwritten and deleted rows', { tags: 'long' }, async () => {
+it('reuses the space of overwritten and deleted rows in the embedded database', {
+  tags: 'long',
+}, async () => {
   const bytes = async () => {
     const [table] = await service.query("SELECT pg_total_relation_size('large')::float8 AS bytes");
     return Number(table?.bytes);
@@ -66,7 +68,7 @@ it('the embedded database reuses the space of overwritten and deleted rows', { t
   expect(await bytes()).toBeLessThan(5 * MEBIBYTE);
 });
 
-it('the embedded database limits its log to 128 MB and keeps 32 MB for reuse', async () => {
+it('limits the log of the embedded database to 128 MB and keeps 32 MB for reuse', async () => {
   const settings = ['max_wal_size', 'min_wal_size'].map((name) => `current_setting('${name}') AS ${name}`);
   expect(await service.query(`SELECT ${settings.join(', ')}`)).toStrictEqual([
     { max_wal_size: '128MB', min_wal_size: '32MB' },

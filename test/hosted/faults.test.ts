@@ -69,7 +69,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  it('an import continues after rejections and broken connections, with foreign version IDs', {
+  it('continues an import after rejections and broken connections, with foreign version IDs', {
     tags: 'long',
   }, async () => {
     const tenant = await make('import-faults');
@@ -138,7 +138,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     ]);
   });
 
-  it('an import fails after many attempts and imports no file', { tags: 'long' }, async () => {
+  it('aborts an import after many attempts and imports no file', { tags: 'long' }, async () => {
     const tenant = await make('import-gives-up');
     const a = versionsOf('a', '/a', ['1', '2', '3']);
     hosted.add('memstore_x', { versions: a.toReversed(), memories: [headOf(a[2] as FakeVersion)] });
@@ -152,7 +152,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     expect((await log(tenant)).length).toBe(3);
   });
 
-  it('an import keeps the memories that fit and names the others', async () => {
+  it('imports the memories that fit and names the others', async () => {
     const tenant = await make('import-odd');
     const [first, second, third] = versionsOf('a', '/a', ['1', '2', '3']) as [
       FakeVersion,
@@ -213,7 +213,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     expect(refused.stderr).toContain('Nothing was imported.');
   });
 
-  it('an import reads unknown operations as changes, and names a current version without content', async () => {
+  it('imports unknown operations as changes, and names a current version without content', async () => {
     const tenant = await make('import-unknown');
     const [first, second] = versionsOf('a', '/a', ['1', '2']) as [FakeVersion, FakeVersion];
     const record = { id: 'memstore_x', name: 'x', created_at: '2026-11-01T00:00:00Z' };
@@ -238,7 +238,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     });
   });
 
-  it('a push continues after rejections and lost responses and creates one store', {
+  it('continues a push after rejections and lost responses and creates one store', {
     tags: 'long',
   }, async () => {
     const tenant = await make('push-faults');
@@ -280,7 +280,7 @@ describeService('with a hosted store that fails sometimes', (service) => {
     expect(memories.map(({ content }) => content)).toStrictEqual(['a', 'B', 'c']);
   });
 
-  it('a push skips a memory that changes between its read and its write', async () => {
+  it('skips a memory in a push that changes between its read and its write', async () => {
     const tenant = await make('push-race');
     await service().execute({ command: 'create', path: '/memories/a', file_text: 'old' }, { tenant });
     const { memories } = hosted.add('memstore_x', {});

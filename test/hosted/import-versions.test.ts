@@ -84,7 +84,7 @@ describeService(
       expect(kept).toStrictEqual([{ splices: 24 }]);
     });
 
-    it('creates no duplicates when repeated and keeps changed files', async () => {
+    it('creates no duplicates when an import is repeated, and keeps changed files', async () => {
       const from = await lived();
       const { id: to } = await stores.create({ name: 'to' });
       await run('import', to, '--from-store', from);

@@ -50,7 +50,7 @@ describeService(
         ]),
       );
 
-    it('gives the same results through the admin API as on the database, as does an import', async () => {
+    it('pushes and imports through the admin API with the same results as on the database', async () => {
       const old = await create(from, '/old', 'one');
       await stores.memories.update(old.id, { memory_store_id: from, content: 'two' });
       await create(from, '/changed', 'here');
@@ -124,7 +124,7 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
-    it('works through the admin API with the key of the store on the client', async () => {
+    it('pushes through the admin API with the key of the store on the client', async () => {
       const remotePush = (...args: string[]) => remotely('push', from, ...args);
       await create(from, '/new', '\uFEFFwith a byte order mark');
       const edited = await create(from, '/edited', 'old');
@@ -152,7 +152,7 @@ describeService(
       expect(await remotePush('--to-store', to)).toStrictEqual(await push('--to-store', to));
     });
 
-    it('continues after memories that the store rejects and names them', async () => {
+    it('continues a push after memories that the store rejects and names them', async () => {
       // Sets the limit before the first request, because the policy is cached.
       await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
       const edited = await create(from, '/a', 'old');
@@ -170,7 +170,7 @@ describeService(
       expect(await contents(to)).toStrictEqual({ '/a': 'old', '/c': '/c' });
     });
 
-    it('creates a store and reuses it when repeated', async () => {
+    it('creates a store on a push and reuses it when repeated', async () => {
       await create(from, '/a');
       const tried = await push('--create-store', 'Ada', '--dry-run');
       expect(tried.stdout).toBe('create the store Ada\ncreate /a\n');
@@ -197,7 +197,7 @@ describeService(
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
     });
 
-    it('requires exactly one store', async () => {
+    it('requires exactly one store for a push', async () => {
       for (const args of [[], ['--to-store', to, '--create-store', 'x']]) {
         const refused = await push(...args);
         expect([refused.code, refused.stderr]).toStrictEqual([

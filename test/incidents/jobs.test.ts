@@ -60,7 +60,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   const stored = (id: string) =>
     service().query('SELECT state, texts, position, holder FROM jobs WHERE id::text = $1', [id]);
 
-  it('report exact counts, outcomes by tenant, and hits with excerpts', async () => {
+  it('reports exact counts, outcomes by tenant, and hits with excerpts', async () => {
     const tenants = await planted('counts', 3);
     const { id, tenants: selected } = await start({ ids: [...tenants, freshTenant('missing')] });
     expect(selected).toBe(3);
@@ -102,7 +102,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     ]);
   });
 
-  it('keep the text only until the end, and in no other column', async () => {
+  it('keeps the text of a job only until its end, and in no other column', async () => {
     const tenants = await planted('texts', 1);
     const { id } = await start({ ids: tenants });
     expect(await stored(id)).toMatchObject([{ state: 'queued', texts: { text: SECRET } }]);
@@ -119,7 +119,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect(await stored(cancelled.id)).toMatchObject([{ state: 'cancelled', texts: null }]);
   });
 
-  it('continue after the last completed tenant when a replica ends, and count each tenant once', async () => {
+  it('continues a job after the last completed tenant when a replica ends, and counts each tenant once', async () => {
     const tenants = await planted('resumed', 4);
     const { id } = await start({ ids: tenants });
     const seen: string[] = [];
@@ -160,7 +160,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     });
   });
 
-  it('stop within the tenant when they are cancelled, and keep completed outcomes', async () => {
+  it('stops a cancelled job within the tenant, and keeps completed outcomes', async () => {
     const tenants = await planted('cancelled', 3);
     const { id } = await start({ ids: tenants });
     const [find] = sharedKinds() as [JobKind];
@@ -189,7 +189,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
   });
 
-  it('show the counts of the tenant in progress, and add up the counts of tenants without an outcome', async () => {
+  it('shows the counts of the tenant in progress, and adds the counts of tenants without an outcome', async () => {
     const tenants = await planted('progress', 2);
     const { id } = await start({ ids: tenants });
     await runnerWith([
@@ -212,7 +212,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get(`/jobs/${id}/tenants`)).tenants).toStrictEqual([]);
   });
 
-  it('record the error of a tenant, and continue', async () => {
+  it('records the error of a tenant, and continues the job', async () => {
     const tenants = await planted('failing', 2);
     const { id } = await start({ ids: tenants });
     const { ServiceError } = await import('../../src/errors/errors.ts');
@@ -232,7 +232,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     ]);
   });
 
-  it('select tenants by metadata, state, and name', async () => {
+  it('selects tenants for a job by metadata, state, and name', async () => {
     const [first = '', second = ''] = await planted('selected', 2);
     await service().query(`UPDATE tenants SET metadata = '{"plan": "pro", "x": "y"}' WHERE id = $1`, [first]);
     await service().query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [second]);
@@ -245,7 +245,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get('/jobs?active=true')).jobs).toStrictEqual([]);
   });
 
-  it('select the tenants with an outcome in an earlier job, except some', async () => {
+  it('selects the tenants with an outcome in an earlier job, except some', async () => {
     const [first = '', second = '', third = ''] = await planted('found', 3);
     await write(freshTenant('found-clean'), cmd.create('/memories/a.md', 'clean'));
     const { id } = await start({ search: 'found-' });
@@ -267,7 +267,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect([rejected.status, rejected.body.code]).toStrictEqual([404, 'not_found']);
   });
 
-  it('find only versions of an actor, a source, and a time', async () => {
+  it('finds only versions of an actor, a source, and a time', async () => {
     const [tenant = ''] = await planted('filtered', 1);
     const change = (origin: string, at: string, operation: string) =>
       service().query(
@@ -295,7 +295,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect(await count({ since: '2026-01-01T00:00:00.000001Z' })).toStrictEqual([1, 0]);
   });
 
-  it('show no text of a version that was redacted after the find', async () => {
+  it('shows no text of a version that was redacted after the find', async () => {
     const [tenant = ''] = await planted('redacted', 1);
     await write(tenant, cmd.replace('/memories/a.md', SECRET, 'removed'));
     const { id } = await start({ ids: [tenant] });
@@ -314,7 +314,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     });
   });
 
-  it('are deleted with their outcomes 30 days after their end, and outcomes with their tenant', async () => {
+  it('deletes a job with its outcomes 30 days after its end, and outcomes with their tenant', async () => {
     const [tenant = '', other = ''] = await planted('expired', 2);
     const { id } = await start({ ids: [tenant, other] });
     await run();
@@ -334,7 +334,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('GET', `/jobs/${id}`)).status).toBe(404);
   });
 
-  it('show a key with a scope only jobs of its tenants, and start jobs only in these', async () => {
+  it('limits a key with a scope to jobs of its tenants', async () => {
     const [own = '', other = ''] = await planted('scoped', 2);
     const scoped = (await makeKey(service(), { isAdmin: true, onlyTenants: [own] })).key;
     const reader = (await makeKey(service(), { isAdmin: true, access: 'read_only' })).key;
@@ -364,7 +364,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await get(`/jobs/${all.id}`)).counts).toMatchObject({ hits: 4 });
   });
 
-  it('reject invalid texts like a search, and too many active jobs', async () => {
+  it('rejects invalid texts like a search, and too many active jobs', async () => {
     const reject = async (body: object) => {
       const { status, body: problem } = await admin().call('POST', '/find', { body });
       return [status, problem.code, problem.detail];

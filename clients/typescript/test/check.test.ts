@@ -15,7 +15,7 @@ const failing = (code: string) =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
 
 describe('the check of the client', () => {
-  it('sends the headers of the client and no body', async () => {
+  it('sends the headers of the client and no body in a check', async () => {
     const identity = {
       credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
       tenant: { id: 'acme', exists: true, archived: false },
@@ -49,7 +49,7 @@ describe('the check of the client', () => {
       network(),
       'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.',
     ],
-  ])('sends one request when the service %s', async (_, step, words) => {
+  ])('sends one request in a check when the service %s', async (_, step, words) => {
     const { client, sent } = scripted([step]);
     expect(await messageOf(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
     expect(sent).toHaveLength(1);
@@ -87,7 +87,7 @@ describe('the check of the client', () => {
   it.each([
     [{ timeoutMs: 3000 }, 3000],
     [{ attemptTimeoutMs: 2000 }, 2000],
-  ])('times out like a call with %j', async (options, ms) => {
+  ])('times out in a check like a call with %j', async (options, ms) => {
     const { client } = scripted(['hang'], options);
     const message = messageOf(client);
     await vi.runAllTimersAsync();
@@ -96,7 +96,7 @@ describe('the check of the client', () => {
     );
   });
 
-  it('aborts with its signal', async () => {
+  it('aborts a check with its signal', async () => {
     const { client } = scripted(['hang']);
     const controller = new AbortController();
     const message = messageOf(client, controller.signal);

@@ -56,7 +56,7 @@ describe('a call of the client', () => {
     ['http://memory.test', 'http://memory.test/execute'],
     ['https://memory.test/', 'https://memory.test/execute'],
     ['https://memory.test/team/memory/?a=b#c', 'https://memory.test/team/memory/execute'],
-  ])('with the URL %s is sent to %s', async (url, expected) => {
+  ])('sends a call with the URL %s to %s', async (url, expected) => {
     const { client, sent } = scripted([ok()], { url });
     await client.execute(VIEW);
     expect(sent[0]?.url).toBe(expected);
@@ -95,7 +95,7 @@ describe('the constructor of the client', () => {
       '`attemptTimeoutMs` must be a whole number, at least 1 and below 2 ** 31',
     ],
     [{ maxRetries: -1 }, '`maxRetries` must be a whole number, at least 0 and below 2 ** 31'],
-  ])('rejects %o', (options, message) => {
+  ])('rejects %o in the constructor of the client', (options, message) => {
     expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
   });
 
@@ -114,7 +114,7 @@ describe('the constructor of the client', () => {
 });
 
 describe('the signal of a call', () => {
-  it('prevents the request if it has aborted already', async () => {
+  it('sends no request if the signal of a call has aborted already', async () => {
     const { client, sent } = scripted([ok()]);
     const error = await errorOf(client, { signal: AbortSignal.abort('stop') });
     expect(sent).toStrictEqual([]);
@@ -155,7 +155,7 @@ it('keeps the key and the input out of every error', async () => {
 });
 
 describe('instructions of the client', () => {
-  it('sends a GET request and retries it', async () => {
+  it('sends a GET request for the instructions and retries it', async () => {
     const { client, sent } = scripted([busy(), ok({ content: 'Read first.', mounts: [] })], {
       url: 'http://memory.test/base/',
       tenant: 'acme',
@@ -171,7 +171,7 @@ describe('instructions of the client', () => {
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('throws if the response is an error or not a text', async () => {
+  it('throws if the response with the instructions is an error or not a text', async () => {
     const refused = problem(401, 'unauthorized', 'No.');
     const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });

@@ -18,7 +18,7 @@ describe('a warning about the first failed call of the client', () => {
   beforeEach(() => void vi.spyOn(console, 'debug').mockReturnValue());
   afterEach(() => expect(console.debug).not.toHaveBeenCalled());
 
-  it('is logged on the console once until a call succeeds', async () => {
+  it('warns on the console about the first failed call, once until a call succeeds', async () => {
     const { client } = scripted([denied(), denied(), ok(), denied(), denied()]);
     const message = (await errorOf(client)).message;
     await errorOf(client);
@@ -32,7 +32,7 @@ describe('a warning about the first failed call of the client', () => {
     expect(console.warn).toHaveBeenCalledTimes(2);
   });
 
-  it('is logged by the given logger', async () => {
+  it('warns with the given logger about a failed call', async () => {
     const logger = recorder();
     const { client } = scripted([denied()], { logger });
     const { message } = await errorOf(client);
@@ -40,7 +40,7 @@ describe('a warning about the first failed call of the client', () => {
     expect(console.warn).not.toHaveBeenCalled();
   });
 
-  it('is replaced by onError, which is called for every failed call', async () => {
+  it('calls onError for every failed call, in place of a warning', async () => {
     const told: string[] = [];
     const { client } = scripted([denied()], { onError: ({ code }) => told.push(code) });
     await errorOf(client);
@@ -49,7 +49,7 @@ describe('a warning about the first failed call of the client', () => {
     expect(console.warn).not.toHaveBeenCalled();
   });
 
-  it('is not logged if the caller aborted the call', async () => {
+  it('omits the warning if the caller aborted the call', async () => {
     const { client } = scripted([denied()]);
     await errorOf(client, { signal: AbortSignal.abort() });
     expect(console.warn).not.toHaveBeenCalled();

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 
 const client = fileURLToPath(new URL('../src', import.meta.url));
 
-it('the client imports only its own files, except an adapter that needs its SDK', () => {
+it('imports only files of the client in it, except an adapter that needs its SDK', () => {
   const names = readdirSync(client, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
   );

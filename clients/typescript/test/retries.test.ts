@@ -15,7 +15,7 @@ import {
 useScriptedTime();
 
 describe('retries of the client', () => {
-  it('follow network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
+  it('retries after network errors, truncated responses, 429, 502, 503, and 504, under one key', async () => {
     const cut = ok();
     vi.spyOn(cut, 'clone').mockReturnValue(
       new Response(new ReadableStream({ start: (c) => c.error(new TypeError('terminated')) })),
@@ -38,7 +38,7 @@ describe('retries of the client', () => {
     expect(new Set(sent.map(({ headers }) => headers['x-request-id'])).size).toBe(7);
   });
 
-  it('wait with full jitter, from no delay to the whole backoff', async () => {
+  it('waits before a retry with full jitter, from no delay to the whole backoff', async () => {
     vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5).mockReturnValueOnce(0.25);
     const { client, sent } = scripted([busy(), busy(), busy(), ok()]);
     const answer = client.execute(VIEW);
@@ -50,7 +50,7 @@ describe('retries of the client', () => {
   it.each([
     ['seconds', '3'],
     ['an HTTP date', 'Thu, 01 Jan 2026 00:00:03 GMT'],
-  ])('wait at least as long as Retry-After demands in %s', async (_, value) => {
+  ])('waits before a retry at least as long as Retry-After demands in %s', async (_, value) => {
     const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -59,7 +59,7 @@ describe('retries of the client', () => {
   });
 
   it.each(['soon', '-1', '1.5', ''])(
-    'wait as without a Retry-After header if its value is %j',
+    'waits before a retry as without a Retry-After header if its value is %j',
     async (value) => {
       const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
       const answer = client.execute(VIEW);
@@ -69,7 +69,7 @@ describe('retries of the client', () => {
     },
   );
 
-  it('send a block again with the same ID', async () => {
+  it('retries a block with the same ID', async () => {
     const { client, sent } = scripted([network(), ok()]);
     const answer = client.execute(BLOCK);
     await vi.runAllTimersAsync();
@@ -77,7 +77,7 @@ describe('retries of the client', () => {
     expect(sent.map(({ body }) => body)).toStrictEqual([BLOCK, BLOCK]);
   });
 
-  it('follow an attempt that times out', async () => {
+  it('retries after an attempt that times out', async () => {
     const { client, sent } = scripted(['hang', ok()], { attemptTimeoutMs: 1000 });
     const answer = client.execute(VIEW);
     await vi.runAllTimersAsync();
@@ -93,7 +93,7 @@ describe('the client rejects a result of another block', () => {
     [BLOCK, null],
     [BLOCK, ['toolu_1']],
     [VIEW, 'toolu_1'],
-  ])('%j: %j', async (call, id) => {
+  ])('rejects for the call %j a result of the block %j', async (call, id) => {
     const { client, sent } = scripted([
       ok({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
     ]);
@@ -105,7 +105,7 @@ describe('the client rejects a result of another block', () => {
 });
 
 describe('the client stops retrying', () => {
-  it('after maxRetries', async () => {
+  it('stops retrying after maxRetries', async () => {
     const { client, sent } = scripted([busy()], { maxRetries: 2 });
     const error = await errorOf(client);
     expect(sent).toHaveLength(3);
@@ -122,7 +122,7 @@ describe('the client stops retrying', () => {
     });
   });
 
-  it('at the deadline, even during an attempt', async () => {
+  it('stops retrying at the deadline, even during an attempt', async () => {
     const { client, sent } = scripted(['hang'], { timeoutMs: 2500, attemptTimeoutMs: 1000 });
     const error = await errorOf(client);
     expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
@@ -134,7 +134,7 @@ describe('the client stops retrying', () => {
     expect((await errorOf(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
   });
 
-  it('immediately if Retry-After ends after the deadline', async () => {
+  it('stops retrying immediately if Retry-After ends after the deadline', async () => {
     const { client, sent } = scripted([problem(429, 'rate_limited', 'Too many.', { 'retry-after': '60' })]);
     const error = await errorOf(client);
     expect(sent).toHaveLength(1);
@@ -152,7 +152,7 @@ describe('the client stops retrying', () => {
     [413, 'body_too_large'],
     [422, 'idempotency_key_reused'],
     [500, 'internal_error'],
-  ])('immediately for a response with %i %s', async (status, code) => {
+  ])('stops retrying immediately for a response with %i %s', async (status, code) => {
     const { client, sent } = scripted([problem(status, code, 'What to do.')]);
     const error = await errorOf(client);
     expect(sent).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('the client stops retrying', () => {
     );
   });
 
-  it('if the response is not from a memory service, and does not quote it', async () => {
+  it('stops retrying if the response is not from a memory service, and does not quote it', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
       message:
@@ -190,7 +190,7 @@ describe('the client stops retrying', () => {
     );
   });
 
-  it('if the port is closed, and names the URL', async () => {
+  it('stops retrying if the port is closed, and names the URL', async () => {
     const { client, sent } = scripted([network()], { maxRetries: 0 });
     const error = await errorOf(client);
     expect(error.message).toBe(

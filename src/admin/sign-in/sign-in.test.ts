@@ -13,11 +13,11 @@ describe('the roles of a person', () => {
     [{ realm_access: null }, 'realm_access.roles', []],
     [{}, 'constructor.name', []],
     [{}, 'roles', []],
-  ])('are read from %j by the claim %s', (claims, name, roles) => {
+  ])('reads the roles of a person from %j by the claim %s', (claims, name, roles) => {
     expect(rolesOf(claims, name)).toStrictEqual(roles);
   });
 
-  it('give the highest access', () => {
+  it('selects the highest access of the roles of a person', () => {
     const roles = { admins: 'read_write', support: 'operate', all: 'read_only' } as const;
     expect(accessOf(['all', 'support'], roles)).toBe('operate');
     expect(accessOf(['admins', 'all'], roles)).toBe('read_write');
@@ -53,7 +53,7 @@ describe('the cookie of a session', () => {
     });
   });
 
-  it('is invalid with another client secret', async () => {
+  it('rejects a session cookie made with another client secret', async () => {
     const header = await sessions('https://example.com').begin(person);
     const other = sessions('https://example.com', 'another secret');
     await expect(other.authenticate(withCookie(header))).rejects.toMatchObject({ code: 'unauthorized' });

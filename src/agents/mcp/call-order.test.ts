@@ -21,7 +21,7 @@ function recorder(order = new CallOrder()) {
 }
 
 describe('the calls of one caller', () => {
-  it('run in the order of their arrival if they need one file', async () => {
+  it('runs calls of one caller in the order of their arrival if they need one file', async () => {
     const { started, arrive } = recorder();
     const [create, edit, view] = ['create', 'edit', 'view'].map((name) => arrive(name));
     view?.start(read('/memories/a'));
@@ -41,7 +41,7 @@ describe('the calls of one caller', () => {
     ['a directory above the file', write('/memories/a/b'), read('/memories/a')],
     ['a file below the directory', write('/memories/a'), write('/memories/a/b')],
     ['one of two paths', write('/memories/x', '/memories/a'), read('/memories/a')],
-  ])('wait for an earlier write of %s', async (_, first, second) => {
+  ])('starts a call only after an earlier write of %s', async (_, first, second) => {
     const { started, arrive } = recorder();
     const [earlier, later] = [arrive('first'), arrive('second')];
     earlier.start(first);
@@ -57,7 +57,7 @@ describe('the calls of one caller', () => {
     ['read one file', read('/memories/a'), read('/memories/a')],
     ['need different files', write('/memories/a'), write('/memories/ab')],
     ['need no file', write('/memories/a'), read()],
-  ])('run at the same time if they %s', async (_, first, second) => {
+  ])('runs calls of one caller at the same time if they %s', async (_, first, second) => {
     const { started, arrive } = recorder();
     const [earlier, later] = [arrive('first'), arrive('second')];
     earlier.start(first);
@@ -66,7 +66,7 @@ describe('the calls of one caller', () => {
     expect(started).toStrictEqual(['first', 'second']);
   });
 
-  it('wait at most a second for the body of an earlier request', async () => {
+  it('waits at most a second for the body of an earlier request', async () => {
     const { started, arrive } = recorder();
     const slow = arrive('slow');
     arrive('view').start(read('/memories/a'));
@@ -77,7 +77,7 @@ describe('the calls of one caller', () => {
     slow.end();
   });
 
-  it('continue when an earlier request ends before its body is read', async () => {
+  it('starts a call when an earlier request ends before its body is read', async () => {
     const { started, arrive } = recorder();
     const gone = arrive('gone');
     arrive('view').start(read('/memories/a'));
@@ -87,7 +87,7 @@ describe('the calls of one caller', () => {
     expect(started).toStrictEqual(['view']);
   });
 
-  it('do not wait for another caller', async () => {
+  it('runs calls of two callers at the same time', async () => {
     const { started, arrive } = recorder();
     arrive('first', 'a').start(write('/memories/a'));
     arrive('second', 'b').start(write('/memories/a'));

@@ -86,7 +86,7 @@ describe.each([
     });
   });
 
-  it('never reports an internal error for its parameters', async () => {
+  it('returns no internal error for any parameters', async () => {
     const methods = [
       'tools/call',
       'tools/list',
@@ -138,11 +138,11 @@ describe('a body', () => {
     [{ jsonrpc: '2.0', id: 1, method: 5 }],
     [{ jsonrpc: '2.0', id: 1, result: {} }],
     [[modern('tools/list')]],
-  ])('that is no request, such as %o, is an invalid request', async (body) => {
+  ])('rejects a body that is not a request, such as %o', async (body) => {
     expect(await answer(body)).toMatchObject({ status: 400, body: { error: { code: -32600 } } });
   });
 
-  it.each([['x'], [[]], [null]])('with %o as params has invalid parameters', async (params) => {
+  it.each([['x'], [[]], [null]])('rejects %o as the params of a request', async (params) => {
     expect(await answer(legacy('tools/list', params))).toMatchObject({
       status: 400,
       ...error(-32602, expect.stringMatching(/^The parameter `params` must be an object, not /)),
@@ -161,11 +161,11 @@ describe('a request of protocol version 2026-07-28', () => {
       { ...headersFor(list), 'mcp-protocol-version': '2025-11-25' },
       -32020,
     ],
-  ])('%s is rejected', async (_, headers, code) => {
+  ])('rejects a request of version 2026-07-28 %s', async (_, headers, code) => {
     expect(await answer(list, headers)).toMatchObject({ status: 400, ...error(code, expect.any(String)) });
   });
 
-  it('needs the name of the tool in a header, plain or in Base64', async () => {
+  it('requires the name of the tool in a header, plain or in Base64', async () => {
     const call = modern('tools/call', { name: 'memory' });
     const headers = headersFor(call);
     for (const [name, status] of [
@@ -187,7 +187,7 @@ describe('a request of protocol version 2026-07-28', () => {
   });
 
   it.each(['initialize', 'ping', 'resources/subscribe', 'memory/forget'])(
-    'to %s finds no method',
+    'finds no method %s in version 2026-07-28',
     async (method) => {
       const message = modern(method);
       expect(await answer(message, headersFor(message))).toMatchObject({
@@ -215,7 +215,7 @@ describe('a request of protocol version 2026-07-28', () => {
     ['prompts/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/templates/list', { ttlMs: 300_000, cacheScope: 'public' }],
     ['resources/list', { ttlMs: 0, cacheScope: 'private' }],
-  ])('to %s says how long the list may be reused', async (method, hints) => {
+  ])('returns with %s how long the list may be reused', async (method, hints) => {
     const message = modern(method);
     expect((await answer(message, headersFor(message))).body.result).toMatchObject({
       resultType: 'complete',
@@ -225,7 +225,7 @@ describe('a request of protocol version 2026-07-28', () => {
 });
 
 it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-  'initialize accepts version %s',
+  'accepts version %s in initialize',
   async (version) => {
     const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     expect((await answer(legacy('initialize', params))).body.result).toStrictEqual({

@@ -23,7 +23,7 @@ function recorder(session: Session) {
 }
 
 describe('an MCP session', () => {
-  it('starts a request after all earlier requests have ended, successful or not', async () => {
+  it('starts a request of a session after all earlier requests have ended, successful or not', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     const failing = run(0, async () => Promise.reject(new Error('failed')));
@@ -34,7 +34,7 @@ describe('an MCP session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('continues when the body of a request cannot be read', async () => {
+  it('continues a session when the body of a request cannot be read', async () => {
     const session = new Session({ gapTimeoutMs });
     const { started, run } = recorder(session);
     const aborted = session.arrive();
@@ -48,7 +48,7 @@ describe('an MCP session', () => {
     expect(session.isIdle).toBe(true);
   });
 
-  it('continues when a queued request ends', async () => {
+  it('continues a session when a queued request ends', async () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     let end = () => {};
@@ -109,14 +109,14 @@ it.each([
 });
 
 describe('MCP sessions', () => {
-  it('are identified by their keys', () => {
+  it('returns the same session for the same key', () => {
     const sessions = new Sessions({ gapTimeoutMs });
     const first = sessions.open('a');
     expect(sessions.open('a')).toBe(first);
     expect(sessions.open('b')).not.toBe(first);
   });
 
-  it('are dropped when they were idle longest, but not during a request', () => {
+  it('drops the session that was idle longest, but no session during a request', () => {
     const sessions = new Sessions({ gapTimeoutMs });
     const busy = sessions.open('busy');
     const idle = sessions.open('idle');

@@ -5,7 +5,7 @@ import type { MemoryPath } from '../../memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
 
 describe('the splices of imported versions', () => {
-  it('reconstruct each content from the next newer content', () => {
+  it('reconstructs each content of an imported version from the next newer content', () => {
     const content = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '€', '😀', '\n'), maxLength: 12 });
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 8 }), (contents) => {
@@ -23,7 +23,7 @@ describe('the splices of imported versions', () => {
     );
   });
 
-  it('have the minimum length, and restart with a whole content if no newer content is known', () => {
+  it('stores minimal splices, and a whole content if no newer content is known', () => {
     const splices = new Splices();
     expect(splices.add('m', 'one two three')).toStrictEqual({
       splice_start: null,
@@ -40,7 +40,7 @@ describe('the splices of imported versions', () => {
     expect(splices.add('m', 'one two three').splice_start).toBeNull();
   });
 
-  it('store a whole content after a chain of 255 splices', () => {
+  it('stores a whole content after a chain of 255 splices', () => {
     const splices = new Splices();
     const wholes = Array.from({ length: 600 }, (_, i) => splices.add('m', `${'x'.repeat(50)}${i}`)).flatMap(
       ({ splice_start }, i) => (splice_start === null ? [i] : []),

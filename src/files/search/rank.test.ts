@@ -63,7 +63,7 @@ it('ranks a file with the word in its name above a file with the word in a line'
   expect(ranked('alpha', { ...others, ...files })).toStrictEqual(['alpha.md', 'b.md']);
 });
 
-it('the ranking is not affected by a few files that are far longer than the others', () => {
+it('ranks files independently of a few files that are far longer than the others', () => {
   const files = { a: `alpha\n${filler(90)}`, b: `alpha alpha alpha\n${filler(900)}` };
   const order = ranked('alpha', { ...others, ...files });
   expect(ranked('alpha', { ...others, ...files, huge: filler(300_000) })).toStrictEqual(order);

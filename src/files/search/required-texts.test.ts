@@ -21,11 +21,11 @@ describe('requiredTexts', () => {
     ['\\Qabc\\E', []],
     ['\\x{61}bcd', []],
     ['(?i)straße', ['stra']],
-  ])('finds the texts of %s', (expression, texts) => {
+  ])('finds the required texts of %s', (expression, texts) => {
     expect(requiredTexts(expression).texts).toStrictEqual(texts);
   });
 
-  it('never excludes a file with a matching line', { tags: 'random' }, () => {
+  it('requires only texts that each matching line contains', { tags: 'random' }, () => {
     const atom = fc.constantFrom(
       'a',
       'b',

@@ -25,7 +25,7 @@ it('drops the files of the tenant with the oldest search when all files exceed t
   ]);
 });
 
-it('does not keep files that exceed the limit, and counts two bytes per character beyond Latin-1', () => {
+it('skips files that exceed the limit, and counts two bytes per character beyond Latin-1', () => {
   const cache = new TextCache(10_000);
   cache.set('ascii', memory(file('a', 'x'.repeat(9000))));
   expect(cache.get('ascii')?.files).toHaveLength(1);

@@ -52,7 +52,7 @@ describe('the normal form of a text', () => {
     expect(await formOf(text)).toBe(form);
   });
 
-  it('is the same for every way to write a text in Unicode', async () => {
+  it('folds all Unicode forms of a text to one normal form', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 30 }), async (text) => {
         const form = await formOf(text);
@@ -75,16 +75,16 @@ describe('a text that is kept out', () => {
     ['in part of a word', '112 elm street, 12 elm streets', '112 elm street, 12 elm streets'],
     ['with a word between', '12 old elm street', '12 old elm street'],
     ['around a placeholder', '12 [REDACTED:jwt] elm street', '12 [REDACTED:jwt] elm street'],
-  ])('is masked %s', async (_, text, result) => {
+  ])('masks a kept-out text: %s', async (_, text, result) => {
     expect(await masked(await keepOut(['12 Elm Street']), text)).toBe(result);
   });
 
-  it('is masked if two lists or two entries overlap', async () => {
+  it('masks a kept-out text if two lists or two entries overlap', async () => {
     const texts = await keepOut(['alpha beta', 'beta gamma delta'], ['gamma delta epsilon']);
     expect(await masked(texts, 'x alpha beta gamma delta epsilon y')).toBe('x [REDACTED:kept_out] y');
   });
 
-  it('is not found in its own placeholder', async () => {
+  it('finds no kept-out text in its own placeholder', async () => {
     const texts = await keepOut(['redacted', 'kept_out', 'aws_access_key']);
     expect(await masked(texts, 'kept_out')).toBe('[REDACTED:kept_out]');
     expect(await masked(texts, '[REDACTED:kept_out] [REDACTED:aws_access_key]')).toBe(
@@ -100,23 +100,26 @@ describe('a text that is kept out', () => {
     ['in a text with another end', 'a [REDACTED:kept_out] b', 'a secret c', false],
     ['in a text with another middle', '[REDACTED:kept_out] a [REDACTED:kept_out]', 'x b y', false],
     ['in place of nothing', 'a[REDACTED:kept_out]b', 'ab', false],
-  ])('is recognized by its mask %s', (_, stored, text, isMask) => {
+  ])('compares a text with its masked form: %s', (_, stored, text, isMask) => {
     expect(isMaskOf(stored, text)).toBe(isMask);
   });
 
-  it.each(['a', 'é', 'e\u0301'])('is found across the parts of a long text of %j', async (filler) => {
-    const texts = await keepOut(['12 Elm Street now', 'one two three four five']);
-    for (const entry of ['12 elm street now', 'one two three four five']) {
-      const scans = Array.from({ length: 24 }, (_, i) => {
-        const before = `${filler} `.repeat(Math.floor((0x4000 - i) / (filler.length + 1)));
-        return masked(texts, `${before}${entry}, ${before}`);
-      });
-      for (const text of await Promise.all(scans))
-        expect(text.replaceAll(`${filler} `, '')).toBe('[REDACTED:kept_out], ');
-    }
-  });
+  it.each(['a', 'é', 'e\u0301'])(
+    'finds a kept-out text across the parts of a long text of %j',
+    async (filler) => {
+      const texts = await keepOut(['12 Elm Street now', 'one two three four five']);
+      for (const entry of ['12 elm street now', 'one two three four five']) {
+        const scans = Array.from({ length: 24 }, (_, i) => {
+          const before = `${filler} `.repeat(Math.floor((0x4000 - i) / (filler.length + 1)));
+          return masked(texts, `${before}${entry}, ${before}`);
+        });
+        for (const text of await Promise.all(scans))
+          expect(text.replaceAll(`${filler} `, '')).toBe('[REDACTED:kept_out], ');
+      }
+    },
+  );
 
-  it('must be neither too short nor too long', async () => {
+  it('rejects a kept-out text that is too short or too long', async () => {
     expect(await keptOutEntry('a-b-c', hashes)).toBe('too_short');
     expect(await keptOutEntry(' \n', hashes)).toBe('too_short');
     expect(await keptOutEntry('田中', hashes)).toMatchObject({ tokens: 2 });
@@ -124,7 +127,7 @@ describe('a text that is kept out', () => {
     expect(await keptOutEntry('x '.repeat(256), hashes)).toMatchObject({ tokens: 256 });
   });
 
-  it('is found exactly where its tokens are', async () => {
+  it('finds a kept-out text exactly where its tokens are', async () => {
     const word = fc.constantFrom('ana', 'ANA', 'bo', 'e\u0301', 'ｶﾞ', '田', '-', 'x\u200by', '😀', '12');
     const space = fc.constantFrom(' ', '  ', '\n', '\u00a0');
     const words = fc.array(fc.tuple(word, space), { maxLength: 24 });
@@ -166,7 +169,7 @@ describe('a text that is kept out', () => {
     );
   });
 
-  it('is rejected if secrets are stored, and handled like a secret otherwise', async () => {
+  it('rejects a kept-out text if secrets are stored, and handles it like a secret otherwise', async () => {
     const scanner = createSecretScanner();
     const texts = await keepOut(['12 Elm Street']);
     expect(redactionFor('store', scanner, undefined)).toBeUndefined();

@@ -387,37 +387,37 @@ const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
 ];
 
 describe('the samples of secrets', () => {
-  it('include 40 secrets and 40 look-alikes', () => {
+  it('lists 40 secrets and 40 look-alikes as samples', () => {
     expect([FOUND.length, MISSED.length, HARMLESS.length]).toStrictEqual([36, 4, 40]);
   });
 
-  it.each([...FOUND, ...BY_CONTEXT])('are masked: %s (%s)', async (kind, _what, secret, context) => {
+  it.each([...FOUND, ...BY_CONTEXT])('masks the secret %s (%s)', async (kind, _what, secret, context) => {
     expect(await redact(context(secret))).toBe(context(`[REDACTED:${kind}]`));
     expect(await kindsIn(await redact(context(secret)))).toStrictEqual([]);
   });
 
-  it.each(OTHER_FORMATS)('are masked: %s', async (kind, secret) => {
+  it.each(OTHER_FORMATS)('masks a secret of the kind %s', async (kind, secret) => {
     expect(await redact(inProse(secret))).toBe(inProse(`[REDACTED:${kind}]`));
   });
 
-  it('cover every kind of secret', () => {
+  it('lists a sample of every kind of secret', () => {
     const sampled = new Set([...FOUND, ...BY_CONTEXT, ...OTHER_FORMATS].map(([kind]) => kind));
     expect([...sampled, KEPT_OUT].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
 
-  it.each(MISSED)('are known misses: %s', async (_what, text) => {
+  it.each(MISSED)('misses the known secret %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(ALSO_MISSED)('are known misses in addition to the 40: %s', async (_what, text) => {
+  it.each(ALSO_MISSED)('misses another known secret: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(HARMLESS)('are ignored when harmless: %s', async (_what, text) => {
+  it.each(HARMLESS)('ignores the harmless text %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(FALSE_POSITIVES)('are known false positives: %s', async (_what, text, kind) => {
+  it.each(FALSE_POSITIVES)('masks the known false positive %s', async (_what, text, kind) => {
     expect(await kindsIn(text)).toStrictEqual([kind]);
   });
 });
@@ -428,7 +428,7 @@ describe('generated values', () => {
     ['Authorization: Bearer 43 of base64url', 297, () => `Authorization: Bearer ${random(BASE64URL, 43)}`],
     ['jdbc: … password=', 300, () => `jdbc:mysql://db/shop?user=app&password=${random(ALNUM, 12)}`],
     ['ODBC', 300, () => `Driver={MySQL};Server=db;Uid=app;Pwd={${random(ALNUM, 12)}};`],
-  ])('are masked in nearly all of 300 cases: %s', async (_, least, text) => {
+  ])('masks a generated value in nearly all of 300 cases: %s', async (_, least, text) => {
     let found = 0;
     for (let i = 0; i < 300; i++) found += (await scanner.scan(text())).length;
     expect(found).toBeGreaterThanOrEqual(least);
@@ -442,7 +442,7 @@ describe('generated values', () => {
     `jdbc:postgresql://localhost/db?user=app&password=\${DB_PASSWORD}`,
     'Driver={ODBC Driver 18};Server=db;Uid=sa;Pwd={db_password};',
     'version 4111.1111.1111.1112, ratio 4.5395787636214860 and 1.4539578763621486',
-  ])('are not detected in ordinary words: %s', async (text) => {
+  ])('ignores ordinary words: %s', async (text) => {
     expect(await scanner.scan(text)).toStrictEqual([]);
   });
 });
@@ -492,18 +492,18 @@ describe('masking secrets', () => {
 describe('evading the masking', () => {
   const token = `ghp_${made(ALNUM, 36)}`;
 
-  it('by secretlint comments has no effect', async () => {
+  it('masks a secret after secretlint comments', async () => {
     expect(await redact(`// secretlint-disable\n# secretlint-disable-next-line\n${token}`)).toBe(
       '// secretlint-disable\n# secretlint-disable-next-line\n[REDACTED:github_token]',
     );
   });
 
-  it('by a forged placeholder has no effect', async () => {
+  it('masks a secret in a forged placeholder', async () => {
     expect(await redact(`[REDACTED:${token}]`)).toBe('[REDACTED:[REDACTED:github_token]]');
     expect(await redact(`[REDACTED:jwt]${token}`)).toBe('[REDACTED:jwt][REDACTED:github_token]');
   });
 
-  it('by a byte order mark, which shifts offsets in @secretlint/core, has no effect', async () => {
+  it('masks a secret after a byte order mark, which shifts offsets in @secretlint/core', async () => {
     expect(await redact(`\ufeff${token}`)).toBe('\ufeff[REDACTED:github_token]');
   });
 });

@@ -29,7 +29,7 @@ it('continues after a failure, and stops before the next tenant when it is abort
   expect(progress).toStrictEqual([1, 2, 3, 4, 5]);
 });
 
-it('works on several tenants at a time, each of them once', async () => {
+it('runs an action on several tenants at a time, once on each', async () => {
   let running = 0;
   let most = 0;
   const seen: string[] = [];
