@@ -28,13 +28,15 @@ function findings(): Finding[] {
     .filter((file) => !deleted.has(file))
     .flatMap((file) =>
       textsOf(file, readFileSync(join(root, file), 'utf8')).flatMap(({ kind, line, text }) =>
-        check(text, startsLower(file, kind), rules).map(({ offset, ...hit }) => ({
-          file,
-          kind,
-          line: line + text.slice(0, offset).split('\n').length - 1,
-          text: text.slice(offset).replaceAll(/\s+/g, ' ').trim(),
-          ...hit,
-        })),
+        check(text, { startsLower: startsLower(file, kind), isTestTitle: kind === 'titles' }, rules).map(
+          ({ offset, ...hit }) => ({
+            file,
+            kind,
+            line: line + text.slice(0, offset).split('\n').length - 1,
+            text: text.slice(offset).replaceAll(/\s+/g, ' ').trim(),
+            ...hit,
+          }),
+        ),
       ),
     );
 }

@@ -53,9 +53,12 @@ function titles(source: string, program: Program): Text[] {
   const found: Text[] = [];
   new Visitor({
     CallExpression({ callee, arguments: [first] }) {
-      if (first === undefined || !TEST_FUNCTION.test(rootName(callee))) return;
+      const name = rootName(callee);
+      if (first === undefined || !TEST_FUNCTION.test(name)) return;
       const text = literal(first);
-      if (text !== undefined) found.push({ kind: 'titles', line: lineAt(source, first.start), text });
+      if (text === undefined) return;
+      const kind = name.startsWith('describe') ? 'suites' : 'titles';
+      found.push({ kind, line: lineAt(source, first.start), text });
     },
   }).visit(program);
   return found;

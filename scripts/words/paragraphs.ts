@@ -1,5 +1,8 @@
-/** Kind of a text. `texts` are strings for users of the service: help, errors, the console, and API descriptions. */
-export type Kind = 'comments' | 'titles' | 'texts' | 'docs';
+/**
+ * Kind of a text. `titles` are titles of tests, `suites` are titles of `describe`, and `texts` are strings for users of
+ * the service: help, errors, the console, and API descriptions.
+ */
+export type Kind = 'comments' | 'titles' | 'suites' | 'texts' | 'docs';
 
 export interface Text {
   kind: Kind;

@@ -24,12 +24,20 @@ export interface Sentence {
    * case-insensitively.
    */
   startsLower: boolean;
+  /** Whether the sentence is the title of a test. Titles of `describe` are noun phrases. */
+  isTestTitle: boolean;
 }
 
 /** Maximum words per sentence. The style guide asks for 30. */
 const MAX_WORDS = 35;
 
 const match = (pattern: RegExp) => (sentence: Sentence) => pattern.exec(sentence.text)?.[0];
+
+/** First words of a test title that depends on the title of the `describe` around it. */
+const NO_VERBS =
+  'is are was were has have can cannot do does may must the a an that with without and in to by for from after at on'.split(
+    ' ',
+  );
 
 /** Returns the first six words of a sentence if its first word is in `words`. */
 function opening({ text, startsLower }: Sentence, words: readonly string[]): string | undefined {
@@ -84,6 +92,11 @@ export const RULES: readonly Rule[] = [
       const count = text.split(/\s+/).filter((word) => /\w/.test(word)).length;
       return count > MAX_WORDS ? `${count} words` : undefined;
     },
+  },
+  {
+    name: 'title',
+    advice: 'Start with a verb and its object: "closes a draft on reject" instead of "are closed by reject".',
+    find: (sentence) => (sentence.isTestTitle ? opening(sentence, NO_VERBS) : undefined),
   },
   {
     name: 'what',
@@ -149,11 +162,12 @@ function inflections(word: string): RegExp {
 /** Returns the violations in a text. `offset` is the index of the sentence in the text. */
 export function check(
   text: string,
-  startsLower: boolean,
+  { startsLower, isTestTitle }: Omit<Sentence, 'text'>,
   rules: readonly Rule[],
 ): (Hit & { offset: number })[] {
   return sentencesOf(text).flatMap(({ offset, text }) => {
-    const sentence = { text, startsLower: startsLower && offset === 0 };
+    const isFirst = offset === 0;
+    const sentence = { text, startsLower: startsLower && isFirst, isTestTitle: isTestTitle && isFirst };
     return rules.flatMap((rule) => {
       const found = rule.find(sentence);
       return found === undefined ? [] : [{ rule: rule.name, found, advice: rule.advice, offset }];

@@ -8,10 +8,11 @@ import { textsOf } from '../../scripts/words/texts.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/writing.md'), 'utf8');
 const rules = [...RULES, retiredWords(guide)];
-const found = (text: string, isTitle = false) => check(text, isTitle, rules).map(({ rule }) => rule);
+const found = (text: string, isTestTitle = false) =>
+  check(text, { startsLower: isTestTitle, isTestTitle }, rules).map(({ rule }) => rule);
 
 /** By rule: sentences that break only this rule, and sentences without a finding. */
-const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
+const EXAMPLES: Record<string, { breaks: string[]; holds: string[]; isTestTitle?: boolean }> = {
   clause: {
     breaks: [
       'What goes back: a body for JSON.',
@@ -68,6 +69,24 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
       `Run \`${'one more word '.repeat(12)}\` in a shell.`,
     ],
   },
+  title: {
+    isTestTitle: true,
+    breaks: [
+      'are closed by reject and keep their record',
+      'is rejected for a past path',
+      'cannot be empty',
+      'that rotates its keys fetches the new key',
+      'the client names a closed port',
+      'with an altered cookie is rejected',
+    ],
+    holds: [
+      'closes a draft on reject',
+      'isolates tenants',
+      'adds a key',
+      '%s rejects a file',
+      'hands over a key',
+    ],
+  },
   what: {
     breaks: ['Returns what the caller sent.', 'Deletes whatever is left.'],
     holds: ['Do you know what an agent sees?', 'Run `what` in a shell.'],
@@ -99,13 +118,15 @@ const EXAMPLES: Record<string, { breaks: string[]; holds: string[] }> = {
   },
 };
 
-it('the rules of the words check have examples', () => {
+it('requires examples for each rule of the words check', () => {
   expect(Object.keys(EXAMPLES).toSorted()).toStrictEqual(rules.map(({ name }) => name).toSorted());
 });
 
-describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds }) => {
-  it.each(breaks)('finds %j', (text) => expect(found(text)).toStrictEqual([rule]));
-  it.each(holds)('accepts %j', (text) => expect(found(text)).toStrictEqual([]));
+describe.each(Object.entries(EXAMPLES))('the rule %s', (rule, { breaks, holds, isTestTitle }) => {
+  it.each(breaks)('finds a violation in %j', (text) =>
+    expect(found(text, isTestTitle)).toStrictEqual([rule]),
+  );
+  it.each(holds)('accepts the text %j', (text) => expect(found(text, isTestTitle)).toStrictEqual([]));
 });
 
 it('checks the first word of a test title in lower case, and of a comment only in upper case', () => {
@@ -150,7 +171,7 @@ describeService(\`keys of \${x}\`, () => {});
       { kind: 'comments', line: 8, text: 'Beside code.' },
       { kind: 'comments', line: 10, text: 'Two lines\nare one comment.' },
       { kind: 'titles', line: 14, text: 'returns %s' },
-      { kind: 'titles', line: 15, text: 'keys of …' },
+      { kind: 'suites', line: 15, text: 'keys of …' },
     ]);
   });
 
@@ -249,7 +270,7 @@ describe('the ratchet', () => {
     expect(excess([finding('src/new/x.ts')], ratchet)).toHaveLength(1);
   });
 
-  it('only falls', () => {
+  it('lowers the counts of the ratchet, and never raises them', () => {
     expect(lowered(ratchet, { comments: { 'src/a': { clause: 1 } } })).toStrictEqual({
       comments: { 'src/a': { clause: 1 } },
     });
