@@ -35,7 +35,7 @@ function oldBytes(): number {
 /** Maximum growth caused by live entries and by other work of the process. All payloads together have 24 MB. */
 const MAX_RETAINED = 4 * 1024 * 1024;
 
-describe('objects of an ended request are collected as young garbage', () => {
+describe('objects of an ended request', () => {
   it('collects the objects of a request as young garbage after its deadlines are cleared', () => {
     const deadlines = new Deadlines();
     const live: ReturnType<Deadlines['start']>[] = [];

@@ -194,7 +194,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   ],
 ];
 
-describeService('an import rejects', (service) => {
+describeService('invalid archives', (service) => {
   afterAll(() => assertInvariants(service()));
 
   it.each(ARCHIVES)('rejects an import of %s', async (_title, stdin, message) => {

@@ -19,7 +19,7 @@ import { refusedImport, tenantWith } from '../support/transfer.ts';
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');
 
-describeService('a transfer rejects', (service) => {
+describeService('rejected transfers', (service) => {
   afterAll(() => assertInvariants(service()));
 
   const refused = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>

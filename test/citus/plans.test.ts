@@ -58,17 +58,20 @@ describe.skipIf(!isCitus())('the plan on Citus of the statement', () => {
   });
 
   const all: Statement[] = [...statements, ...writeFunctions.map(({ single }) => single)];
-  it.each(all.map((each) => [each.name, each] as const))('%s', async (name, statement) => {
-    const plan = await planOf(client, statement, tenants);
-    if (NOT_DISTRIBUTED.has(name)) {
-      expect(plan).toStrictEqual({ by: undefined, shards: undefined, isInSteps: false });
-    } else if (THROUGH_COORDINATOR.has(name)) {
-      expect(plan).toMatchObject({ by: 'Citus INSERT ... SELECT' });
-    } else {
-      const shards = overAllTenants.has(name) ? shardCount : 1;
-      expect(plan).toStrictEqual({ by: 'Citus Adaptive', shards, isInSteps: false });
-    }
-  });
+  it.each(all.map((each) => [each.name, each] as const))(
+    'plans the statement %s on Citus for one shard, unless it is listed as an exception',
+    async (name, statement) => {
+      const plan = await planOf(client, statement, tenants);
+      if (NOT_DISTRIBUTED.has(name)) {
+        expect(plan).toStrictEqual({ by: undefined, shards: undefined, isInSteps: false });
+      } else if (THROUGH_COORDINATOR.has(name)) {
+        expect(plan).toMatchObject({ by: 'Citus INSERT ... SELECT' });
+      } else {
+        const shards = overAllTenants.has(name) ? shardCount : 1;
+        expect(plan).toStrictEqual({ by: 'Citus Adaptive', shards, isInSteps: false });
+      }
+    },
+  );
 });
 
 describe.skipIf(!isCitus())('a statement in a database function', () => {
@@ -95,13 +98,16 @@ describe.skipIf(!isCitus())('a statement in a database function', () => {
     await own.drop();
   });
 
-  it.each(functionCalls)('runs on the node of the tenant: %s', async (call) => {
-    const sql = await functionCall(client, call);
-    notices.length = 0;
-    await client.query(sql);
-    expect(
-      notices.filter((notice) => notice.startsWith('executing the command locally')).length,
-    ).toBeGreaterThan(0);
-    expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
-  });
+  it.each(functionCalls)(
+    'runs the statements of a database function on the node of the tenant: %s',
+    async (call) => {
+      const sql = await functionCall(client, call);
+      notices.length = 0;
+      await client.query(sql);
+      expect(
+        notices.filter((notice) => notice.startsWith('executing the command locally')).length,
+      ).toBeGreaterThan(0);
+      expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
+    },
+  );
 });

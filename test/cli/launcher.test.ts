@@ -66,7 +66,7 @@ describe('bin/memory-service', () => {
     expect(cli.output()).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  describe('with a database', () => {
+  describe('bin/memory-service with a database', () => {
     let database: Awaited<ReturnType<typeof createTestDatabase>>;
     beforeAll(async () => {
       database = await createTestDatabase();

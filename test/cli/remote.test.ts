@@ -157,7 +157,7 @@ describeService('the command line through the admin API', (service) => {
     }
   });
 
-  describe('on a failure', () => {
+  describe('a failure of a command through the admin API', () => {
     it('names a command that needs the database', async () => {
       expect(await remotely('migrate')).toStrictEqual({
         code: 1,

@@ -331,7 +331,7 @@ describe('the limits of the MCP server', () => {
     expect(calls).toBe(2);
   });
 
-  describe('with a response of 6 MB', () => {
+  describe('a response of 6 MB', () => {
     const LENGTH = 6_000_000;
 
     /** Reads until the server closes the connection and calls `next` after each chunk. Returns the number of bytes. */

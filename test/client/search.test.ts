@@ -84,7 +84,7 @@ const script = (place: Place) => [
 ];
 const EMPTY_QUERY = 'Error: Invalid `query` parameter: it must not be empty';
 
-describe('a search over a thousand files finds a fact, and an edit changes its file', () => {
+describe('a search over a thousand files', () => {
   it.each(['anthropic', 'ai-sdk', 'langchain', 'messages'] as const)(
     'finds a fact in a thousand files and edits its file with the adapter %s',
     async (place) => {

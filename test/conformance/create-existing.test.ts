@@ -27,7 +27,7 @@ async function log(service: Service, tenant: string): Promise<string[]> {
 describeService(
   'create with the overwrite setting',
   (service) => {
-    script(service, 'returns the same result as for a new file', {}, [
+    script(service, 'returns the result of a new file for an existing file with the overwrite setting', {}, [
       [cmd.create(PATH, 'one\ntwo'), ok('File created successfully at: /memories/a.txt')],
       [cmd.create(PATH, 'x'), ok('File created successfully at: /memories/a.txt')],
       [cmd.view(PATH), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
@@ -42,12 +42,17 @@ describeService(
       ],
     ]);
 
-    script(service, 'rejects a directory, the root, and a path below a file', { '/memories/d/f': 'x' }, [
-      [cmd.create('/memories/d', 'x'), error('Error: File /memories/d already exists')],
-      [cmd.create('/memories', 'x'), error('Error: File /memories already exists')],
-      [cmd.create('/memories/d/f/g', 'x'), error('Error: /memories/d/f is not a directory')],
-      [cmd.view('/memories/d/f'), ok("Here's the content of /memories/d/f with line numbers:\n     1\tx")],
-    ]);
+    script(
+      service,
+      'rejects a directory, the root, and a path below a file with the overwrite setting',
+      { '/memories/d/f': 'x' },
+      [
+        [cmd.create('/memories/d', 'x'), error('Error: File /memories/d already exists')],
+        [cmd.create('/memories', 'x'), error('Error: File /memories already exists')],
+        [cmd.create('/memories/d/f/g', 'x'), error('Error: /memories/d/f is not a directory')],
+        [cmd.view('/memories/d/f'), ok("Here's the content of /memories/d/f with line numbers:\n     1\tx")],
+      ],
+    );
 
     it('records one modified version of the file, and none for equal content', async () => {
       const tenant = freshTenant();

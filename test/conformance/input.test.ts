@@ -365,7 +365,7 @@ describeService('the response to POST /execute', (service) => {
       'Error: This call was not run: with its tool_use block, the request has more than 4096 fields and array items.',
     ],
   ];
-  describe.each(invalidBlocks)('for a block with %s', (_title, fields, content) => {
+  describe.each(invalidBlocks)('a block with %s', (_title, fields, content) => {
     const block = { type: 'tool_use', id: 'toolu_2', name: 'memory', ...fields };
     const result = { type: 'tool_result', tool_use_id: block.id, content, is_error: true };
 

@@ -4,7 +4,7 @@ import { cmd, error, ok, type Step, script } from '../support/table.ts';
 const view = (path: string, expected: string): Step => [cmd.view(path), error(expected)];
 
 describeService('paths', (service) => {
-  script(service, 'outside /memories are rejected', {}, [
+  script(service, 'rejects paths outside /memories', {}, [
     view('/memoriesX', 'Error: Path must start with /memories, got: /memoriesX'),
     view('memories/a', 'Error: Path must start with /memories, got: memories/a'),
     view('/etc/passwd', 'Error: Path must start with /memories, got: /etc/passwd'),
@@ -15,7 +15,7 @@ describeService('paths', (service) => {
     view('/etc/../memories/a', 'Error: Path must start with /memories, got: /etc/../memories/a'),
   ]);
 
-  script(service, 'that escape /memories are rejected in every encoding', {}, [
+  script(service, 'rejects paths that escape /memories in every encoding', {}, [
     view('/memories/../etc', 'Error: Path /memories/../etc would escape /memories directory'),
     view('/memories/a/../b', 'Error: Path /memories/a/../b would escape /memories directory'),
     view('/memories/..', 'Error: Path /memories/.. would escape /memories directory'),
@@ -51,7 +51,7 @@ describeService('paths', (service) => {
     ],
   ]);
 
-  script(service, 'that only resemble an escape are accepted', {}, [
+  script(service, 'accepts paths that only resemble an escape', {}, [
     [cmd.create('/memories/...'), ok('File created successfully at: /memories/...')],
     [cmd.create('/memories/..a'), ok('File created successfully at: /memories/..a')],
     [cmd.create('/memories/a..'), ok('File created successfully at: /memories/a..')],
@@ -60,7 +60,7 @@ describeService('paths', (service) => {
     [cmd.view('/memories/A'), error('The path /memories/A does not exist. Please provide a valid path.')],
   ]);
 
-  script(service, 'with forbidden characters are rejected', {}, [
+  script(service, 'rejects paths with forbidden characters', {}, [
     view(
       '/memories/a\0b',
       'Error: Path "/memories/a\\u0000b" contains a character that is not allowed: U+0000',
@@ -105,7 +105,7 @@ describeService('paths', (service) => {
   const deep = `/memories${'/d'.repeat(20)}`;
   script(
     service,
-    'are accepted at the length limits and rejected above them',
+    'accepts paths at the length limits and rejects longer ones',
     {},
     [
       [cmd.create(`${long}/${'y'.repeat(10)}`), ok(`File created successfully at: ${long}/yyyyyyyyyy`)],
@@ -124,7 +124,7 @@ describeService('paths', (service) => {
     { onlyAtRoot: 'the name of the mount counts' },
   );
 
-  script(service, 'are canonicalized: slashes, dots and Unicode forms', {}, [
+  script(service, 'canonicalizes the slashes, dots, and Unicode forms of a path', {}, [
     [cmd.create('//memories///a//./b.txt/', 'x'), ok('File created successfully at: /memories/a/b.txt')],
     [
       cmd.view('/memories/a/b.txt'),

@@ -40,7 +40,7 @@ function search(service: Service, input: unknown, tenant: string, headers: Recor
 }
 
 describeService('memory_search', (service) => {
-  searches(service, 'ranks by words', FILES, [
+  searches(service, 'ranks files by the words of a search', FILES, [
     [
       { query: 'deploy staging' },
       ok(
@@ -149,7 +149,7 @@ describeService('memory_search', (service) => {
     ],
   ]);
 
-  searches(service, 'explains invalid input', { '/memories/f': 'x' }, [
+  searches(service, 'explains invalid input of memory_search', { '/memories/f': 'x' }, [
     [{}, error('Error: Invalid input for memory_search: `query` is missing')],
     [{ query: null }, error('Error: Invalid input for memory_search: `query` must be a string')],
     [{ query: 7 }, error('Error: Invalid input for memory_search: `query` must be a string')],

@@ -112,7 +112,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'formats sizes',
+    'formats the sizes of a directory listing',
     {
       '/memories/a0': '',
       '/memories/a1023': 'x'.repeat(1023),
@@ -179,7 +179,7 @@ describeService('view', (service) => {
     error(
       `Error: Invalid \`view_range\` parameter: [${start}, ${end}]. It should be within the range of lines of the file: [1, 4]`,
     );
-  script(service, 'shows a view_range', { '/memories/f': 'a\nb\nc\n' }, [
+  script(service, 'shows the lines of a view_range', { '/memories/f': 'a\nb\nc\n' }, [
     [
       cmd.view('/memories/f', [2, 3]),
       ok("Here's the content of /memories/f with line numbers:\n     2\tb\n     3\tc"),

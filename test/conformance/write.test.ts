@@ -12,12 +12,12 @@ describeService('create', (service) => {
     [cmd.create('/memories/a.txt', 'y'), error('Error: File /memories/a.txt already exists')],
     [cmd.view('/memories/a.txt'), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
   ]);
-  script(service, 'creates missing parents, which remain', {}, [
+  script(service, 'creates the missing parents of a file, which remain', {}, [
     [cmd.create('/memories/a/b/c.txt', 'x'), ok('File created successfully at: /memories/a/b/c.txt')],
     [cmd.delete('/memories/a/b/c.txt'), ok('Successfully deleted /memories/a/b/c.txt')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/\n4.0K\t/memories/a/b/')],
   ]);
-  script(service, 'rejects an existing path and a path below a file', { '/memories/dir/file': 'x' }, [
+  script(service, 'rejects a create at an existing path and below a file', { '/memories/dir/file': 'x' }, [
     [cmd.create('/memories/dir'), error('Error: File /memories/dir already exists')],
     [cmd.create('/memories'), error('Error: File /memories already exists')],
     [cmd.create('/memories/dir/file/child'), error('Error: /memories/dir/file is not a directory')],
@@ -34,7 +34,7 @@ const edited = (snippet: string) =>
 describeService('str_replace', (service) => {
   script(
     service,
-    'shows a snippet with two lines of context',
+    'shows a snippet with two lines of context after str_replace',
     { '/memories/f': '1\n2\n3\n4\n5\n6\n7\n8\n9' },
     [
       [
@@ -63,13 +63,18 @@ describeService('str_replace', (service) => {
       error('No replacement was performed, old_str `a` did not appear verbatim in /memories/f.'),
     ],
   ]);
-  script(service, 'treats $ and other special characters literally', { '/memories/f': 'a.*b' }, [
-    [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), edited("     1\ta$&$1$$$`$'\\nb")],
-    [cmd.replace('/memories/f', '$&$1', '{old_str}'), edited("     1\ta{old_str}$$$`$'\\nb")],
-  ]);
   script(
     service,
-    'reports the line of each of several occurrences',
+    'treats $ and other special characters of str_replace literally',
+    { '/memories/f': 'a.*b' },
+    [
+      [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), edited("     1\ta$&$1$$$`$'\\nb")],
+      [cmd.replace('/memories/f', '$&$1', '{old_str}'), edited("     1\ta{old_str}$$$`$'\\nb")],
+    ],
+  );
+  script(
+    service,
+    'reports the line of each of several occurrences of old_str',
     { '/memories/f': 'aa a\nb\na', '/memories/o': 'aaa', '/memories/m': 'x\ny\nx\ny\nx' },
     [
       [
@@ -93,50 +98,60 @@ describeService('str_replace', (service) => {
       ],
     ],
   );
-  script(service, 'matches verbatim: case, Unicode form and CR matter', { '/memories/f': 'Café\r\nend' }, [
+  script(
+    service,
+    'matches old_str verbatim: case, Unicode form, and CR matter',
+    { '/memories/f': 'Café\r\nend' },
     [
-      cmd.replace('/memories/f', 'café', 'x'),
-      error('No replacement was performed, old_str `café` did not appear verbatim in /memories/f.'),
+      [
+        cmd.replace('/memories/f', 'café', 'x'),
+        error('No replacement was performed, old_str `café` did not appear verbatim in /memories/f.'),
+      ],
+      [
+        cmd.replace('/memories/f', 'Cafe\u0301', 'x'),
+        error('No replacement was performed, old_str `Cafe\u0301` did not appear verbatim in /memories/f.'),
+      ],
+      [
+        cmd.replace('/memories/f', 'Café\nend', 'x'),
+        error('No replacement was performed, old_str `Café\nend` did not appear verbatim in /memories/f.'),
+      ],
+      [cmd.replace('/memories/f', 'Café\r\n', ''), edited('     1\tend')],
     ],
+  );
+  script(
+    service,
+    'rejects a str_replace of a missing path or a directory, and an empty old_str',
+    { '/memories/d/f': 'x' },
     [
-      cmd.replace('/memories/f', 'Cafe\u0301', 'x'),
-      error('No replacement was performed, old_str `Cafe\u0301` did not appear verbatim in /memories/f.'),
+      [
+        cmd.replace('/memories/nope', 'a', 'b'),
+        error('Error: The path /memories/nope does not exist. Please provide a valid path.'),
+      ],
+      [
+        cmd.replace('/memories/d', 'a', 'b'),
+        error('Error: The path /memories/d does not exist. Please provide a valid path.'),
+      ],
+      [
+        cmd.replace('/memories', 'a', 'b'),
+        error('Error: The path /memories does not exist. Please provide a valid path.'),
+      ],
+      [
+        cmd.replace('/memories/d/f', '', 'b'),
+        error('Error: Invalid `old_str` parameter: it must not be empty'),
+      ],
+      [
+        cmd.replace('/memories/nope', '', 'b'),
+        error('Error: Invalid `old_str` parameter: it must not be empty'),
+      ],
     ],
-    [
-      cmd.replace('/memories/f', 'Café\nend', 'x'),
-      error('No replacement was performed, old_str `Café\nend` did not appear verbatim in /memories/f.'),
-    ],
-    [cmd.replace('/memories/f', 'Café\r\n', ''), edited('     1\tend')],
-  ]);
-  script(service, 'rejects a missing path, a directory and an empty old_str', { '/memories/d/f': 'x' }, [
-    [
-      cmd.replace('/memories/nope', 'a', 'b'),
-      error('Error: The path /memories/nope does not exist. Please provide a valid path.'),
-    ],
-    [
-      cmd.replace('/memories/d', 'a', 'b'),
-      error('Error: The path /memories/d does not exist. Please provide a valid path.'),
-    ],
-    [
-      cmd.replace('/memories', 'a', 'b'),
-      error('Error: The path /memories does not exist. Please provide a valid path.'),
-    ],
-    [
-      cmd.replace('/memories/d/f', '', 'b'),
-      error('Error: Invalid `old_str` parameter: it must not be empty'),
-    ],
-    [
-      cmd.replace('/memories/nope', '', 'b'),
-      error('Error: Invalid `old_str` parameter: it must not be empty'),
-    ],
-  ]);
+  );
 });
 
 describeService('insert', (service) => {
   const file = (path: string, lines: string) =>
     ok(`Here's the content of ${path} with line numbers:\n${lines}`);
   const done = ok('The file /memories/f has been edited.');
-  script(service, 'inserts at the start, between lines and at the end', { '/memories/f': 'a\nb\n' }, [
+  script(service, 'inserts lines at the start, between lines, and at the end', { '/memories/f': 'a\nb\n' }, [
     [cmd.insert('/memories/f', 0, 'top'), done],
     [cmd.insert('/memories/f', 2, 'mid\n'), done],
     [cmd.insert('/memories/f', 5, 'end\n\n'), done],
@@ -151,11 +166,11 @@ describeService('insert', (service) => {
       file('/memories/f', '     1\t\n     2\ttop\n     3\tx\n     4\ty\r\n     5\ta'),
     ],
   ]);
-  script(service, 'inserts into an empty file', { '/memories/f': '' }, [
+  script(service, 'inserts a line into an empty file', { '/memories/f': '' }, [
     [cmd.insert('/memories/f', 1, 'a'), done],
     [cmd.view('/memories/f'), file('/memories/f', '     1\t\n     2\ta')],
   ]);
-  script(service, 'rejects a line outside the file', { '/memories/f': 'a\nb\n' }, [
+  script(service, 'rejects an insert at a line outside the file', { '/memories/f': 'a\nb\n' }, [
     [
       cmd.insert('/memories/f', 4, 'x'),
       error(
@@ -169,7 +184,7 @@ describeService('insert', (service) => {
       ),
     ],
   ]);
-  script(service, 'rejects a missing path and a directory', { '/memories/d/f': 'x' }, [
+  script(service, 'rejects an insert into a missing path or a directory', { '/memories/d/f': 'x' }, [
     [cmd.insert('/memories/nope', 0, 'x'), error('Error: The path /memories/nope does not exist')],
     [cmd.insert('/memories/d', 0, 'x'), error('Error: The path /memories/d does not exist')],
     [cmd.insert('/memories', 0, 'x'), error('Error: The path /memories does not exist')],
@@ -202,11 +217,11 @@ describeService('delete', (service) => {
       ],
     ],
   );
-  script(service, 'keeps a directory that becomes empty', { '/memories/a/f': '' }, [
+  script(service, 'keeps a directory whose last file is deleted', { '/memories/a/f': '' }, [
     [cmd.delete('/memories/a/f'), ok('Successfully deleted /memories/a/f')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/')],
   ]);
-  script(service, 'rejects the root in any spelling', { '/memories/a': '' }, [
+  script(service, 'rejects a delete of the root in any spelling', { '/memories/a': '' }, [
     [cmd.delete('/memories'), error('Error: Cannot delete the /memories directory itself')],
     [cmd.delete('/memories/'), error('Error: Cannot delete the /memories directory itself')],
     [cmd.delete('//memories/./'), error('Error: Cannot delete the /memories directory itself')],
@@ -272,7 +287,7 @@ describeService('rename', (service) => {
   );
   script(
     service,
-    'reports conflicts in the order of the checks',
+    'reports the conflicts of a rename in the order of the checks',
     { '/memories/d/f': '', '/memories/g': '' },
     [
       [cmd.rename('/memories', '/memories/x'), error('Error: Cannot rename the /memories directory itself')],

@@ -226,14 +226,14 @@ const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, heig
 const DEVICES = ['desktop', 'phone'] as const;
 
 describeConsole('accessibility checks of the console', (fixture) => {
-  it.each(SCHEMES)('pass in %s colors: sign-in', async (colorScheme) => {
+  it.each(SCHEMES)('passes axe in %s colors: sign-in', async (colorScheme) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
     await page.getByLabel('Admin key').waitFor();
     expect(await violationsOf(page)).toStrictEqual([]);
   });
 
-  it.each(SCHEMES)('pass in %s colors: a link within text in Markdown', async (colorScheme) => {
+  it.each(SCHEMES)('passes axe in %s colors: a link within text in Markdown', async (colorScheme) => {
     const { service } = fixture();
     const tenant = await fixture().poisonedTenant();
     const agent = await createAgent(service.app, service.database, tenant, 'linking');
@@ -283,7 +283,7 @@ describeConsole('accessibility checks of the console', (fixture) => {
   });
 
   const views = DEVICES.flatMap((device) => VIEWS.map((view) => [device, ...view] as const));
-  it.each(views)('pass on a %s: %s', async (device, _name, place, open) => {
+  it.each(views)('passes axe on a %s: %s', async (device, _name, place, open) => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.app.usageCounts.flush();
     const page = await fixture().openSignedIn(place.replace('TENANT', tenant));

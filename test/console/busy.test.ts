@@ -20,7 +20,7 @@ async function refuse(page: Page, times: number, answer: object = BUSY): Promise
 }
 
 describeConsole('the console with a busy service', (fixture) => {
-  it('retries reads and displays that it does', async () => {
+  it('retries reads of a busy service and displays the retry', async () => {
     await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
@@ -42,7 +42,7 @@ describeConsole('the console with a busy service', (fixture) => {
     await page.locator('tbody a').first().waitFor();
   });
 
-  it('does not retry changes, or reads without a Retry-After header', async () => {
+  it('sends changes, and reads without a Retry-After header, only once', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: {} });
     await page.getByRole('link', { name: 'Tenants', exact: true }).click();

@@ -248,11 +248,14 @@ const TASKS: Record<string, Task> = {
 };
 
 describeConsole('the tasks of an operator in the console', (fixture) => {
-  it.each(Object.entries(TASKS))('%s within its limit of clicks', async (_name, { limit, run }) => {
-    const tenant = await fixture().poisonedTenant();
-    await fixture().createKey({ tenant, isAdmin: false, label: `leaked ${tenant}` });
-    const operator = new Operator(await fixture().openSignedIn('#/'));
-    await run(operator, tenant, fixture());
-    expect(operator.clicks).toBeLessThanOrEqual(limit);
-  });
+  it.each(Object.entries(TASKS))(
+    'completes a task of an operator within its limit of clicks: %s',
+    async (_name, { limit, run }) => {
+      const tenant = await fixture().poisonedTenant();
+      await fixture().createKey({ tenant, isAdmin: false, label: `leaked ${tenant}` });
+      const operator = new Operator(await fixture().openSignedIn('#/'));
+      await run(operator, tenant, fixture());
+      expect(operator.clicks).toBeLessThanOrEqual(limit);
+    },
+  );
 });

@@ -34,7 +34,7 @@ async function expectChange(page: Page, removed: string[], added: string[]): Pro
 }
 
 describeConsole('the comparison of two versions in the console', (fixture) => {
-  it("is opened from a file's versions by keyboard and links back to the file", async () => {
+  it('opens a comparison from the versions of a file by keyboard and links back to the file', async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/done/plan.md`);
     await page.getByRole('link', { name: 'History of the file' }).click();
@@ -67,7 +67,7 @@ describeConsole('the comparison of two versions in the console', (fixture) => {
     await page.getByRole('heading', { name: 'done/plan.md' }).waitFor();
   });
 
-  it('opens from a link, and its versions can be changed and swapped', async () => {
+  it('opens a comparison from a link, and changes and swaps its versions', async () => {
     const tenant = await editedTenant(fixture());
     const rows = await fixture().service.query(
       `SELECT id FROM memory_versions WHERE tenant_id = $1 ORDER BY id`,
@@ -96,7 +96,7 @@ describeConsole('the comparison of two versions in the console', (fixture) => {
     await expectChange(page, ['first'], ['second']);
   });
 
-  it('works on a phone', async () => {
+  it('compares two versions on a phone', async () => {
     const tenant = await editedTenant(fixture());
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/done/plan.md`);
     await page.setViewportSize(PHONE);

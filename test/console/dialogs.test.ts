@@ -16,7 +16,7 @@ const focusedAfter = (button: Locator) =>
   });
 
 describeConsole('dialogs in the console', (fixture) => {
-  it('return the focus to the button that opened them', async () => {
+  it('returns the focus from a dialog to the button that opened it', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const dialog = page.getByRole('dialog');
     const opener = page.getByRole('button', { name: 'New key' });
@@ -33,7 +33,7 @@ describeConsole('dialogs in the console', (fixture) => {
     }
   });
 
-  it('move and return the focus before the next key press', async () => {
+  it('moves the focus to a dialog and back before the next key press', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const opener = page.getByRole('button', { name: 'New key' });
     await opener.focus();
@@ -41,7 +41,7 @@ describeConsole('dialogs in the console', (fixture) => {
     expect(await focusedAfter(page.getByRole('button', { name: 'Cancel' }))).toBe(await opener.textContent());
   });
 
-  it('return the focus one by one from a question to its form to the button', async () => {
+  it('returns the focus one by one from a question to its form to the button', async () => {
     const page = await fixture().openSignedIn('#/keys');
     const form = page.getByRole('dialog', { name: 'New key' });
     const question = page.getByRole('dialog', { name: 'Discard your changes?' });

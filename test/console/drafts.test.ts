@@ -33,7 +33,7 @@ describeConsole('drafts in the console', (fixture) => {
   const stateOf = async (id: string) =>
     (await fixture().service.query('SELECT state FROM drafts WHERE id = $1', [id]))[0];
 
-  it('are listed for all tenants and for one, and counted in the navigation', async () => {
+  it('lists drafts for all tenants and for one, and counts them in the navigation', async () => {
     const [one, two] = [await proposed('Tidy one'), await proposed('Tidy two')];
     const page = await fixture().openSignedIn('#/drafts', { onlyTenants: [one.tenant, two.tenant] });
     await page.getByRole('link', { name: 'Drafts 2 to review' }).waitFor();
@@ -60,7 +60,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await other.locator('.waiting').count()).toBe(0);
   });
 
-  it('show the files by kind and the differences of each', async () => {
+  it('shows the files of a draft by kind and the differences of each', async () => {
     const { place } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -112,7 +112,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByText('This file has changed neither in the draft nor since').waitFor();
   });
 
-  it('are merged with a resolved conflict as one change that can be undone in one step', async () => {
+  it('merges a draft with a resolved conflict as one change that can be undone in one step', async () => {
     const { tenant, id, place } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -149,7 +149,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('row', { name: /Tidy up.*merged/ }).waitFor();
   });
 
-  it('list the files that block a file, which are resolved with it', async () => {
+  it('lists the files that block a file of a draft, and resolves them with it', async () => {
     const { tenant, id, place, agent } = await proposed();
     await (await agent(id))({ command: 'create', path: '/memories/todo', file_text: 'todo\n' });
     const write = await agent(tenant);
@@ -174,7 +174,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, '/memories/todo/monday.md')).toBeNull();
   });
 
-  it('accept a custom text for a conflict and ask before it is lost', async () => {
+  it('accepts a custom text for a conflict and asks before it is lost', async () => {
     const { tenant, place } = await proposed();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/drafts`);
     await page.getByRole('link', { name: /^Tidy up/ }).click();
@@ -223,7 +223,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 
-  it('are not merged after a change since the review, which is displayed for another approval', async () => {
+  it('rejects a merge after a change since the review, and shows it for another approval', async () => {
     const { tenant, id, place, agent } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).click();
@@ -255,7 +255,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, TAXES)).toContain('(normal)');
   });
 
-  it('replace the memory after a question, unless it has changed', async () => {
+  it('replaces the memory by a draft after a question, unless it has changed', async () => {
     const { tenant, place, agent } = await proposed();
     const page = await fixture().openSignedIn(place);
     await row(page, /conflict/).waitFor();
@@ -278,7 +278,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, '/memories/customers/okafor.md')).toContain('twice');
   });
 
-  it('are rejected after a question', async () => {
+  it('rejects a draft after a question', async () => {
     const { tenant, id, place } = await proposed();
     const page = await fixture().openSignedIn(place, { onlyTenants: [tenant] });
     await page.getByRole('link', { name: 'Drafts 1 to review' }).waitFor();
@@ -296,7 +296,7 @@ describeConsole('drafts in the console', (fixture) => {
     await expect.poll(() => page.locator('.waiting').count()).toBe(0);
   });
 
-  it('are visible to read-only keys without a merge button, and cannot be merged by their author', async () => {
+  it('hides the merge button from read-only keys, and rejects a merge by the author of a draft', async () => {
     const { place, tenant } = await proposed();
     const page = await fixture().openSignedIn(place, { access: 'read_only' });
     await row(page, /conflict/).click();
@@ -335,7 +335,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(own.id)).toStrictEqual({ state: 'open' });
   });
 
-  it('show a blocked file, which can be resolved with the draft', async () => {
+  it('shows a blocked file, and resolves it with the draft', async () => {
     const { tenant, id, agent } = await proposed();
     const path = '/memories/plan/a.md';
     await (await agent(id))({ command: 'create', path, file_text: 'draft\n' });
@@ -352,7 +352,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await contentOf(tenant, path)).toBe('draft\n');
   });
 
-  it('come from propose-only keys, with a source that the history filters by', async () => {
+  it('shows the drafts of propose-only keys, with a source that the history filters by', async () => {
     const { url, service, poisonedTenant, openSignedIn } = fixture();
     const tenant = await poisonedTenant();
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
@@ -400,7 +400,7 @@ describeConsole('drafts in the console', (fixture) => {
     (['desktop', 'phone'] as const).map((device) => [scheme, device] as const),
   );
   it.each(views)(
-    'in %s colors on a %s, fit the window with long names and pass axe',
+    'fits drafts with long names in %s colors on a %s, and passes axe',
     async (scheme, device) => {
       const title =
         'a title that says much of what the draft is for, and of who asked for it, and why, '.repeat(2);

@@ -33,7 +33,7 @@ describeConsole('the history in the console', (fixture) => {
     expect(await page.locator('.diff-line.added .line-text').allTextContents()).toStrictEqual([NEW_LINE]);
   });
 
-  it('searches by part of the path and the actor, by operation, and by date', async () => {
+  it('searches the history by part of the path and the actor, by operation, and by date', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/history`);
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
@@ -51,7 +51,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByText('No versions match').waitFor();
   });
 
-  it('filters by a file or an actor with a link and clears the filter', async () => {
+  it('filters the history by a file or an actor with a link and clears the filter', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
     await page.getByRole('link', { name: 'key web-crawler' }).click();

@@ -298,7 +298,7 @@ describeConsole(
       ]);
     });
 
-    it('passes axe and fits from 360 to 1,600 pixels, in light and dark', async () => {
+    it('passes axe on the page for incidents and fits from 360 to 1,600 pixels, in light and dark', async () => {
       const { phrase, tenants, crawler } = await poison(2);
       const { page } = await openFound(phrase);
       const check = async (name: string) => {
@@ -336,7 +336,7 @@ describeConsole(
       await check('form');
     });
 
-    it('loads less than 100 KB at first', async () => {
+    it('loads less than 100 KB for the page for incidents at first', async () => {
       const page = await fixture().openSignedIn('#/');
       const sources = await page.evaluate<string[]>(
         `[...document.querySelectorAll('script[src], link[rel=stylesheet], link[rel=modulepreload]')].map((e) => e.src || e.href)`,

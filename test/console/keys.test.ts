@@ -41,7 +41,7 @@ describeConsole('keys in the console', (fixture) => {
     return key;
   };
 
-  it('are created for an admin of some tenants, with an access and an expiry', async () => {
+  it('creates a key for an admin of some tenants, with an access and an expiry', async () => {
     const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
     const page = await open();
     const key = await create(page, 'scoped', async () => {
@@ -85,7 +85,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await other.getByRole('button', { name: 'New tenant' }).count()).toBe(0);
   });
 
-  it('are created for one tenant, and for a service that manages stores, with an expiry time', async () => {
+  it('creates keys for a tenant and for a service that manages stores, with an expiry time', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await open();
     await create(page, 'of-one', async () => {
@@ -118,7 +118,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
   });
 
-  it('are created once if the response is lost', async () => {
+  it('creates a key once if the response is lost', async () => {
     const page = await open();
     let lost = 0;
     await page.route('**/v1/keys', async (route) => {
@@ -143,7 +143,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await statusOf(secret)).toBe(403);
   });
 
-  it('are rotated with an overlap, and the new secret survives Escape and Back', async () => {
+  it('rotates a key with an overlap, and keeps the new secret after Escape and Back', async () => {
     const { id, key } = await fixture().createKey({ label: 'rotated' });
     await fixture().createKey({ label: 'other' });
     const page = await open();
@@ -187,7 +187,7 @@ describeConsole('keys in the console', (fixture) => {
     await expect.poll(() => statusOf(secret)).toBe(200);
   });
 
-  it('stay signed in on the tab that rotates its own key', async () => {
+  it('keeps the session on the tab that rotates its own key', async () => {
     const { key } = await fixture().createKey({ label: 'own' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -204,7 +204,7 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('Rotate a key').first().waitFor();
   });
 
-  it('are found by label, kind, status, and use, and in another order', async () => {
+  it('finds keys by label, kind, status, and use, and in another order', async () => {
     const tenant = await fixture().poisonedTenant();
     const { id } = await fixture().createKey({ tenant, isAdmin: false, label: 'idle' });
     const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString();
@@ -233,7 +233,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(page.url()).toContain('kind=tenant&search=AGENT');
   });
 
-  it('are edited in label and expiry, and unchanged fields are not sent', async () => {
+  it('edits the label and expiry of a key, and sends no unchanged field', async () => {
     const { id } = await fixture().createKey({ label: 'before' });
     const page = await open();
     const sent: unknown[] = [];
@@ -289,7 +289,7 @@ describeConsole('keys in the console', (fixture) => {
     ]);
   });
 
-  it('are edited by their own session, and the header shows the new label', async () => {
+  it('edits the key of the own session, and shows the new label in the header', async () => {
     const { key } = await fixture().createKey({ label: 'old name' });
     const page = await fixture().open(await fixture().newContext(), '#/keys');
     await signIn(page, key);
@@ -303,7 +303,7 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'new name').waitFor();
   });
 
-  it('cannot be edited after they are revoked', async () => {
+  it('rejects an edit of a key after it was revoked', async () => {
     const { id } = await fixture().createKey({ label: 'gone' });
     const page = await open();
     await row(page, 'gone').getByRole('button', { name: 'Edit…' }).click();
@@ -318,7 +318,7 @@ describeConsole('keys in the console', (fixture) => {
     expect(await row(page, 'gone').getByRole('button').count()).toBe(0);
   });
 
-  it('cannot be created, edited, or rotated with a read-only key', async () => {
+  it('hides the buttons to create, edit, and rotate keys from a read-only key', async () => {
     await fixture().createKey({ label: 'seen' });
     const page = await fixture().openSignedIn('#/keys', { access: 'read_only' });
     await row(page, 'seen').waitFor();

@@ -76,22 +76,25 @@ describeConsole('the history in the console with long names', (fixture) => {
   const views = (['desktop', 'phone'] as const).flatMap((device) =>
     VIEWS.map((view) => [device, ...view] as const),
   );
-  it.each(views)('fits the window and passes axe on a %s: %s', async (device, _name, place, open) => {
-    tenant ??= longTenant(fixture());
-    const page = await fixture().openSignedIn('');
-    await page.setViewportSize(SIZES[device]);
-    await page.goto(`${fixture().url}/#/tenants/${await tenant}${place}`);
-    await open(page);
-    const excesses = await page
-      .locator('html, .pane, .timeline, dialog')
-      .evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
-    expect(Math.max(...excesses)).toBe(0);
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-    expect(
-      violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]),
-    ).toStrictEqual([]);
-  });
+  it.each(views)(
+    'fits the history with long names into the window and passes axe on a %s: %s',
+    async (device, _name, place, open) => {
+      tenant ??= longTenant(fixture());
+      const page = await fixture().openSignedIn('');
+      await page.setViewportSize(SIZES[device]);
+      await page.goto(`${fixture().url}/#/tenants/${await tenant}${place}`);
+      await open(page);
+      const excesses = await page
+        .locator('html, .pane, .timeline, dialog')
+        .evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
+      expect(Math.max(...excesses)).toBe(0);
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+      expect(
+        violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => String(target))]),
+      ).toStrictEqual([]);
+    },
+  );
 
   it('shortens a path and an actor, with the full text on hover and in the clipboard', async () => {
     tenant ??= longTenant(fixture());

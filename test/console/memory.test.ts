@@ -200,7 +200,7 @@ describeConsole('the memory in the console', (fixture) => {
     expect(await lines(second)).toContain('- FR 21 %');
   });
 
-  it('does not merge edits of one line, and overwrites only on request', async () => {
+  it('shows conflicting edits of one line, and overwrites only on request', async () => {
     const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/instructions.md`;
     const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
     for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();

@@ -7,7 +7,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the mounts of a tenant in the console', (fixture) => {
-  it('are added, changed, and removed, and displayed in the mounted tenant', async () => {
+  it('adds, changes, and removes a mount, and shows it in the mounted tenant', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const [own, team] = [freshTenant('own'), freshTenant('team')];
@@ -54,7 +54,7 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     expect((await tenants.find(own))?.mounts).toStrictEqual([]);
   });
 
-  it('appear in the tree with their access, and beside the summary of the memory and its prompt', async () => {
+  it('shows mounts in the tree with their access, and beside the summary of the memory and its prompt', async () => {
     const { service, poisonedTenant, openSignedIn } = fixture();
     const [own, team] = [await poisonedTenant(), await poisonedTenant()];
     const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Ask first.' } as const;

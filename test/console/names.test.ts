@@ -38,7 +38,7 @@ describeConsole('long names in the console', (fixture) => {
     return tenant;
   }
 
-  it.each(WIDTHS)('fit into a window of %i pixels on every page', async (width) => {
+  it.each(WIDTHS)('fits long names into a window of %i pixels on every page', async (width) => {
     expect(Buffer.byteLength(LONG_PATH)).toBe(1024);
     const tenant = await longTenant();
     const page = await fixture().openSignedIn('', { label: LABEL });
@@ -86,7 +86,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(await overflowing(page)).toStrictEqual([]);
   });
 
-  it('are shortened, with the whole name on hover and in the clipboard', async () => {
+  it('shortens long names, with the whole name on hover and in the clipboard', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${LONG_PATH}`);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -103,7 +103,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
   });
 
-  it('in the list of memory stores have ID and description, and the search finds them', async () => {
+  it('lists memory stores with their ID and description, and finds them by name', async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const name = `Store ${freshTenant('named')}`;
@@ -122,7 +122,7 @@ describeConsole('long names in the console', (fixture) => {
     await row.getByText(`${id} · What the team has learned`).waitFor();
   });
 
-  it('in the settings of a memory store are displayed with its other details', async () => {
+  it('shows the name of a memory store in its settings with its other details', async () => {
     const { service } = fixture();
     const { key } = await makeKey(service, { managesStores: true });
     const send = (url: string, payload: object = {}) =>
@@ -147,7 +147,7 @@ describeConsole('long names in the console', (fixture) => {
     await page.getByRole('row', { name: 'Playbook' }).getByText('archived', { exact: true }).waitFor();
   });
 
-  it('and keys are displayed on cards with labeled values on a narrow screen', async () => {
+  it('shows mounts and keys on cards with labeled values on a narrow screen', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.setViewportSize({ width: 400, height: 800 });

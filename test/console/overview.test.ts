@@ -6,7 +6,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the overview and the audit page', (fixture) => {
-  it('show totals, usage over time, and the tenants that need attention', async () => {
+  it('shows totals, usage over time, and the tenants that need attention', async () => {
     const { database, app, query } = fixture().service;
     const tenants = new Tenants(database);
     const active = await fixture().poisonedTenant();
@@ -48,7 +48,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching tenants').waitFor();
   });
 
-  it('list the changes of admins by tenant and outcome', async () => {
+  it('lists the changes of admins by tenant and outcome', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     await page.getByRole('textbox', { name: /^Files/ }).fill('50');
@@ -84,7 +84,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
   });
 
-  it('distinguish missing records from zero, and no matches from no records', async () => {
+  it('distinguishes missing records from zero, and no matches from no records', async () => {
     const page = await fixture().openSignedIn('#/overview');
     await page.getByRole('figure', { name: 'Size of all files no records yet', exact: true }).waitFor();
     expect(await page.getByRole('img', { name: /^Size of all files/ }).count()).toBe(0);
@@ -97,7 +97,7 @@ describeConsole('the overview and the audit page', (fixture) => {
 });
 
 describeConsole('several selected tenants', (fixture) => {
-  it('are suspended, limited, and deleted after a question', async () => {
+  it('suspends, limits, and deletes several selected tenants after a question', async () => {
     const { database } = fixture().service;
     const tenants = new Tenants(database);
     const prefix = freshTenant('bulk');
@@ -166,7 +166,7 @@ describeConsole('several selected tenants', (fixture) => {
     expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
   });
 
-  it('cannot be selected with a read-only key', async () => {
+  it('offers no selection of tenants to a read-only key', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/?search=${tenant}`, { access: 'read_only' });
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();

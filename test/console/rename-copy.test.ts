@@ -17,7 +17,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     return (await fixture().service.query(sql, [tenant]))[0]?.count;
   };
 
-  it('renames its files, history, settings, and keys and opens its new address', async () => {
+  it('renames a tenant with its files, history, settings, and keys and opens its new address', async () => {
     const tenant = await fixture().poisonedTenant();
     const before = await versionsOf(tenant);
     const to = freshTenant('renamed');
@@ -39,7 +39,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('treeitem', { name: 'refunds.md' }).waitFor();
   });
 
-  it('copies its files and settings, without keys and history, and opens the copy', async () => {
+  it('copies the files and settings of a tenant, without keys and history, and opens the copy', async () => {
     const tenant = await fixture().poisonedTenant();
     await tenants().set(tenant, { maxFiles: 77 });
     const to = freshTenant('copied');
@@ -58,7 +58,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('heading', { level: 1, name: tenant }).waitFor();
   });
 
-  it.each(['Rename', 'Copy'])('explains why it fails: %s', async (verb) => {
+  it.each(['Rename', 'Copy'])('explains why a rename or copy fails: %s', async (verb) => {
     const tenant = await fixture().poisonedTenant();
     const other = freshTenant('other');
     await tenants().create(other);
@@ -102,7 +102,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     await page.getByRole('heading', { level: 1, name: to }).waitFor();
   });
 
-  it('requires a key with full access, and a draft can only be copied', async () => {
+  it('requires a key with full access for a rename, and only copies a draft', async () => {
     const tenant = await fixture().poisonedTenant();
     const purposes: Partial<KeyPurpose>[] = [
       { access: 'read_only' },

@@ -6,7 +6,7 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 describeConsole('the settings of a tenant in the console', (fixture) => {
-  it('ask before a save overwrites the change of another tab', async () => {
+  it('asks before a save overwrites the settings of another tab', async () => {
     const tenants = new Tenants(fixture().service.database);
     const [tenant, team] = [freshTenant(), freshTenant('team')];
     for (const each of [tenant, team]) await tenants.create(each);
@@ -72,7 +72,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     ]);
   });
 
-  it('are all in the form, which saves only the filled fields', async () => {
+  it('shows all settings in the form, and saves only the filled fields', async () => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const tenant = freshTenant();

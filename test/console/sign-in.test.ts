@@ -10,7 +10,7 @@ import { openIdVariables, startOpenId } from '../support/openid.ts';
 import { startService } from '../support/service.ts';
 
 describeConsole('signing in to the console', (fixture) => {
-  it('requires an admin key and keeps it only in this tab', async () => {
+  it('requires an admin key for the console and keeps it only in this tab', async () => {
     const { newContext, open, createKey } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { key } = await createKey({ label: 'anna' });
@@ -34,7 +34,7 @@ describeConsole('signing in to the console', (fixture) => {
     expect(await page.evaluate(() => Object.keys(sessionStorage))).toStrictEqual([]);
   });
 
-  it('rejects a tenant key and an unknown key', async () => {
+  it('rejects a tenant key and an unknown key in the console', async () => {
     const { newContext, open, createKey } = fixture();
     const page = await open(await newContext());
     const { key } = await createKey({ isAdmin: false, tenant: await fixture().poisonedTenant() });
@@ -50,7 +50,7 @@ describeConsole('signing in to the console', (fixture) => {
     expect(await tryKey(`msk_${'0'.repeat(40)}`)).toBe('This key is not valid, expired, or was revoked.');
   });
 
-  it.each(['expired', 'revoked'])('is required again when the key is %s', async (how) => {
+  it.each(['expired', 'revoked'])('requires the sign-in again when the key is %s', async (how) => {
     const { newContext, open, createKey, service, url } = fixture();
     const tenant = await fixture().poisonedTenant();
     const { id, key } = await createKey();

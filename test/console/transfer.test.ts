@@ -17,7 +17,7 @@ const WATCH_PROGRESS = `new MutationObserver(() => {
 const name = (i: number) => `file-${String(i).padStart(5, '0')}.md`;
 
 describeConsole('export and import in the console', (fixture) => {
-  it('import 10,000 files, display them, and export them again', async () => {
+  it('imports 10,000 files, displays them, and exports them again', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = freshTenant();
     await new Tenants(service.database).create(tenant);
@@ -55,7 +55,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(exported.includes(name(FILES - 1))).toBe(true);
   });
 
-  it('explain a rejected import and import no file', async () => {
+  it('explains a rejected import and imports no file', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
     const archive = Buffer.concat([entry({ name: 'memories/style.md', content: 'x' }), Buffer.alloc(1024)]);
@@ -65,7 +65,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(await page.getByRole('alert').textContent()).toContain('/memories/style.md');
   });
 
-  it('export with the history and import it into another tenant', async () => {
+  it('exports a memory with the history and imports it into another tenant', async () => {
     const { service, openSignedIn } = fixture();
     const tenant = await fixture().poisonedTenant();
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
@@ -84,7 +84,7 @@ describeConsole('export and import in the console', (fixture) => {
     expect(Number(row?.history_versions)).toBeGreaterThan(5);
   });
 
-  it('upload files and a directory into a directory and download it', async () => {
+  it('uploads files and a directory into a directory and downloads it', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/customers`);
     const folder = await mkdtemp(join(tmpdir(), 'console-upload-'));

@@ -123,27 +123,30 @@ describeConsole('pages of the console from 360 to 1,600 pixels', (fixture) => {
   const cases = (['operate', 'read_write'] as const).flatMap((access) =>
     VIEWS.map((view) => [access, ...view] as const),
   );
-  it.each(cases)('fit, do not overlap, and pass axe with %s: %s', async (access, _name, place, isThere) => {
-    prepared ??= prepare();
-    const { tenant, draft } = await prepared;
-    const page = await fixture().openSignedIn(
-      `#/${place.replace('TENANT', tenant).replace('DRAFT', draft)}`,
-      {
-        access,
-        label: 'an operator with a long name',
-      },
-    );
-    const colorScheme = access === 'operate' ? 'light' : 'dark';
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const found: [number, string[]][] = [];
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      if (width === WIDTHS[0] && place.includes('refunds')) await page.reload();
-      await isThere(page);
-      const excesses = await page.evaluate<string[]>(EXCESSES);
-      const violations = CHECKED.has(width) ? await violationsOf(page) : [];
-      if (excesses.length + violations.length > 0) found.push([width, [...excesses, ...violations]]);
-    }
-    expect(found).toStrictEqual([]);
-  });
+  it.each(cases)(
+    'fits each page without overlaps, and passes axe with %s: %s',
+    async (access, _name, place, isThere) => {
+      prepared ??= prepare();
+      const { tenant, draft } = await prepared;
+      const page = await fixture().openSignedIn(
+        `#/${place.replace('TENANT', tenant).replace('DRAFT', draft)}`,
+        {
+          access,
+          label: 'an operator with a long name',
+        },
+      );
+      const colorScheme = access === 'operate' ? 'light' : 'dark';
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const found: [number, string[]][] = [];
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        if (width === WIDTHS[0] && place.includes('refunds')) await page.reload();
+        await isThere(page);
+        const excesses = await page.evaluate<string[]>(EXCESSES);
+        const violations = CHECKED.has(width) ? await violationsOf(page) : [];
+        if (excesses.length + violations.length > 0) found.push([width, [...excesses, ...violations]]);
+      }
+      expect(found).toStrictEqual([]);
+    },
+  );
 });

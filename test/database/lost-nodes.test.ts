@@ -16,7 +16,7 @@ CREATE FUNCTION fail_on_stale_session() RETURNS trigger LANGUAGE plpgsql AS $$ B
 END $$;
 CREATE TRIGGER lost_node BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION fail_on_stale_session()`;
 
-describeServiceOnOwnDatabase('after a node of the cluster died', (service, kind) => {
+describeServiceOnOwnDatabase('a cluster after the death of a node', (service, kind) => {
   it.skipIf(kind === 'pglite')(
     'records each audited change on new connections after a node of the cluster died',
     async () => {

@@ -138,7 +138,7 @@ describeService(
       );
     script(
       service,
-      'writes no file and names the kind of secret',
+      'writes no file with a secret, and names the kind of secret',
       { '/memories/f': `a ${AWS.slice(0, 10)}-${AWS.slice(10)}` },
       [
         [cmd.create('/memories/g', `x ${AWS} ${CARD}`), refusal('aws_access_key, payment_card')],

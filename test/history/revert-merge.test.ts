@@ -359,7 +359,7 @@ describeService(
       expect(texts).toStrictEqual([null, '1\n2\n3\n4\n55\n']);
     });
 
-    describe('while the memory changes', () => {
+    describe('a revert beside changes of the memory', () => {
       /** Runs a step before the first merge, which happens before the revert locks the memory. */
       class Interrupted extends MergeThreads {
         step: (() => Promise<unknown>) | null = null;

@@ -330,7 +330,7 @@ describeService(
       );
     });
 
-    describe('on the command line', () => {
+    describe('a revert on the command line', () => {
       it('lists conflicts and exits with 3, also in a dry run, which makes no change', async () => {
         const { tenant, mallory, alice } = await tenantWithKeys(service());
         await alice(cmd.create(a, '1\n'), cmd.create(b, '1\n'));

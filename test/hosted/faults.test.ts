@@ -54,7 +54,7 @@ const TROUBLE: Fault[] = [
   'drop',
 ];
 
-describeService('with a hosted store that fails sometimes', (service) => {
+describeService('a hosted store that fails sometimes', (service) => {
   const make = async (tenant: string) => {
     await runOn(service(), ['tenants', 'create', tenant]);
     return tenant;

@@ -77,7 +77,7 @@ function portText(port: Port): string {
 }
 
 function describeFiles(read: Read): void {
-  it.each(FILES)('%s passes settings of .env to the service', (file) => {
+  it.each(FILES)('passes settings of .env to the service in %s', (file) => {
     const bootstrap = '{"keys":[{"tenant":"acme","key":"msk_x"}]}';
     const { environment, ports } = read([file], {
       SECRETS: 'mask',
@@ -106,7 +106,7 @@ function describeFiles(read: Read): void {
   it.each([
     ['docker-compose.yml', 'postgres://memory@postgres:5432/memory'],
     ['examples/compose/citus.yml', 'postgres://memory@coordinator:5432/memory'],
-  ])('%s works without .env', (file, url) => {
+  ])('starts the service without .env in %s', (file, url) => {
     const { environment, ports } = read([file], {});
     expect(environment).toMatchObject({
       DATABASE_URL: url,

@@ -118,7 +118,7 @@ it('docs/contract.md names every route of the main listener', () => {
   expect(missing).toStrictEqual([]);
 });
 
-it('the console names the default of AUTH_CACHE_SECONDS', () => {
+it('names the default of AUTH_CACHE_SECONDS in the console', () => {
   const { AUTH_CACHE_SECONDS } = loadConfig({});
   for (const page of ['keys/edit-dialog', 'keys/keys-table', 'settings/rename-copy'])
     expect(read(`console/src/pages/${page}.tsx`).replaceAll(/\s+/g, ' ')).toContain(

@@ -17,7 +17,7 @@ function check(version: string) {
 }
 
 it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])(
-  'the launcher rejects Node.js %s in one line',
+  'rejects Node.js %s in the launcher in one line',
   (version) => {
     expect(check(version)).toStrictEqual({
       status: 1,
@@ -26,7 +26,7 @@ it.each(['18.20.8', '20.9.0', '20.20.2', '22.12.0'])(
   },
 );
 
-it.each(['22.13.0', '24.1.0', '26.0.0'])('the launcher accepts Node.js %s', (version) => {
+it.each(['22.13.0', '24.1.0', '26.0.0'])('accepts Node.js %s in the launcher', (version) => {
   expect(check(version)).toStrictEqual({ status: 0, stderr: '' });
 });
 
@@ -40,7 +40,7 @@ function launch(folder: string, env: Record<string, string> = {}) {
   return { status, output: stdout + stderr };
 }
 
-it('the launcher names the command to run in a clone without a build', () => {
+it('names the command to run in a clone without a build', () => {
   const folder = join(scratch, 'unbuilt');
   cpSync(bin, join(folder, 'bin'), { recursive: true });
   expect(launch(folder)).toStrictEqual({
@@ -49,7 +49,7 @@ it('the launcher names the command to run in a clone without a build', () => {
   });
 });
 
-it('the launcher reads the file that npm start names, and the environment overrides it', () => {
+it('reads the file that npm start names, and overrides it by the environment', () => {
   const folder = join(scratch, 'built');
   cpSync(bin, join(folder, 'bin'), { recursive: true });
   mkdirSync(join(folder, 'dist'));

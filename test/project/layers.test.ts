@@ -50,7 +50,7 @@ const layerOf = (path: string) => {
 };
 const isLocal = ({ from }: Import) => from.endsWith('.ts');
 
-it('the layers include every module of src', () => {
+it('lists every module of src in a layer', () => {
   expect(imports.length).toBeGreaterThan(200);
   expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
 });
@@ -64,13 +64,13 @@ it('docs/design.md lists every directory of src in this order', () => {
   expect(documented).toStrictEqual(LAYERS.filter((layer) => !layer.endsWith('.ts')));
 });
 
-it('the layers import in one direction only', () => {
+it('imports modules only from lower layers', () => {
   expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
     [],
   );
 });
 
-it('the modules have no import cycle', () => {
+it('finds no import cycle of modules', () => {
   const importsOf = new Map<string, string[]>();
   for (const { file, from } of imports.filter(isLocal)) {
     importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
@@ -96,7 +96,7 @@ describe('the packages of a layer', () => {
       LAYERS.filter((layer) => layer !== 'database'),
       /^(pg|drizzle|@electric)/,
     ],
-  ])('%s', (_, layers, forbidden) => {
+  ])('limits the packages of a layer: %s', (_, layers, forbidden) => {
     const own = imports.filter((each) => layers.includes(each.file.split('/', 1)[0] ?? '') && !isLocal(each));
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
@@ -126,12 +126,12 @@ it('only the exports to a collector import OpenTelemetry, except for a type', ()
   expect(inside?.length).toBeGreaterThan(5);
 });
 
-it('the service does not import its clients', () => {
+it('imports no client in the service', () => {
   const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
   expect(imports.filter(outside)).toStrictEqual([]);
 });
 
-it('a command loads no server code, so that it starts fast', () => {
+it('loads no server code for a command, so that it starts fast', () => {
   const loaded = new Set(['main.ts']);
   // Iterating over a set includes items that are added meanwhile.
   for (const file of loaded) {

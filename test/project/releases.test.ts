@@ -5,7 +5,7 @@ import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases
 
 const current = fixtureFiles();
 
-it('the fixture of a release contains migrations, functions, and statements', () => {
+it('stores migrations, functions, and statements in the fixture of a release', () => {
   expect(Object.keys(current)).toStrictEqual(
     expect.arrayContaining(['migrations/0000_init.sql', 'functions.sql', 'statements.json']),
   );
@@ -13,7 +13,7 @@ it('the fixture of a release contains migrations, functions, and statements', ()
   expect(statements.memory_create?.parameters[0]).toBe('tenant');
 });
 
-it('a release keeps its migrations unchanged, because databases have applied them', () => {
+it('keeps the migrations of a release unchanged, because databases have applied them', () => {
   for (const version of releasedVersions()) {
     const stored = Object.entries(storedFiles(version)).filter(([file]) => /^migrations\/\d/.test(file));
     expect(stored.length).toBeGreaterThan(0);

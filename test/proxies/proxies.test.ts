@@ -84,7 +84,7 @@ async function send(
 }
 
 it.for(Object.entries(PROXIES))(
-  'the proxy sample for %s works in front of the service',
+  'serves the service behind the proxy sample for %s',
   { tags: 'long' },
   async ([program, prepare], { skip, onTestFinished }) => {
     skip(!isInstalled(program), `${program} is not installed`);

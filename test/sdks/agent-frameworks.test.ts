@@ -53,11 +53,11 @@ describe('Deep Agents', () => {
     folder = await project(VERSIONS.deepagents, 'deepagents.mjs');
   }, 480_000);
 
-  it('the snippet compiles', async () => {
+  it('compiles the snippet for Deep Agents', async () => {
     await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[0] ?? '' }, OPTIONS);
   });
 
-  it('the backend responds like the StoreBackend of Deep Agents, and serves an agent', async () => {
+  it('responds like the StoreBackend of Deep Agents, and serves an agent', async () => {
     const { tenant } = await fixture.tenantWithKey();
     const env = { MEMORY_SERVICE_API_KEY: fixture.serviceKey, MEMORY_SERVICE_TENANT: tenant };
     expect(await execute(folder, 'deepagents.mjs', env)).toBe(`62 calls as with StoreBackend
@@ -85,13 +85,13 @@ describe('just-bash', () => {
     folder = await project(VERSIONS.justBash, 'just-bash.mjs');
   }, 480_000);
 
-  it('the snippet compiles, and prints the listing of the memory', async () => {
+  it('compiles the snippet for just-bash, and prints the listing of the memory', async () => {
     await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[1] ?? '' }, OPTIONS);
     const env = { MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     expect(await execute(folder, 'out/agent.mjs', env)).toBe('notes.md:1:Likes tea.\n');
   });
 
-  it('commands have the same output as on the in-memory filesystem', async () => {
+  it('prints the output of commands as on the in-memory filesystem of just-bash', async () => {
     const { tenant, key } = await fixture.tenantWithKey();
     const reader = newApiKey();
     const read = { tenant, access: 'read_only', label: '', expiresAt: null } as const;
@@ -109,7 +109,7 @@ gzip -c user.md > bytes.gz: EILSEQ: a memory holds only text in UTF-8, write '/b
 });
 
 describe('Mastra', () => {
-  it('the snippet compiles, and lists and calls the tools over MCP', async () => {
+  it('compiles the snippet for Mastra, and lists and calls the tools over MCP', async () => {
     const folder = await project(VERSIONS.mastra);
     await compile(folder, { 'agent.mts': snippets['agent-frameworks']?.[2] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
@@ -120,7 +120,7 @@ describe('Mastra', () => {
 });
 
 describe('the OpenAI SDK', () => {
-  it('the snippet compiles, and returns the results of the calls to the model', async () => {
+  it('compiles the snippet for the OpenAI SDK, and returns the results of the calls to the model', async () => {
     const folder = await project(VERSIONS.openai);
     await compile(folder, { 'agent.mts': snippets['any-model']?.[0] ?? '' }, OPTIONS);
     const { key } = await fixture.tenantWithKey();
@@ -141,7 +141,7 @@ describe('the OpenAI SDK', () => {
   }, 480_000);
 });
 
-it('the guides list the tested versions', async () => {
+it('lists the tested versions of the agent frameworks in the guides', async () => {
   const guides = await Promise.all(
     ['agent-frameworks', 'any-model'].map((name) =>
       readFile(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'),

@@ -87,7 +87,7 @@ it.each([
   ['2025-11-25', 'resources-list'],
   ['2025-11-25', 'prompts-list'],
   ['2025-11-25', 'dns-rebinding-protection'],
-])('/mcp passes the conformance scenario of %s: %s', async (version, scenario) => {
+])('passes the conformance scenario of %s with /mcp: %s', async (version, scenario) => {
   const args = ['server', '--url', `${url}/mcp`, '--scenario', scenario, '--spec-version', version];
   const program = join(folder, 'node_modules/.bin/conformance');
   const env = { PATH: process.env.PATH, HOME: folder };
@@ -124,7 +124,7 @@ function violations(version: string, definition: string, value: unknown) {
 
 describe('the JSON schema of 2026-07-28', () => {
   it.each([...METHODS, ['server/discover', {}, 'DiscoverResult'] as const])(
-    'accepts the response to %s',
+    'accepts the response to %s by the JSON schema of 2026-07-28',
     async (method, params, definition) => {
       const message = modern(method, params);
       const { body } = await sendMcp(url, message, headersOf(undefined, headersFor(message)));
@@ -145,7 +145,7 @@ describe('the JSON schema of 2025-11-25', () => {
     ...METHODS,
     ['initialize', INITIALIZE, 'InitializeResult'] as const,
     ['ping', {}, 'EmptyResult'] as const,
-  ])('accepts the response to %s', async (method, params, definition) => {
+  ])('accepts the response to %s by the JSON schema of 2025-11-25', async (method, params, definition) => {
     const { body } = await sendMcp(url, { jsonrpc: '2.0', id: 1, method, params }, headersOf());
     expect(violations('2025-11-25', 'JSONRPCResultResponse', body)).toStrictEqual([]);
     expect(violations('2025-11-25', definition, body.result)).toStrictEqual([]);

@@ -37,7 +37,7 @@ const CREATED = {
   isError: false,
 };
 
-it('the MCP server serves the inspector over stdio', async () => {
+it('serves the inspector over stdio with the MCP server', async () => {
   const variables = [
     `MEMORY_SERVICE_URL=${fixture.url}`,
     `MEMORY_SERVICE_API_KEY=${await fixture.tenantKey()}`,
@@ -52,7 +52,7 @@ it('the MCP server serves the inspector over stdio', async () => {
   });
 });
 
-it('the MCP server serves the inspector over HTTP', async () => {
+it('serves the inspector over HTTP with the MCP server', async () => {
   const server = startProcess(bin('memory-service-mcp'), ['--http', '0'], {
     MEMORY_SERVICE_URL: fixture.url,
   });
@@ -63,7 +63,7 @@ it('the MCP server serves the inspector over HTTP', async () => {
   await server.exit;
 });
 
-it('the service serves the inspector', async () => {
+it('serves the inspector with /mcp of the service', async () => {
   const header = `Authorization: Bearer ${await fixture.tenantKey()}`;
   const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);
@@ -72,7 +72,7 @@ it('the service serves the inspector', async () => {
   });
 });
 
-it('the snippet for the Agent SDK compiles', async () => {
+it('compiles the snippet for the Agent SDK', async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const snippet = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? '';
   expect(snippet).toContain('query(');

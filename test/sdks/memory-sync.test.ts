@@ -186,7 +186,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
       ];
 
       it.each(CASES)(
-        '$name',
+        'syncs a directory: $name',
         async ({ initial = { 'a.md': 'v1' }, change, store, disk, sent = [], fetched = [] }) => {
           const each = await attached(initial);
           await change(each);
@@ -338,7 +338,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v2', 'big.md': 'x'.repeat(MAX_FILE_BYTES) });
       });
 
-      it('never writes to a store that is attached read-only', async () => {
+      it('sends no write to a store that is attached read-only', async () => {
         const { stores, store, disk, sent, sync } = await attached(
           { 'a.md': 'v1', 'b.md': 'v1' },
           'read_only',
@@ -377,7 +377,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toEqual({ ...initial, ...added });
       });
 
-      it('fails to download a store that does not exist', async () => {
+      it('rejects a download of a store that does not exist', async () => {
         const { stores } = await attached({});
         await stores.dispose();
         await expect(stores.download(sessionOf('memstore_none'))).rejects.toThrow(

@@ -136,7 +136,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
 
 const LANGCHAIN_AGENT = ['langchain@1.5.14', '@langchain/core@1.4.0', '@langchain/anthropic@1.5.11'];
 
-it('an agent of LangChain runs the memory tool', async () => {
+it('runs the memory tool with an agent of LangChain', async () => {
   const { folder } = await install([archive, ...LANGCHAIN_AGENT], 'prefer-offline');
   await copyFile(new URL('./langchain-agent.mjs', import.meta.url), join(folder, 'agent.mjs'));
   const api = await fixture.messagesApi([
@@ -162,7 +162,7 @@ it('an agent of LangChain runs the memory tool', async () => {
   ]);
 });
 
-it('the README lists the packages to install for each snippet', () => {
+it('lists the packages to install for each snippet in the README', () => {
   const commands = [...readme.matchAll(/^npm install ([a-z@].*)$/gm)]
     .map(([, names = '']) => names.split(' '))
     .filter((names) => names.length > 1 || names[0] !== 'memory-service-client');
@@ -172,7 +172,7 @@ it('the README lists the packages to install for each snippet', () => {
   }
 });
 
-it('the guide lists the tested versions of the SDKs', async () => {
+it('lists the tested versions of the SDKs in the guide', async () => {
   const guide = await readFile(new URL('../../docs/agents.md', import.meta.url), 'utf8');
   const table = guide.slice(guide.indexOf('## SDK versions'), guide.indexOf('## From'));
   const packages = [...VERSIONS.flatMap(([, packages]) => packages), ...LANGCHAIN_AGENT];

@@ -361,7 +361,7 @@ describe('AUTH=jwt', () => {
     issuer.close();
   });
 
-  describe('with an issuer', () => {
+  describe('the keys of an issuer', () => {
     const jwk = async (key: typeof publicKey, kid: string) => ({
       ...(await exportJWK(key)),
       kid,

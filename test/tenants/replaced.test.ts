@@ -170,7 +170,7 @@ describeService(
       );
     });
 
-    describe('that replaces a mounted tenant', () => {
+    describe('a tenant that replaces a mounted tenant', () => {
       const team = '/memories/team';
       /** Creates a tenant that has just used its mount. */
       const mounting = async (send: Awaited<ReturnType<typeof asService>>) => {

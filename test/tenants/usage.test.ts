@@ -133,7 +133,7 @@ describeService(
       expect(await service().query(left, [tenant, renamed])).toStrictEqual([]);
     });
 
-    describe('at midnight', () => {
+    describe('the usage at midnight', () => {
       afterEach(() => {
         vi.useRealTimers();
       });

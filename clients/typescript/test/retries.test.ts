@@ -86,7 +86,7 @@ describe('retries of the client', () => {
   });
 });
 
-describe('the client rejects a result of another block', () => {
+describe('a result of another block', () => {
   it.each([
     [BLOCK, 'toolu_2'],
     [BLOCK, ''],
@@ -104,7 +104,7 @@ describe('the client rejects a result of another block', () => {
   });
 });
 
-describe('the client stops retrying', () => {
+describe('the end of the retries of the client', () => {
   it('stops retrying after maxRetries', async () => {
     const { client, sent } = scripted([busy()], { maxRetries: 2 });
     const error = await errorOf(client);
