@@ -54,7 +54,7 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     const { stdout } = await run('find', '--tenant', tenant, '--no-wait', 'x');
     const id = stdout.trim();
     expect((await run('jobs', 'list', '--active')).stdout).toContain(`${id}  find  queued  0 of 1`);
-    expect((await run('jobs', 'cancel', id)).stdout).toBe(`Cancelled find ${id} after 0 of 1 tenants.\n`);
+    expect((await run('jobs', 'cancel', id)).stdout).toBe(`Cancelled find ${id} after 0 of 1 tenant.\n`);
     const hits = await run('jobs', 'hits', id);
     expect([hits.stdout, hits.stderr]).toStrictEqual([
       '',
