@@ -7,6 +7,7 @@ import type { Mode, Query, Where } from '../files/search/query.ts';
 import type { MemorySearch } from '../files/search/search.ts';
 import { History } from '../history/history.ts';
 import type { Operation } from '../history/version.ts';
+import { batches } from '../lib/pages.ts';
 import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
@@ -193,8 +194,8 @@ WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) A
 `,
 );
 
-/** Size of the contents that are read at once for excerpts. */
-const CONTENT_BYTES = 2 ** 20;
+/** Contents that are read at once for excerpts. */
+const CONTENTS = { items: 200, weight: 2 ** 20, weightOf: ({ bytes }: HitVersion) => bytes };
 
 /**
  * Reads a page of the stored hits of a find in a tenant, in their current state. The first page is after 0.
@@ -229,19 +230,12 @@ async function* versionsOf(database: Database, tenant: string, hits: readonly St
   const { rows } = await database.query(hitVersionsQuery, { tenant, memoryIds, ids });
   const withContent = new Set(hits.filter((hit) => hit.in === 'content').map(({ versionId }) => versionId));
   const history = new History(database);
-  for (let from = 0; from < rows.length; ) {
-    let to = from + 1;
-    for (let bytes = rows[from]?.bytes ?? 0; to < rows.length; to++) {
-      bytes += rows[to]?.bytes ?? 0;
-      if (bytes > CONTENT_BYTES) break;
-    }
-    const batch = rows.slice(from, to);
+  for await (const batch of batches(rows, CONTENTS)) {
     const read = batch
       .filter(({ id }) => withContent.has(id))
       .map(({ id, memoryId }) => ({ memoryId, versionId: id }));
     const contents = await history.contents(tenant, read);
     for (const version of batch) yield { version, content: contents.get(version.id) };
-    from = to;
   }
 }
 

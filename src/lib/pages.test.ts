@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readPages } from './pages.ts';
+import { batches, readPages } from './pages.ts';
 
 /** Returns a reader for pages of the numbers from 1 to `count`, and the positions that were read. */
 function numbers(count: number, limit: number) {
@@ -38,4 +38,13 @@ it('loads a page only when the rows before it are consumed', async () => {
   const { asked, readPage } = numbers(4, 2);
   for await (const row of readPages(readPage, 2)) if (row === 2) break;
   expect(asked).toStrictEqual([undefined]);
+});
+
+it('batches end before they exceed their number or their weight', async () => {
+  const split = (weights: number[]) =>
+    collect(batches(weights, { items: 3, weight: 10, weightOf: (weight) => weight }));
+  expect(await split([])).toStrictEqual([]);
+  expect(await split([6, 4, 1, 9, 1])).toStrictEqual([[6, 4], [1, 9], [1]]);
+  expect(await split([1, 11, 11, 1])).toStrictEqual([[1], [11], [11], [1]]);
+  expect(await split([1, 1, 1, 1])).toStrictEqual([[1, 1, 1], [1]]);
 });

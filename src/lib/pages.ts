@@ -1,17 +1,19 @@
-/** Splits a stream into batches. A batch ends after `items` items, or when its items together reach `weight`. */
+/** Splits items into batches of at most `items` items and at most `weight`. A heavier item is a batch of its own. */
 export async function* batches<T>(
-  source: AsyncIterable<T>,
+  source: AsyncIterable<T> | Iterable<T>,
   { items, weight, weightOf }: { items: number; weight: number; weightOf: (item: T) => number },
 ): AsyncGenerator<T[]> {
   let batch: T[] = [];
   let total = 0;
   for await (const item of source) {
+    const added = weightOf(item);
+    if (batch.length === items || (batch.length > 0 && total + added > weight)) {
+      yield batch;
+      batch = [];
+      total = 0;
+    }
     batch.push(item);
-    total += weightOf(item);
-    if (batch.length < items && total < weight) continue;
-    yield batch;
-    batch = [];
-    total = 0;
+    total += added;
   }
   if (batch.length > 0) yield batch;
 }
