@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import { ALL_TABLES } from '../../src/database/citus.ts';
 import { migrate, schemaState } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import * as schema from '../../src/database/schema.ts';
+import * as schema from '../../src/database/schema/index.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { addCitus, createDatabase, query } from '../support/postgres/cluster.ts';

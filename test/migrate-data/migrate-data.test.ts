@@ -12,7 +12,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase, openPlace } from '../../src/database/open.ts';
 import { parseQuery } from '../../src/database/query.ts';
-import * as schema from '../../src/database/schema.ts';
+import * as schema from '../../src/database/schema/index.ts';
 import { CollectedOutput } from '../support/collected-output.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { startCli } from '../support/process.ts';
