@@ -39,7 +39,7 @@ const selectTenantsQuery = defineQuery<Filter & Required<Page>, { id: string }>(
   'select_tenants',
   `
 SELECT id FROM tenants WHERE id > $after AND ${MATCHES}
-  AND ($changedSince::text IS NULL OR last_change_at >= $changedSince::text::timestamptz)
+  AND ($changedSince::timestamptz IS NULL OR last_change_at >= $changedSince::timestamptz)
 ORDER BY id LIMIT $limit::bigint
 `,
 );

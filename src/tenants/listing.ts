@@ -52,13 +52,13 @@ export function conditionParams({ search, status, metadata }: TenantConditions):
 /** SQL condition: whether a row is a tenant, and not a draft, and matches `$search`, `$status`, and `$metadata`. */
 export const IS_SELECTED = `draft_of IS NULL
   AND ($search::text IS NULL
-    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name), lower($search::text)) > 0)
+    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name COLLATE "default"), lower($search::text)) > 0)
   AND ($status::text IS NULL OR $status::text = CASE
     WHEN suspended_at IS NOT NULL THEN 'suspended'
     WHEN archived_at IS NOT NULL THEN 'archived'
     ELSE 'active'
   END)
-  AND ($metadata::text IS NULL OR metadata @> $metadata::text::jsonb)`;
+  AND ($metadata::jsonb IS NULL OR metadata @> $metadata::jsonb)`;
 
 /** Null fields do not filter. */
 export type Filter = ConditionParams & {

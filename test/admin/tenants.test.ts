@@ -350,7 +350,10 @@ describeServiceOnOwnDatabase(
       expect(await totals('status=suspended')).toMatchObject({ tenants: 1, files: 0, bytes: 0 });
       await call('PATCH', '/tenants/p-1', { body: { metadata: { plan: 'pro', 'a=b': 'c' } } });
       await call('PATCH', '/tenants/p-2', { body: { metadata: { plan: 'free' } } });
-      await call('PATCH', '/tenants/p-4', { body: { metadata: { plan: 'pro=1' } } });
+      await call('PATCH', '/tenants/p-4', { body: { name: 'École P-', metadata: { plan: 'pro=1' } } });
+      expect(
+        (await call('GET', `/tenants?search=${encodeURIComponent('ÉCOLE')}`)).body.tenants,
+      ).toMatchObject([{ id: 'p-4' }]);
       expect(await listed('metadata=plan%3Dpro')).toStrictEqual(['p-1']);
       expect(await listed('metadata=plan=pro')).toStrictEqual(['p-1']);
       expect(await listed('metadata=plan=pro=1')).toStrictEqual(['p-4']);
