@@ -392,8 +392,8 @@ function bodyLimitFor(maxFileBytes: number): number {
 }
 
 /**
- * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, settings of the
- * sign-in without `OIDC_ISSUER`, and names that resemble an unset variable of the service.
+ * Lists variables without effect, as lines without values: settings of JSON Web Tokens without `AUTH=jwt`, settings of
+ * the sign-in without `OIDC_ISSUER`, and names that resemble an unset variable of the service.
  */
 export function configWarnings(
   env: Readonly<Record<string, string | undefined>>,

@@ -53,8 +53,8 @@ const CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url));
 const ASSETS = /^\/assets\//;
 
 /**
- * Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. The sign-in
- * page reads `GET /sign-in/methods`.
+ * Serves the built console at `GET /`. Without a build, the route returns the name of the service and links. The
+ * sign-in page reads `GET /sign-in/methods`.
  */
 export async function consoleRoutes(
   app: FastifyInstance,

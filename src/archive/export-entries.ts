@@ -57,7 +57,8 @@ SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLe
 FROM (
   SELECT page.*, NULL::text AS live_content,
     sum(COALESCE(octet_length(content), 0)) OVER (ORDER BY id DESC) - COALESCE(octet_length(content), 0) AS before
-  FROM (SELECT * FROM versions WHERE tenant_id = $tenant AND id < $before::text::uuid ORDER BY id DESC LIMIT $limit) AS page
+  FROM (SELECT * FROM versions WHERE tenant_id = $tenant AND id < $before::text::uuid
+  ORDER BY id DESC LIMIT $limit) AS page
 ) AS v
 WHERE v.before < $bytes::bigint ORDER BY v.id DESC
 `,
@@ -89,7 +90,8 @@ export const exportPastDirectoriesQuery = defineQuery<
   'export_past_directories',
   `
 SELECT path, ${time('created_at')} AS created_at, ${time('removed_at')} AS removed_at FROM past_directories
-WHERE tenant_id = $tenant AND (path, removed_at) > ($after, $afterTime::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
+WHERE tenant_id = $tenant AND (path, removed_at) > ($after, $afterTime::text::timestamptz)
+ORDER BY past_directories.path, past_directories.removed_at LIMIT $limit
 `,
 );
 
@@ -208,7 +210,8 @@ const exportFilesQuery = defineQuery<
   `
 SELECT path, content, modified FROM (
   SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
-  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path) ORDER BY path LIMIT $limit
+  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path)
+  ORDER BY path LIMIT $limit
 ) AS page
 WHERE before < $bytes::bigint ORDER BY path
 `,
@@ -230,7 +233,8 @@ const exportDirectoriesQuery = defineQuery<
   'export_directories',
   `
 SELECT dir_path AS path, ${SECONDS} FROM entries
-WHERE tenant_id = $tenant AND dir_path < $before AND memory_in_subtree(dir_path, $path) ORDER BY dir_path DESC LIMIT $limit
+WHERE tenant_id = $tenant AND dir_path < $before AND memory_in_subtree(dir_path, $path)
+ORDER BY dir_path DESC LIMIT $limit
 `,
 );
 

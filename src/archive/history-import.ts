@@ -44,7 +44,8 @@ INSERT INTO versions AS made (
   tenant_id, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
   created_at, superseded_at, origin, redacted_at, redacted_by, bytes
 )
-SELECT $tenant, v.id, v.memory_id, v.operation, v.path, v.size_bytes, decode(v.sha256, 'hex'), v.splice_start, v.splice_length, v.content,
+SELECT $tenant, v.id, v.memory_id, v.operation, v.path, v.size_bytes, decode(v.sha256, 'hex'), v.splice_start,
+  v.splice_length, v.content,
   v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by, memory_version_bytes($tenant, v.path, v.origin, v.content)
 FROM ${VERSIONS}
 WHERE ${HAS_ITS_TIME}
@@ -58,7 +59,8 @@ export const importCreationTimesQuery = defineQuery<{ tenant: string }>(
   'import_creation_times',
   `
 UPDATE entries AS e SET created_at = oldest.created_at
-FROM (SELECT memory_id, min(created_at) AS created_at FROM versions WHERE tenant_id = $tenant GROUP BY memory_id) AS oldest
+FROM (SELECT memory_id, min(created_at) AS created_at FROM versions WHERE tenant_id = $tenant
+GROUP BY memory_id) AS oldest
 WHERE e.tenant_id = $tenant AND e.memory_id = oldest.memory_id
 `,
 );
@@ -155,11 +157,13 @@ SELECT * FROM (
       SELECT v.path, v.created_at AS since, COALESCE(v.superseded_at, 'infinity') AS until FROM memory_versions AS v
       WHERE v.tenant_id = $tenant AND v.operation <> 'deleted' AND v.path IS NOT NULL
       UNION ALL
-      SELECT d.path, d.created_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d WHERE d.tenant_id = $tenant
+      SELECT d.path, d.created_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d
+      WHERE d.tenant_id = $tenant
     ) AS things
   ) AS following WHERE next < until
   UNION ALL
-  SELECT 'is in the future', 'the time ' || last_change_at FROM tenants WHERE id = $tenant AND last_change_at > now() + interval '1 day'
+  SELECT 'is in the future', 'the time ' || last_change_at FROM tenants WHERE id = $tenant
+    AND last_change_at > now() + interval '1 day'
 ) AS damage ORDER BY what LIMIT 1
 `,
 );

@@ -44,11 +44,13 @@ export const importFilesQuery = defineQuery<{
 INSERT INTO entries AS e (
   tenant_id, path, parent_path, kind, content, version, memory_id, operation, updated_at, changed_at, origin
 )
-SELECT $tenant, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz, $at::timestamptz,
+SELECT $tenant, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz,
+  $at::timestamptz,
   $origin::text::jsonb
 FROM (
   SELECT *, memory_version_id(memory_id_prefix($at::timestamptz), version::uuid) AS id
-  FROM unnest($paths::text[], $contents::text[], $versions::text[], $modified::text[]) AS given (path, content, version, modified)
+  FROM unnest($paths::text[], $contents::text[], $versions::text[], $modified::text[])
+    AS given (path, content, version, modified)
 ) AS f
 `,
 );

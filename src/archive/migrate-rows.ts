@@ -86,7 +86,8 @@ function tableOf(name: string, columns: Column[], tenant: string | undefined): T
   const pages = (conditions: string[]) => `
 SELECT ${selected} FROM (
   SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before FROM (
-    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT $limit::bigint
+    SELECT *, ${sizeOf(columns)} AS row_bytes FROM ${name} WHERE ${conditions.join(' AND ')}
+    ORDER BY ${order} LIMIT $limit::bigint
   ) AS page
 ) AS page WHERE bytes_before < $bytes::bigint ORDER BY ${order}`;
   const ofTenant = tenant === undefined ? 'true' : `${tenant} = $tenant`;

@@ -128,7 +128,8 @@ SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t W
  */
 export const PLAN_CACHE_MODES = `
 SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database
-FROM run_command_on_all_nodes($$SELECT current_setting('plan_cache_mode')$$) AS r JOIN pg_dist_node AS n ON n.nodeid = r.nodeid
+FROM run_command_on_all_nodes($$SELECT current_setting('plan_cache_mode')$$) AS r
+  JOIN pg_dist_node AS n ON n.nodeid = r.nodeid
 WHERE r.success ORDER BY n.groupid, n.nodeid`;
 
 export interface PlanCacheMode {

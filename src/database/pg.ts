@@ -110,7 +110,8 @@ async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolea
 async function missingSettings(client: pg.Client, settings: Record<string, string>): Promise<string[]> {
   const { rows } = await client.query<{ command: string }>(
     `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name, w.setting) AS command
-     FROM unnest($1::text[], $2::text[]) AS w (name, setting) JOIN pg_settings AS s ON s.name = w.name AND s.setting <> w.setting`,
+     FROM unnest($1::text[], $2::text[]) AS w (name, setting) JOIN pg_settings AS s ON s.name = w.name
+       AND s.setting <> w.setting`,
     [Object.keys(settings), Object.values(settings)],
   );
   return rows.map(({ command }) => command);

@@ -7,8 +7,8 @@ import type { DraftIds } from './contents.ts';
 import { findDraft, findOpenDraft } from './drafts.ts';
 
 /*
- * Comments of reviewers on an open draft. They are part of the draft's record, and are deleted when the draft is closed,
- * because a comment can quote the files of the draft.
+ * Comments of reviewers on an open draft. They are part of the draft's record, and are deleted when the draft is
+ * closed, because a comment can quote the files of the draft.
  */
 
 export const MAX_COMMENTS = 100;
@@ -37,7 +37,8 @@ const addCommentQuery = defineQuery<
   'add_draft_comment',
   `
 UPDATE drafts SET comments = comments || $comment::text::jsonb
-WHERE tenant_id = $tenant AND id = $draft AND state = 'open' AND jsonb_array_length(comments) < $max::integer RETURNING id
+WHERE tenant_id = $tenant AND id = $draft AND state = 'open' AND jsonb_array_length(comments) < $max::integer
+RETURNING id
 `,
 );
 

@@ -100,7 +100,8 @@ const listPastEntriesQuery = defineQuery<
 SELECT p.path, p.memory_id AS "memoryId", p.version, p.operation, p.origin, ${time('p.changed_at')} AS "changedAt",
   COALESCE(p.size_bytes, 0) AS "sizeBytes"
 FROM (
-  SELECT v.path, v.memory_id, v.id AS version, v.operation, v.origin::text AS origin, v.created_at AS changed_at, v.size_bytes
+  SELECT v.path, v.memory_id, v.id AS version, v.operation, v.origin::text AS origin, v.created_at AS changed_at,
+    v.size_bytes
   FROM memory_versions AS v
   WHERE v.tenant_id = $tenant AND v.path > $after AND ${COVERS('v.created_at', 'v.superseded_at', '$at')}
   UNION ALL
@@ -130,7 +131,8 @@ INSERT INTO entries AS e (
 SELECT $tenant, f.path, CASE WHEN f.path <> '/memories' THEN memory_parent(f.path) END,
   CASE WHEN f.version IS NULL THEN 'dir' ELSE 'file' END, f.content, f.version::uuid, f.memory_id::uuid, f.operation,
   f.changed_at::timestamptz, f.changed_at::timestamptz, f.origin::jsonb
-FROM unnest($paths::text[], $memoryIds::text[], $versions::text[], $operations::text[], $origins::text[], $changedAt::text[], $contents::text[])
+FROM unnest($paths::text[], $memoryIds::text[], $versions::text[], $operations::text[], $origins::text[],
+  $changedAt::text[], $contents::text[])
   AS f (path, memory_id, version, operation, origin, changed_at, content)
 `,
 );

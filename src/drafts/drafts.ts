@@ -69,7 +69,8 @@ export const closeDraftQuery = defineQuery<{
 }>(
   'close_draft',
   `
-UPDATE drafts SET state = $state, closed_at = $at::text::timestamptz, closed_by = $by::text::jsonb, merged_at = $mergedAt::text::timestamptz, comments = '[]'::jsonb
+UPDATE drafts SET state = $state, closed_at = $at::text::timestamptz, closed_by = $by::text::jsonb,
+  merged_at = $mergedAt::text::timestamptz, comments = '[]'::jsonb
 WHERE tenant_id = $tenant AND id = $id AND state = 'open'
 `,
 );

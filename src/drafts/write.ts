@@ -39,7 +39,8 @@ const hasProposedQuery = defineQuery<
   `
 SELECT EXISTS (
   SELECT FROM memory_versions AS v
-  WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[]) AND v.created_at > $since::text::timestamptz
+  WHERE v.tenant_id = $tenant AND v.memory_id = ANY ($memoryIds::text[]::uuid[])
+    AND v.created_at > $since::text::timestamptz
     AND v.origin #>> '{actor,id}' = $actorId
 ) AS found
 `,

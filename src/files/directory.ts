@@ -20,7 +20,8 @@ const REST = (path: string) => `substr(${path}, length($path::text) + 2)`;
 
 /** First possible path of the next child; must agree with `pathAfter`. */
 const PATH_AFTER = (path: string) => `
-  CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01' ELSE $path || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
+  CASE WHEN strpos(${REST(path)}, '/') = 0 THEN ${path} || E'\\x01'
+    ELSE $path || '/' || split_part(${REST(path)}, '/', 1) || '0' END`;
 
 interface Params extends Record<string, string | number> {
   tenant: string;
@@ -41,7 +42,8 @@ export interface ChildRow {
 }
 
 const nextDirectory = (from: string) => `
-  SELECT e.dir_path FROM entries AS e WHERE e.tenant_id = $tenant AND e.dir_path >= ${from} AND e.dir_path < $path || '0'
+  SELECT e.dir_path FROM entries AS e WHERE e.tenant_id = $tenant AND e.dir_path >= ${from}
+    AND e.dir_path < $path || '0'
   ORDER BY e.dir_path LIMIT 1`;
 
 export const listChildDirectoriesQuery = defineQuery<Params, ChildRow>(
@@ -50,9 +52,11 @@ export const listChildDirectoriesQuery = defineQuery<Params, ChildRow>(
 WITH RECURSIVE walk (path, step) AS (
   SELECT (${nextDirectory('$from')}), 1
   UNION ALL
-  SELECT (${nextDirectory(PATH_AFTER('walk.path'))}), walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $limit::integer
+  SELECT (${nextDirectory(PATH_AFTER('walk.path'))}), walk.step + 1 FROM walk WHERE walk.path IS NOT NULL
+    AND walk.step < $limit::integer
 )
-SELECT e.path, e.kind, NULL::integer AS bytes, ${time('e.changed_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+SELECT e.path, e.kind, NULL::integer AS bytes, ${time('e.changed_at')} AS modified, NULL::uuid AS "versionId",
+  NULL::uuid AS "memoryId"
 FROM walk JOIN entries AS e ON e.tenant_id = $tenant AND e.path = walk.path
 ORDER BY e.path
 `,
@@ -62,7 +66,8 @@ ORDER BY e.path
 export const listChildFilesQuery = defineQuery<Params, ChildRow>(
   'list_child_files',
   `
-SELECT path, kind, size_bytes AS bytes, ${time('updated_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+SELECT path, kind, size_bytes AS bytes, ${time('updated_at')} AS modified, NULL::uuid AS "versionId",
+  NULL::uuid AS "memoryId"
 FROM entries WHERE tenant_id = $tenant AND parent_path = $path AND path >= $from
 ORDER BY path LIMIT $limit
 `,
@@ -89,9 +94,11 @@ export const listChildDirectoriesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
 WITH RECURSIVE walk (path, step) AS (
   SELECT ${nextPastDirectory('$from')}, 1
   UNION ALL
-  SELECT ${nextPastDirectory(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $limit::integer
+  SELECT ${nextPastDirectory(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL
+    AND walk.step < $limit::integer
 )
-SELECT walk.path, d.kind, NULL::integer AS bytes, ${time('d.created_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+SELECT walk.path, d.kind, NULL::integer AS bytes, ${time('d.created_at')} AS modified, NULL::uuid AS "versionId",
+  NULL::uuid AS "memoryId"
 FROM walk LEFT JOIN LATERAL (
   SELECT 'dir' AS kind, d.created_at FROM memory_directories AS d
   WHERE d.tenant_id = $tenant AND d.path = walk.path AND ${COVERS('d.created_at', 'd.removed_at', '$at')} LIMIT 1
@@ -102,9 +109,11 @@ WHERE walk.path IS NOT NULL ORDER BY walk.path
 
 const nextPastFile = (from: string) => `
   LEAST((
-    SELECT e.path FROM entries AS e WHERE e.tenant_id = $tenant AND e.parent_path = $path AND e.path >= ${from} ORDER BY e.path LIMIT 1
+    SELECT e.path FROM entries AS e WHERE e.tenant_id = $tenant AND e.parent_path = $path AND e.path >= ${from}
+    ORDER BY e.path LIMIT 1
   ), (
-    SELECT v.path FROM versions AS v WHERE v.tenant_id = $tenant AND v.path >= ${from} AND v.path < $path || '0' ORDER BY v.path LIMIT 1
+    SELECT v.path FROM versions AS v WHERE v.tenant_id = $tenant AND v.path >= ${from} AND v.path < $path || '0'
+    ORDER BY v.path LIMIT 1
   ))`;
 
 /** The last version of a path up to the time applies, as in `findVersionAtQuery`. */
@@ -114,9 +123,11 @@ export const listChildFilesAtQuery = defineQuery<ParamsAt, ChildAtRow>(
 WITH RECURSIVE walk (path, step) AS (
   SELECT ${nextPastFile('$from')}, 1
   UNION ALL
-  SELECT ${nextPastFile(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $limit::integer
+  SELECT ${nextPastFile(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL
+    AND walk.step < $limit::integer
 )
-SELECT walk.path, f.kind, f.size_bytes AS bytes, ${time('f.created_at')} AS modified, f.id AS "versionId", f.memory_id AS "memoryId"
+SELECT walk.path, f.kind, f.size_bytes AS bytes, ${time('f.created_at')} AS modified, f.id AS "versionId",
+  f.memory_id AS "memoryId"
 FROM walk LEFT JOIN LATERAL (
   SELECT 'file' AS kind, v.* FROM memory_versions AS v
   WHERE v.tenant_id = $tenant AND v.path = walk.path AND v.operation <> 'deleted' AND v.id < ${AFTER('$at')}

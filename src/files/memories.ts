@@ -77,7 +77,8 @@ ORDER BY e.path
 export const listMemoriesQuery = pageQuery(
   'list_memories',
   `SELECT f.path, f.size_bytes FROM entries AS f
-   WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > $after AND f.path > $top || '/' AND f.path < $top || '0'`,
+   WHERE f.tenant_id = $tenant AND f.kind = 'file' AND f.path > $after AND f.path > $top || '/'
+     AND f.path < $top || '0'`,
 );
 
 /** Direct entries of the directory: files, and directories that contain files. */

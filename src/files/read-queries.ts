@@ -19,7 +19,8 @@ const TENANT_CREATED_AT = `${time('root.created_at')} AS "tenantCreatedAt"`;
 /** Adds `OfTenant` for `$tenant` to the row of a statement, which may be missing. */
 const ofTenant = (statement: string) => `
 SELECT found.*, ${TENANT_CREATED_AT}
-FROM (SELECT created_at FROM entries WHERE tenant_id = $tenant AND path = '${ROOT}') AS root LEFT JOIN (${statement}) AS found ON true
+FROM (SELECT created_at FROM entries WHERE tenant_id = $tenant AND path = '${ROOT}') AS root
+  LEFT JOIN (${statement}) AS found ON true
 `;
 
 export interface LookupRow extends OfTenant {
@@ -98,7 +99,8 @@ WITH children AS (
   SELECT path, size_bytes FROM children
   UNION ALL
   SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
-    SELECT path, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = children.path AND ${VISIBLE} OFFSET 0
+    SELECT path, size_bytes FROM entries WHERE tenant_id = $tenant AND parent_path = children.path
+      AND ${VISIBLE} OFFSET 0
   ) AS grandchildren
   WHERE children.kind = 'dir'
 ), shown AS (

@@ -25,7 +25,8 @@ const readTimesQuery = defineQuery<
 >(
   'read_times',
   `
-SELECT ${time('$time::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from",
+SELECT ${time('$time::text::timestamptz')} AS "time",
+  ${time('GREATEST(created_at, $time::text::timestamptz)')} AS "from",
   ${time('last_change_at')} AS "lastChangeAt"
 FROM tenants WHERE id = $tenant
 `,

@@ -77,15 +77,18 @@ SELECT ${COLUMNS} FROM (
     AND v.id >= COALESCE(memory_first_id($since::text::timestamptz), '${FIRST_ID}')
     AND v.id < COALESCE($beforeId::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$until')}, '${LAST_ID}')
     AND ($path::text IS NULL OR v.memory_id IN (
-      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant AND memory_in_subtree(there.path, $path::text)
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant
+        AND memory_in_subtree(there.path, $path::text)
     ))
     AND ($path::text IS NULL OR memory_in_subtree(v.path, $path::text) OR v.memory_id IN (
       SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $tenant AND named.path = $path::text
     ) OR ${HAS_LEFT('memory_in_subtree(before.path, $path::text)')})
     AND ($pathContains::text IS NULL OR v.memory_id IN (
-      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant AND ${contains('there.path', '$pathContains')}
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant
+        AND ${contains('there.path', '$pathContains')}
     ))
-    AND ($pathContains::text IS NULL OR ${contains('v.path', '$pathContains')} OR ${HAS_LEFT(contains('before.path', '$pathContains'))})
+    AND ($pathContains::text IS NULL OR ${contains('v.path', '$pathContains')}
+      OR ${HAS_LEFT(contains('before.path', '$pathContains'))})
     AND ($byContains::text IS NULL OR ${contains(ACTOR_NAMES('v.origin'), '$byContains')})
     AND ($memoryId::text IS NULL OR v.memory_id = $memoryId::text::uuid)
     AND ($by::text IS NULL OR ${isBy('v.origin', '$by')})
@@ -114,7 +117,8 @@ const findFilesQuery = defineQuery<
   'find_files_below',
   `
 SELECT seen.memory_id AS "memoryId", count(*)::integer AS versions FROM (
-  SELECT v.memory_id FROM memory_versions AS v WHERE v.tenant_id = $tenant AND memory_in_subtree(v.path, $path::text) LIMIT $limit::integer
+  SELECT v.memory_id FROM memory_versions AS v WHERE v.tenant_id = $tenant
+    AND memory_in_subtree(v.path, $path::text) LIMIT $limit::integer
 ) AS seen
 GROUP BY 1
 `,

@@ -12,7 +12,8 @@ export interface Retention {
 }
 
 const RETENTION = `id, COALESCE(history_days, $historyDays::bigint)::float8 AS "historyDays",
-  COALESCE(max_history_bytes, $maxHistoryBytes::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
+  COALESCE(max_history_bytes, $maxHistoryBytes::bigint)::float8 AS "maxHistoryBytes",
+  history_bytes::float8 AS "historyBytes"`;
 
 const tenantsWithHistoryQuery = defineQuery<
   { after: string; historyDays: number; maxHistoryBytes: number; limit: number },

@@ -60,7 +60,8 @@ const redactResultsQuery = defineQuery<
 WITH redacted AS (
   UPDATE idempotency_keys SET content = $text, request_hash = '' WHERE tenant_id = $tenant AND key_hash = ANY (ARRAY(
     SELECT key_hash FROM idempotency_keys
-    WHERE tenant_id = $tenant AND key_hash > $after AND created_at <= $until::text::timestamptz AND (content <> $text OR request_hash <> '')
+    WHERE tenant_id = $tenant AND key_hash > $after AND created_at <= $until::text::timestamptz
+      AND (content <> $text OR request_hash <> '')
     ORDER BY key_hash LIMIT $limit::integer
   ))
   RETURNING key_hash
@@ -86,7 +87,8 @@ const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { foun
   `
 SELECT EXISTS (
   SELECT FROM memory_versions AS v
-  WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid AND v.operation <> 'deleted' AND v.redacted_at IS NULL
+  WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid AND v.operation <> 'deleted'
+    AND v.redacted_at IS NULL
 ) AS found
 `,
 );

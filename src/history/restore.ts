@@ -73,7 +73,8 @@ const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: str
   'find_past',
   `
 SELECT ${PAST} FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.id AND id < ${AFTER('$at')} ORDER BY memory_id DESC, id DESC LIMIT 1
+  SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.id AND id < ${AFTER('$at')}
+  ORDER BY memory_id DESC, id DESC LIMIT 1
 ) AS v
 WHERE ${COVERS('v.created_at', 'v.superseded_at', '$at')}
 `,

@@ -98,14 +98,16 @@ const findAdjacentChangesQuery = defineQuery<
   `
 WITH current AS MATERIALIZED (
   SELECT (
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id < (SELECT ${AFTER('$at')}) ORDER BY v.id DESC LIMIT 1
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id < (SELECT ${AFTER('$at')})
+    ORDER BY v.id DESC LIMIT 1
   ) AS at
 )
 SELECT ${time('t.history_since')} AS since, ${time('c.at')} AS current, ${time(`(
     SELECT v.created_at FROM memory_versions AS v
     WHERE v.tenant_id = $tenant AND v.id < (SELECT memory_first_id(c.at)) ORDER BY v.id DESC LIMIT 1
   )`)} AS previous, ${time(`(
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id >= (SELECT ${AFTER('$at')}) ORDER BY v.id LIMIT 1
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $tenant AND v.id >= (SELECT ${AFTER('$at')})
+    ORDER BY v.id LIMIT 1
   )`)} AS next
 FROM tenants AS t, current AS c
 WHERE t.id = $tenant

@@ -38,7 +38,8 @@ SELECT d.path, ${time('d.created_at')} AS "createdAt", ${time('d.removed_at')} A
   ${isTheirsAt('d.created_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
 FROM (
   SELECT path, created_at, removed_at FROM past_directories
-  WHERE tenant_id = $tenant AND removed_at >= $since::text::timestamptz AND (path, removed_at) < ($before, $beforeTime::text::timestamptz)
+  WHERE tenant_id = $tenant AND removed_at >= $since::text::timestamptz
+    AND (path, removed_at) < ($before, $beforeTime::text::timestamptz)
   ORDER BY path DESC, removed_at DESC LIMIT $limit::integer
 ) AS d
 ORDER BY d.path DESC, d.removed_at DESC
@@ -52,11 +53,13 @@ ORDER BY d.path DESC, d.removed_at DESC
 const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; limit: number }, Period>(
   'list_directories_since',
   `
-SELECT d.path, ${time('d.changed_at')} AS "createdAt", NULL AS "removedAt", ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
+SELECT d.path, ${time('d.changed_at')} AS "createdAt", NULL AS "removedAt",
+  ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries
-  WHERE tenant_id = $tenant AND dir_path > $after AND dir_path > '/memories' AND changed_at >= $since::text::timestamptz ORDER BY dir_path LIMIT $limit::integer
+  WHERE tenant_id = $tenant AND dir_path > $after AND dir_path > '/memories' AND changed_at >= $since::text::timestamptz
+  ORDER BY dir_path LIMIT $limit::integer
 ) AS d
 ORDER BY d.path
 `,

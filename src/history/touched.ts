@@ -21,8 +21,8 @@ export const isTheirs = (origin: string, at: string) =>
   `($by::text IS NULL OR ${isBy(origin, '$by')}) AND ${at} <= $until::text::timestamptz`;
 
 /**
- * SQL condition: whether a version resolves the conflicts of an earlier revert that selected all of these changes before
- * the version.
+ * SQL condition: whether a version resolves the conflicts of an earlier revert that selected all of these changes
+ * before the version.
  */
 export const isResolution = (origin: string) =>
   `COALESCE(${origin} #>> '{resolves,by}' IS NOT DISTINCT FROM $by::text
@@ -44,10 +44,13 @@ const listSinceQuery = defineQuery<
   'list_since',
   `
 WITH page AS MATERIALIZED (
-  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
-  WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz) AND v.id > $after::text::uuid ORDER BY v.id LIMIT $limit::integer
+  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs
+  FROM versions AS v
+  WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz) AND v.id > $after::text::uuid
+  ORDER BY v.id LIMIT $limit::integer
 )
-SELECT p.memory_id AS "memoryId", min(p.id) FILTER (WHERE p.is_theirs) AS first, max(p.id) FILTER (WHERE NOT p.is_theirs) AS other,
+SELECT p.memory_id AS "memoryId", min(p.id) FILTER (WHERE p.is_theirs) AS first,
+  max(p.id) FILTER (WHERE NOT p.is_theirs) AS other,
   (SELECT max(id) FROM page) AS last, (SELECT count(*)::integer FROM page) AS count
 FROM page AS p GROUP BY p.memory_id
 `,
@@ -59,9 +62,11 @@ const listHeadsSinceQuery = defineQuery<
 >(
   'list_heads_since',
   `
-SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt", (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
+SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt",
+  (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
 FROM entries AS e
-WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.changed_at >= $since::text::timestamptz ORDER BY e.path LIMIT $limit::integer
+WHERE e.tenant_id = $tenant AND e.path > $after AND e.kind = 'file' AND e.changed_at >= $since::text::timestamptz
+ORDER BY e.path LIMIT $limit::integer
 `,
 );
 
@@ -141,7 +146,8 @@ const findTouchedQuery = defineQuery<
 SELECT min(c.id) FILTER (WHERE c.is_theirs) AS first, max(c.id) FILTER (WHERE NOT c.is_theirs) AS other
 FROM (
   SELECT v.id::text COLLATE "C" AS id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
-  WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid AND v.id >= memory_first_id($since::text::timestamptz)
+  WHERE v.tenant_id = $tenant AND v.memory_id = $memoryId::text::uuid
+    AND v.id >= memory_first_id($since::text::timestamptz)
   UNION ALL
   SELECT e.version::text, (${isTheirs('e.origin', 'e.changed_at')}) FROM entries AS e
   WHERE e.tenant_id = $tenant AND e.memory_id = $memoryId::text::uuid AND e.changed_at >= $since::text::timestamptz

@@ -11,8 +11,8 @@ import {
 import { FIRST_ID } from './version.ts';
 
 /**
- * Consecutive changes of a file by others, after changes of the actor. If the actor deleted the file, its restoration is
- * a separate turn.
+ * Consecutive changes of a file by others, after changes of the actor. If the actor deleted the file, its restoration
+ * is a separate turn.
  */
 export interface Turn {
   file: TouchedFile;
@@ -46,11 +46,14 @@ const listTurnsQuery = defineQuery<
 >(
   'list_turns',
   `
-SELECT f.item, v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256, v.size_bytes AS "sizeBytes",
+SELECT f.item, v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256,
+  v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin -> 'actor' AS actor,
   (${isTheirs('v.origin', 'v.created_at')}) AS "isTheirs", ${isResolution('v.origin')} AS "isResolution"
-FROM unnest($items::integer[], $memoryIds::text[]::uuid[], $afters::text[]::uuid[]) AS f (item, memory_id, after), LATERAL (
-  SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.memory_id AND id > f.after ORDER BY memory_id, id LIMIT $limit::integer
+FROM unnest($items::integer[], $memoryIds::text[]::uuid[], $afters::text[]::uuid[]) AS f (item, memory_id, after),
+LATERAL (
+  SELECT * FROM versions WHERE tenant_id = $tenant AND memory_id = f.memory_id AND id > f.after
+  ORDER BY memory_id, id LIMIT $limit::integer
 ) AS v
 ORDER BY f.item, v.id LIMIT $limit::integer
 `,

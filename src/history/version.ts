@@ -62,7 +62,8 @@ export const isBy = (origin: string, by: string) => `COALESCE(
       ${origin} #>> '{actor,name}', ${origin} #>> '{actor,job}', ${origin} #>> '{approvedBy,id}', ${origin} #>> '{approvedBy,label}',
       ${origin} #>> '{approvedBy,name}', ${origin} ->> 'draft', '${SOURCE}' || (${origin} #>> '{actor,source}')
     ), false)
-    OR (${by}::text IN ('operator', 'anonymous') AND COALESCE(${origin} #>> '{actor,type}', 'anonymous') = ${by}::text)`;
+    OR (${by}::text IN ('operator', 'anonymous')
+      AND COALESCE(${origin} #>> '{actor,type}', 'anonymous') = ${by}::text)`;
 
 export const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;

@@ -13,9 +13,11 @@ export const currentFilesQuery = defineQuery<
 >(
   'erased_files',
   `
-SELECT e.memory_id::text AS "memoryId", e.version::text AS "versionId", e.path, e.size_bytes AS bytes, e.origin::text AS origin
+SELECT e.memory_id::text AS "memoryId", e.version::text AS "versionId", e.path, e.size_bytes AS bytes,
+  e.origin::text AS origin
 FROM unnest($memoryIds::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT memory_id, version, path, size_bytes, origin FROM entries WHERE tenant_id = $tenant AND memory_id = f.id OFFSET 0
+  SELECT memory_id, version, path, size_bytes, origin FROM entries WHERE tenant_id = $tenant
+    AND memory_id = f.id OFFSET 0
 ) AS e
 `,
 );
@@ -96,7 +98,10 @@ export const subtreeQuery = defineQuery<
 >(
   'erased_subtree',
   `
-SELECT (SELECT kind FROM entries WHERE tenant_id = $tenant AND path = $path) AS kind, max(longest)::integer AS longest FROM (
+SELECT
+  (SELECT kind FROM entries WHERE tenant_id = $tenant AND path = $path) AS kind,
+  max(longest)::integer AS longest
+FROM (
   SELECT max(octet_length(path)) AS longest FROM entries WHERE tenant_id = $tenant AND memory_in_subtree(path, $path)
   UNION ALL
   SELECT max(octet_length(path)) FROM draft_base WHERE tenant_id = $tenant AND memory_in_subtree(path, $path)
@@ -165,7 +170,8 @@ export const countNamesQuery = defineQuery<Wanted, { found: number }>(
   `
 SELECT (
   (SELECT count(*) FROM tenants AS t WHERE t.id = $tenant AND (
-    ${contains("concat_ws(' ', t.id, t.name, t.description)", '$text')} OR ${contains("concat_ws(' ', t.metadata::text, t.mounts::text)", '$json')}
+    ${contains("concat_ws(' ', t.id, t.name, t.description)", '$text')}
+    OR ${contains("concat_ws(' ', t.metadata::text, t.mounts::text)", '$json')}
   ))
   + (SELECT count(*) FROM drafts AS d WHERE d.tenant_id = $tenant AND ${contains("concat_ws(' ', d.author::text, d.closed_by::text, jsonb_path_query_array(d.comments, '$[*].author')::text)", '$json')})
 )::float8 AS found

@@ -32,8 +32,8 @@ export function eraseQuery({ text, ignoresCase }: ErasedText): Query {
 }
 
 /**
- * Erases the text from a tenant. The search is repeated until it has no hit, because agents may write meanwhile. Safe to
- * repeat.
+ * Erases the text from a tenant. The search is repeated until it has no hit, because agents may write meanwhile. Safe
+ * to repeat.
  *
  * @param onPage receives each page of versions that was searched
  */
@@ -164,8 +164,8 @@ function containsJson(value: unknown, erased: ErasedText): boolean {
 }
 
 /**
- * Erases the text from the titles of a tenant's drafts, open and closed, and deletes comments with the text. Returns the
- * number of drafts with the text in their title or comments.
+ * Erases the text from the titles of a tenant's drafts, open and closed, and deletes comments with the text. Returns
+ * the number of drafts with the text in their title or comments.
  */
 export async function eraseTitles(
   { query }: Database,

@@ -74,7 +74,8 @@ const PAGE = { limit: 500, bytes: 2 ** 19 };
 const columns = (
   isCurrent: boolean,
 ) => `id, memory_id, path, content, splice_start, splice_length, ${isCurrent} AS is_current, origin, created_at,
-      ((${isBy('origin', '$by')}) OR $by::text IS NULL) AND created_at >= COALESCE($since::text::timestamptz, '-infinity')
+      ((${isBy('origin', '$by')}) OR $by::text IS NULL)
+        AND created_at >= COALESCE($since::text::timestamptz, '-infinity')
         AND created_at <= COALESCE($until::text::timestamptz, 'infinity') AS is_wanted`;
 
 /**
@@ -104,13 +105,16 @@ FROM (
   SELECT *, sum(COALESCE(octet_length(content), 0) + 200) OVER (ORDER BY memory_id DESC, id DESC) - COALESCE(octet_length(content), 0) - 200 AS before
   FROM (
     (SELECT ${columns(true)} FROM (
-      SELECT version AS id, memory_id, path, content, NULL::integer AS splice_start, NULL::integer AS splice_length, origin, changed_at AS created_at
-      FROM entries WHERE tenant_id = $tenant AND memory_id < $memory::text::uuid ORDER BY memory_id DESC LIMIT $limit::bigint
+      SELECT version AS id, memory_id, path, content, NULL::integer AS splice_start, NULL::integer AS splice_length,
+        origin, changed_at AS created_at
+      FROM entries WHERE tenant_id = $tenant AND memory_id < $memory::text::uuid
+      ORDER BY memory_id DESC LIMIT $limit::bigint
     ) AS e)
     UNION ALL
     (SELECT ${columns(false)} FROM (
       SELECT id, memory_id, path, content, splice_start, splice_length, origin, created_at FROM versions
-      WHERE tenant_id = $tenant AND $superseded::boolean AND (memory_id, id) < ($memory::text::uuid, $version::text::uuid)
+      WHERE tenant_id = $tenant AND $superseded::boolean
+        AND (memory_id, id) < ($memory::text::uuid, $version::text::uuid)
       ORDER BY memory_id DESC, id DESC LIMIT $limit::bigint
     ) AS v)
     ORDER BY memory_id DESC, id DESC LIMIT $limit::bigint

@@ -84,7 +84,8 @@ export const MAX_ACTIVE_JOBS = 20;
 export const JOB_DAYS = 30;
 
 export const JOB_COLUMNS = `id::text, kind, state, request, selection, only_tenants AS "onlyTenants", created_by AS "createdBy",
-  ${time('created_at')} AS "createdAt", ${time('ended_at')} AS "endedAt", tenants::float8, tenants_done::float8 AS "tenantsDone",
+  ${time('created_at')} AS "createdAt", ${time('ended_at')} AS "endedAt", tenants::float8,
+  tenants_done::float8 AS "tenantsDone",
   tenants_failed::float8 AS "tenantsFailed", is_complete AS "isComplete", counts, progress`;
 
 /** Inserts a job, unless too many jobs are active. `count` is then 0. */
@@ -103,7 +104,8 @@ const insertJobQuery = defineQuery<{
   'insert_job',
   `
 INSERT INTO jobs (id, kind, state, request, texts, selection, only_tenants, created_by, created_at, tenants, slice_at)
-SELECT $id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::jsonb, $selection::text::jsonb, $onlyTenants::text[],
+SELECT $id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::jsonb, $selection::text::jsonb,
+  $onlyTenants::text[],
   $createdBy::text::jsonb, $now::text::timestamptz, $tenants::bigint, $now::text::timestamptz
 WHERE (SELECT count(*) FROM jobs WHERE ended_at IS NULL) < $maxActive::bigint
 `,
@@ -130,7 +132,8 @@ const listJobsQuery = defineQuery<
 SELECT ${JOB_COLUMNS} FROM jobs
 WHERE ($kind::text IS NULL OR kind = $kind) AND ($isActive::boolean IS NULL OR (ended_at IS NULL) = $isActive::boolean)
   AND ($scope::text[] IS NULL OR only_tenants <@ $scope::text[])
-  AND (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'), COALESCE($beforeId::text::uuid, '${LAST_ID}'))
+  AND (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'),
+    COALESCE($beforeId::text::uuid, '${LAST_ID}'))
 ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
 `,
 );
@@ -138,7 +141,8 @@ ORDER BY jobs.created_at DESC, jobs.id DESC LIMIT $limit::bigint
 const cancelJobQuery = defineQuery<{ id: string; now: string }>(
   'cancel_job',
   `
-UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'cancelled', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL,
+  holder = NULL, lease_until = NULL
 WHERE id = $id::text::uuid AND ended_at IS NULL
 `,
 );
@@ -184,7 +188,8 @@ const recordOutcomeQuery = defineQuery<{
   'record_job_outcome',
   `
 INSERT INTO job_outcomes AS o (tenant_id, job_id, at, error, is_complete, counts, details)
-SELECT t.id, $job::text::uuid, $at::text::timestamptz, $error, $isComplete::boolean, $counts::text::jsonb, $details::text::jsonb
+SELECT t.id, $job::text::uuid, $at::text::timestamptz, $error, $isComplete::boolean, $counts::text::jsonb,
+  $details::text::jsonb
 FROM tenants AS t WHERE t.id = $tenant
 ON CONFLICT (tenant_id, job_id) DO UPDATE SET
   at = excluded.at, error = excluded.error, is_complete = excluded.is_complete, counts = excluded.counts, details = excluded.details

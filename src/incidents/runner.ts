@@ -58,7 +58,8 @@ const claimQuery = defineQuery<
 >(
   'claim_job',
   `
-UPDATE jobs SET state = 'running', holder = $holder, lease_until = $leaseUntil::text::timestamptz, slice_at = $now::text::timestamptz, progress = NULL
+UPDATE jobs SET state = 'running', holder = $holder, lease_until = $leaseUntil::text::timestamptz,
+  slice_at = $now::text::timestamptz, progress = NULL
 WHERE id = (SELECT id FROM jobs WHERE ${CLAIMABLE} ORDER BY slice_at, id LIMIT 1) AND ${CLAIMABLE}
 RETURNING ${JOB_COLUMNS}, texts, position
 `,
@@ -88,7 +89,8 @@ const advanceQuery = defineQuery<{
 }>(
   'advance_job',
   `
-UPDATE jobs SET position = $position, tenants_done = tenants_done + 1, tenants_failed = tenants_failed + $failed::bigint,
+UPDATE jobs SET position = $position, tenants_done = tenants_done + 1,
+  tenants_failed = tenants_failed + $failed::bigint,
   is_complete = is_complete AND $isComplete::boolean, counts = $counts::text::jsonb, progress = NULL
 WHERE ${HELD}
 `,
@@ -97,7 +99,8 @@ WHERE ${HELD}
 const endQuery = defineQuery<{ id: string; holder: string; now: string }>(
   'end_job',
   `
-UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL, holder = NULL, lease_until = NULL
+UPDATE jobs SET state = 'done', ended_at = $now::text::timestamptz, texts = NULL, position = '', progress = NULL,
+  holder = NULL, lease_until = NULL
 WHERE ${HELD}
 `,
 );

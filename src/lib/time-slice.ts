@@ -12,8 +12,8 @@ let startedAt = performance.now();
 
 /**
  * Yields items whose number depends on a request or a tenant, and lets the event loop run after each time slice. An
- * `await` of a resolved promise alone does not let the event loop run. All loops share one slice, because they share the
- * thread.
+ * `await` of a resolved promise alone does not let the event loop run. All loops share one slice, because they share
+ * the thread.
  */
 export async function* timeSliced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   for await (const item of items) {

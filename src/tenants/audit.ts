@@ -86,7 +86,8 @@ const insertQuery = defineQuery<{
   'insert_audit_event',
   `
 INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id, outcome)
-VALUES ($id::text::uuid, $actor::text::jsonb, $action, $channel, $address, $requestId, $dryRun::boolean, $tenant, $key, $outcome)
+VALUES ($id::text::uuid, $actor::text::jsonb, $action, $channel, $address, $requestId, $dryRun::boolean, $tenant, $key,
+  $outcome)
 `,
 );
 
@@ -104,7 +105,8 @@ const finishQuery = defineQuery<{
   'finish_audit_event',
   `
 UPDATE audit_events
-SET outcome = $outcome, tenant_id = COALESCE(tenant_id, $tenant), key_id = COALESCE($key, key_id), details = $details::text::jsonb
+SET outcome = $outcome, tenant_id = COALESCE(tenant_id, $tenant), key_id = COALESCE($key, key_id),
+  details = $details::text::jsonb
 WHERE id = $id::text::uuid
 `,
 );

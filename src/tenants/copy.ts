@@ -53,8 +53,10 @@ INSERT INTO entries AS e (
   tenant_id, path, parent_path, kind, content, created_at, updated_at, accessed_at, version, memory_id, operation, changed_at, origin
 )
 SELECT $to, path, parent_path, kind, content, created_at, updated_at, accessed_at,
-  CASE WHEN $keepsHistory::boolean THEN version WHEN kind = 'file' THEN id END, CASE WHEN $keepsHistory THEN memory_id WHEN kind = 'file' THEN id END,
-  CASE WHEN $keepsHistory THEN operation WHEN kind = 'file' THEN 'created' END, CASE WHEN $keepsHistory THEN changed_at ELSE $at::timestamptz END,
+  CASE WHEN $keepsHistory::boolean THEN version WHEN kind = 'file' THEN id END,
+  CASE WHEN $keepsHistory THEN memory_id WHEN kind = 'file' THEN id END,
+  CASE WHEN $keepsHistory THEN operation WHEN kind = 'file' THEN 'created' END,
+  CASE WHEN $keepsHistory THEN changed_at ELSE $at::timestamptz END,
   CASE WHEN $keepsHistory THEN origin WHEN kind = 'file' THEN $origin::text::jsonb END
 FROM (
   SELECT *, memory_version_id(memory_id_prefix($at::timestamptz), memory_id) AS id,
@@ -109,8 +111,10 @@ SELECT $to, day, files, bytes, history_bytes, reads, writes, refused FROM tenant
 export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_drafts',
   `
-INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments)
-SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments FROM drafts WHERE tenant_id = $tenant
+INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at,
+  comments)
+SELECT $to, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at, comments FROM drafts
+WHERE tenant_id = $tenant
 `,
 );
 
@@ -148,7 +152,8 @@ export type HistoryState = {
 export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryState>(
   'read_history_state',
   `
-SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $tenant
+SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt"
+FROM tenants WHERE id = $tenant
 `,
 );
 
@@ -157,7 +162,8 @@ export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryStat
   'set_history_state',
   `
 UPDATE tenants SET ${COUNTED_HISTORY},
-  history_since = $since::text::timestamptz, last_change_at = $lastChangeAt::text::timestamptz, created_at = $createdAt::text::timestamptz WHERE id = $tenant
+  history_since = $since::text::timestamptz, last_change_at = $lastChangeAt::text::timestamptz,
+  created_at = $createdAt::text::timestamptz WHERE id = $tenant
 `,
 );
 

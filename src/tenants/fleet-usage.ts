@@ -22,8 +22,11 @@ const totalsQuery = defineQuery<{ maxFiles: number; maxBytes: number; nearLimit:
   `
 SELECT count(*)::float8 AS tenants, count(suspended_at)::float8 AS suspended,
   COALESCE(sum(file_count), 0)::float8 AS files, COALESCE(sum(byte_count), 0)::float8 AS bytes,
-  COALESCE(sum(history_versions), 0)::float8 AS "historyVersions", COALESCE(sum(history_bytes), 0)::float8 AS "historyBytes",
-  COALESCE(sum(CASE WHEN ${fullnessColumn('$maxFiles', '$maxBytes')} >= $nearLimit::float8 THEN 1 ELSE 0 END), 0)::float8 AS "nearLimit"
+  COALESCE(sum(history_versions), 0)::float8 AS "historyVersions",
+  COALESCE(sum(history_bytes), 0)::float8 AS "historyBytes",
+  COALESCE(
+    sum(CASE WHEN ${fullnessColumn('$maxFiles', '$maxBytes')} >= $nearLimit::float8 THEN 1 ELSE 0 END), 0
+  )::float8 AS "nearLimit"
 FROM tenants WHERE draft_of IS NULL
 `,
 );
@@ -68,7 +71,8 @@ FROM tenant_usage WHERE ${OF_DAYS} GROUP BY day
 const sizesQuery = defineQuery<Days, Omit<FleetDay, 'active' | keyof Uses>>(
   'fleet_sizes',
   `
-SELECT day::text, tenants::float8, suspended::float8, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes"
+SELECT day::text, tenants::float8, suspended::float8, files::float8, bytes::float8,
+  history_bytes::float8 AS "historyBytes"
 FROM fleet_usage WHERE ${OF_DAYS}
 `,
 );

@@ -56,7 +56,8 @@ const replaceMentionsQuery = defineQuery<{
   'replace_audit_mentions',
   `
 UPDATE audit_events
-SET tenant_id = COALESCE($tenant, tenant_id), actor = COALESCE($actor::text::jsonb, actor), details = COALESCE($details::text::jsonb, details)
+SET tenant_id = COALESCE($tenant, tenant_id), actor = COALESCE($actor::text::jsonb, actor),
+  details = COALESCE($details::text::jsonb, details)
 WHERE id = $id::text::uuid
 `,
 );
@@ -89,7 +90,8 @@ const replaceInJobQuery = defineQuery<{
 }>(
   'replace_in_job',
   `
-UPDATE jobs SET only_tenants = array_replace(only_tenants, $tenant::text, $hash::text), selection = $selection::text::jsonb,
+UPDATE jobs SET only_tenants = array_replace(only_tenants, $tenant::text, $hash::text),
+  selection = $selection::text::jsonb,
   request = $request::text::jsonb, created_by = $createdBy::text::jsonb
 WHERE id = $id::text::uuid
 `,
@@ -117,8 +119,8 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 
 /**
  * Replaces the ID of a tenant in the whole audit trail and in the jobs by a hash, which is the same everywhere, and
- * deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot be verified
- * against the hash. If the call is interrupted, repeat it.
+ * deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot
+ * be verified against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */

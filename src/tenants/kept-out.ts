@@ -88,7 +88,8 @@ const copyEntriesQuery = defineQuery<{ owner: string; to: string }>(
   'copy_kept_out',
   `
 INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_at, created_by)
-SELECT gen_random_uuid(), $to, hash, prefix, tokens, label, created_at, created_by FROM kept_out WHERE tenant_id = $owner
+SELECT gen_random_uuid(), $to, hash, prefix, tokens, label, created_at, created_by FROM kept_out
+WHERE tenant_id = $owner
 `,
 );
 

@@ -32,7 +32,8 @@ const IS_PREVIOUS = (row: string) =>
 const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label, source,
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
   ${time('last_used_at')} AS "lastUsedAt",
-  (SELECT ${time('max(old.expires_at)')} FROM api_keys AS old WHERE old.id = api_keys.id AND ${IS_PREVIOUS('old')}) AS "previousExpiresAt"`;
+  (SELECT ${time('max(old.expires_at)')} FROM api_keys AS old WHERE old.id = api_keys.id
+    AND ${IS_PREVIOUS('old')}) AS "previousExpiresAt"`;
 
 /**
  * A key with times relative to now, in milliseconds by the clock of the database. A replica with a wrong clock would
@@ -57,7 +58,8 @@ const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1
 export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'tenantCreatedAt'>>(
   'find_key',
   `
-SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
+SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access,
+  only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
 FROM api_keys WHERE hash = $hash
 `,
@@ -78,8 +80,10 @@ export type NewKeyParams = {
   creationRequest: string | null;
 };
 const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request, source)
-VALUES ($hash, $id, $tenant, $isAdmin::boolean, $access, $label, $expiresAt::timestamptz, $managesStores::boolean, $onlyTenants::text[], $creationKey, $creationRequest, $source)
+INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants,
+  creation_key, creation_request, source)
+VALUES ($hash, $id, $tenant, $isAdmin::boolean, $access, $label, $expiresAt::timestamptz, $managesStores::boolean,
+  $onlyTenants::text[], $creationKey, $creationRequest, $source)
 `;
 
 /** Locks a tenant against deletion until its new key is stored. Returns no row if the tenant does not exist. */
@@ -170,8 +174,10 @@ export const listKeysQuery = defineQuery<
 SELECT ${COLUMNS}, ${ORDER} AS key FROM api_keys
 WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
   AND ($afterId::text IS NULL OR (${ORDER}, id) > ($afterKey::double precision, $afterId::text))
-  AND ($kind::text IS NULL OR $kind = CASE WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
-  AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
+  AND ($kind::text IS NULL OR $kind = CASE
+    WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
+  AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
+    WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
   AND ($search::text IS NULL OR strpos(lower(id), lower($search)) > 0
     OR strpos(lower(label COLLATE "default"), lower($search)) > 0)
   AND ($unusedDays::integer IS NULL OR COALESCE(last_used_at, created_at) < now() - $unusedDays::integer * interval '1 day')
@@ -251,7 +257,8 @@ export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt
   'update_key',
   `
 UPDATE api_keys SET label = $label,
-  expires_at = CASE WHEN rotated_at IS NULL THEN $expiresAt::timestamptz ELSE least(expires_at, $expiresAt::timestamptz) END
+  expires_at = CASE WHEN rotated_at IS NULL THEN $expiresAt::timestamptz
+    ELSE least(expires_at, $expiresAt::timestamptz) END
 WHERE id = $id
 `,
 );
@@ -260,8 +267,10 @@ WHERE id = $id
 export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'add_secret',
   `
-INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at)
-SELECT $newHash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at FROM api_keys WHERE hash = $hash
+INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at,
+  expires_at)
+SELECT $newHash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at
+FROM api_keys WHERE hash = $hash
 `,
 );
 

@@ -94,7 +94,8 @@ const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: str
   `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
-    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END ORDER BY m.i
+    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END
+      ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${MOUNTS_IT} RETURNING id
 `,

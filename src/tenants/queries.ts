@@ -29,7 +29,8 @@ export interface TenantRow extends TenantSettings {
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('created_at')} AS "createdAt",
   ${time('suspended_at')} AS "suspendedAt",
-  name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts, draft_of AS "draftOf",
+  name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts,
+  draft_of AS "draftOf",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
   ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
 
@@ -168,7 +169,8 @@ export const reserveQuery = defineQuery<
 export const COUNTED_HISTORY = `
   history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $tenant),
   history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $tenant)
-    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $tenant)`;
+    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d
+      WHERE d.tenant_id = $tenant)`;
 
 export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',

@@ -65,7 +65,8 @@ const listReceiptsQuery = defineQuery<
   `
 SELECT ${COLUMNS} FROM receipts AS r
 WHERE ($subject::text IS NULL OR tenant_id = $subject) AND ($job::text IS NULL OR body -> 'subject' ->> 'job' = $job)
-  AND ($subjects::text[] IS NULL OR tenant_id = ANY ($subjects::text[])) AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
+  AND ($subjects::text[] IS NULL OR tenant_id = ANY ($subjects::text[]))
+  AND (r.at, r.id) < ($beforeAt::text::timestamptz, $beforeId::text::uuid)
 ORDER BY r.at DESC, r.id DESC LIMIT $limit::bigint
 `,
 );

@@ -43,7 +43,8 @@ export const listStoresQuery = defineQuery<
   `
 SELECT ${COLUMNS} FROM tenants
 WHERE (created_at, id) < (COALESCE($beforeTime::text::timestamptz, 'infinity'), COALESCE($beforeId::text, ''))
-  AND created_at >= COALESCE($since::text::timestamptz, '-infinity') AND created_at <= COALESCE($until::text::timestamptz, 'infinity')
+  AND created_at >= COALESCE($since::text::timestamptz, '-infinity')
+  AND created_at <= COALESCE($until::text::timestamptz, 'infinity')
   AND (archived_at IS NULL OR $includeArchived::boolean) AND draft_of IS NULL
 ORDER BY tenants.created_at DESC, id DESC LIMIT $limit::integer
 `,
@@ -84,7 +85,8 @@ export const copyStoreQuery = defineQuery<{
 }>(
   'copy_store',
   `
-UPDATE tenants SET name = $name, description = $description, metadata = $metadata::text::jsonb, archived_at = $archivedAt::text::timestamptz,
+UPDATE tenants SET name = $name, description = $description, metadata = $metadata::text::jsonb,
+  archived_at = $archivedAt::text::timestamptz,
   updated_at = $updatedAt::text::timestamptz
 WHERE id = $tenant
 `,

@@ -63,7 +63,8 @@ export const recordUsageQuery = defineQuery<{ tenant: string; day: string; creat
   'record_usage',
   `
 INSERT INTO tenant_usage AS u (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
-SELECT id, $day::text::date, file_count, byte_count, history_bytes, $reads::bigint, $writes::bigint, $refused::bigint FROM tenants
+SELECT id, $day::text::date, file_count, byte_count, history_bytes, $reads::bigint, $writes::bigint, $refused::bigint
+FROM tenants
 WHERE id = $tenant AND ($createdAt::text::timestamptz IS NULL OR created_at = $createdAt::text::timestamptz)
 ON CONFLICT (tenant_id, day) DO UPDATE SET
   files = excluded.files, bytes = excluded.bytes, history_bytes = excluded.history_bytes,

@@ -4,7 +4,9 @@ import { visible } from './visible.tsx';
 /** Characters of scripts that are written from right to left. */
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Nko}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
-/** Splits a path into texts that a browser orders independently: runs of left-to-right text, and right-to-left names. */
+/**
+ * Splits a path into texts that a browser orders independently: runs of left-to-right text, and right-to-left names.
+ */
 export function pathParts(path: string): { text: string; isRightToLeft: boolean }[] {
   const parts: { text: string; isRightToLeft: boolean }[] = [];
   for (const text of path.split(/(?<=\/)|(?=\/)/)) {

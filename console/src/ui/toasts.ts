@@ -37,7 +37,9 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }
 
-/** Removes the messages of earlier actions, so that an error does not appear beside an old success. Keeps offers to undo. */
+/**
+ * Removes the messages of earlier actions, so that an error does not appear beside an old success. Keeps offers to undo.
+ */
 export function dismissDone(): void {
   toasts.value = toasts.value.filter(({ undo }) => undo !== undefined);
 }

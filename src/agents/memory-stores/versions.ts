@@ -42,7 +42,8 @@ SELECT ${COLUMNS} FROM (
   WHERE v.tenant_id = $tenant
     AND v.id >= COALESCE(memory_first_id($since::text::timestamptz), '${FIRST_ID}')
     AND v.id < COALESCE($before::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$until')}, '${LAST_ID}')
-    AND ($operation::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $operation::text)
+    AND ($operation::text IS NULL
+      OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $operation::text)
     AND ($apiKey::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $apiKey::text))
     AND ($serviceAccount::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $serviceAccount::text))
     AND ($session::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $session::text))

@@ -115,7 +115,8 @@ export const keptOut = pgTable(
 );
 
 /**
- * Receipts of erasures (src/tenants/receipts.ts), which outlive their tenant. On Citus, the table is on the coordinator.
+ * Receipts of erasures (src/tenants/receipts.ts), which outlive their tenant. On Citus, the table is on the
+ * coordinator.
  */
 export const receipts = pgTable(
   'receipts',

@@ -35,7 +35,8 @@ SELECT path, content, bytes, modified, version FROM (
   SELECT ${COLUMNS},
     sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before
   FROM entries
-  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path) ORDER BY path LIMIT $limit
+  WHERE tenant_id = $tenant AND kind = 'file' AND path > $after AND memory_in_subtree(path, $path)
+  ORDER BY path LIMIT $limit
 ) AS page
 WHERE before < $bytes::bigint ORDER BY path
 `,
@@ -45,7 +46,8 @@ WHERE before < $bytes::bigint ORDER BY path
 const searchStateQuery = defineQuery<{ tenant: string }, { state: string }>(
   'search_state',
   `
-SELECT concat_ws(' ', extract(epoch FROM created_at), extract(epoch FROM last_change_at), file_count, byte_count) AS state
+SELECT concat_ws(' ', extract(epoch FROM created_at), extract(epoch FROM last_change_at), file_count,
+  byte_count) AS state
 FROM tenants WHERE id = $tenant
 `,
 );

@@ -48,8 +48,8 @@ export class TextCache {
   }
 
   /**
-   * Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`, or most of their buffers is earlier contents.
-   * The next search then reads all files again.
+   * Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`, or most of their buffers is earlier
+   * contents. The next search then reads all files again.
    */
   set(tenant: string, memory: CachedMemory): void {
     const used = memory.files.reduce((sum, file) => sum + bytesInMemory(file), 0);

@@ -297,7 +297,9 @@ export function redactionFor(
   };
 }
 
-/** Whether a stored text is `text` with texts that are kept out masked. Needs no keys, so it accepts any masked texts. */
+/**
+ * Whether a stored text is `text` with texts that are kept out masked. Needs no keys, so it accepts any masked texts.
+ */
 export function isMaskOf(stored: string, text: string): boolean {
   const [first = '', ...others] = stored.split(placeholder('kept_out'));
   const last = others.pop();

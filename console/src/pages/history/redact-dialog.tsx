@@ -17,7 +17,9 @@ interface Props {
   onClose: () => void;
 }
 
-/** Redacts a version. The service first checks whether the redaction is possible, so the dialog does not ask in vain. */
+/**
+ * Redacts a version. The service first checks whether the redaction is possible, so the dialog does not ask in vain.
+ */
 export function RedactDialog({ tenant, version, onClose }: Props) {
   const { data, error } = useLoad(
     (signal) => checkRedaction(tenant, version.id, signal),

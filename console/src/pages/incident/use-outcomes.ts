@@ -29,8 +29,8 @@ export interface Outcomes {
 }
 
 /**
- * Loads the outcomes of a job page by page. While the job runs, the first page is loaded again after each `round`, until
- * the user loads more pages. At the end of the job, all these pages are loaded again.
+ * Loads the outcomes of a job page by page. While the job runs, the first page is loaded again after each `round`,
+ * until the user loads more pages. At the end of the job, all these pages are loaded again.
  */
 export function useOutcomes(job: string, search: string, round: number, isRunning: boolean): Outcomes {
   const [state, setState] = useState<State>();

@@ -179,7 +179,9 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
   );
 }
 
-/** Returns the values of a mount that differ from the values in the dialog; all for a mount that is new to the dialog. */
+/**
+ * Returns the values of a mount that differ from the values in the dialog; all for a mount that is new to the dialog.
+ */
 function newerOf(started: ListedMount | null, current: ListedMount): NewerValue[] {
   const values = [
     ['Tenant', started?.tenant, current.tenant, current.tenant ?? 'another tenant'],
