@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 
-it('appends to a temporary file, and leaves the file open when the stream is destroyed', async () => {
+it('writes an export to a temporary file, and leaves it open when the stream is destroyed', async () => {
   const file = await openTemporaryFile('export');
   const output = writerTo(file);
   output.cork();

@@ -20,7 +20,7 @@ describe('the time parser', () => {
     ['2026-11-22T09:30:15.123456+01:00', '2026-11-22T08:30:15.123456Z'],
     ['2024-02-29T23:59:59.999999Z', '2024-02-29T23:59:59.999999Z'],
     ['2999-01-01', '2999-01-01T00:00:00.000000Z'],
-  ])('parses %s as %s', (text, time) => {
+  ])('parses the time %s as %s', (text, time) => {
     expect(parseTime(text, NOW)).toBe(time);
   });
 
@@ -28,7 +28,7 @@ describe('the time parser', () => {
     ['2026-11-22T09:30:00.123000Z', '2026-11-22T09:30:00.123Z'],
     ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
     ['2026-11-22T09:30:00.000000Z', '2026-11-22T09:30:00.000Z'],
-  ])('shows %s as %s', (time, shown) => {
+  ])('shows the time %s as %s', (time, shown) => {
     expect(shownTime(time)).toBe(shown);
     expect(parseTime(shown, NOW)).toBe(time);
   });
@@ -56,7 +56,7 @@ describe('the time parser', () => {
     '0000-01-01',
     '0001-01-01T00:00:00+14:00',
     '9999-12-31T23:59:59-10:00',
-  ])('rejects %j', (text) => {
+  ])('rejects the time %j', (text) => {
     expect(() => parseTime(text, NOW)).toThrow(
       expect.objectContaining({
         reason: 'invalid_time',

@@ -150,7 +150,7 @@ describeService(
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
     });
 
-    it('compares with the beginning of the history by default, which is a readable time', async () => {
+    it('compares a time with the beginning of the history by default, which is a readable time', async () => {
       const { id, get, created, moved } = await history();
       const start = async () => String((await get('')).body.history_since);
       expect((await get('/diff')).body).toMatchObject({
@@ -171,7 +171,7 @@ describeService(
       expect((await get(`/tree?at=${await start()}`)).body.entries).toMatchObject([{ path: '/memories/b' }]);
     });
 
-    it('compares with the same beginning on each page', async () => {
+    it('compares each page with the same beginning of the history', async () => {
       const { id, get, execute } = await history();
       await execute(cmd.create('/memories/d', 'last'));
       const first = (await get('/diff?limit=1')).body;
@@ -214,7 +214,7 @@ describeService(
       expect(second).toMatchObject({ changes: [{ path: '/memories/z' }], next: null });
     });
 
-    it('restores as the key, with the same result as its dry run', async () => {
+    it('restores a memory as the key, with the same result as its dry run', async () => {
       const { get, post, c, created, moved } = await history();
       const expected = {
         dry_run: true,

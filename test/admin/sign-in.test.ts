@@ -96,7 +96,7 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
     ['bob memory-viewer', 'read_only', 403],
     ['carl memory-operator', 'operate', 403],
     ['dora memory-viewer memory-admin', 'read_write', 201],
-  ])('gives %s the access %s', async (account, access, status) => {
+  ])('grants the person %s the access %s', async (account, access, status) => {
     const browser = new Browser();
     await browser.signIn(consoleUrl, account);
     expect(await session(browser)).toMatchObject({ access });

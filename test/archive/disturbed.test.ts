@@ -102,7 +102,7 @@ describeService('a transfer under interference', (service, kind) => {
     expect(database.pool().waiting).toBe(0);
   });
 
-  it('exports only as fast as its reader reads', async () => {
+  it('exports a memory only as fast as its reader reads', async () => {
     const tenant = await tenantWith(service(), FILES);
     const output = new PassThrough({ highWaterMark: 1024 });
     let added = 0;

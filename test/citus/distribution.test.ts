@@ -162,7 +162,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     }
   });
 
-  it('resumes with a partly distributed database', async () => {
+  it('resumes a migration with a partly distributed database', async () => {
     const url = await ownDatabase({ migrated: true });
     await query(url, "SELECT undistribute_table('versions')");
     await on(url, async (database) => {

@@ -755,7 +755,7 @@ COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_servi
     ],
     [['completion', 'z'], ['zsh']],
     [['keys', 'create', '--access', 'read_o'], ['read_only']],
-  ])('completes in bash: %j', async (words, expected) => {
+  ])('completes in the shell bash: %j', async (words, expected) => {
     expect(await complete(words)).toStrictEqual(expected);
   });
 });

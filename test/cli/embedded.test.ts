@@ -28,7 +28,9 @@ describe('the command line without a service', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
-  it('prints only its result and names the database that it migrates', { tags: 'long' }, async () => {
+  it('prints only the result of a command and names the database that it migrates', {
+    tags: 'long',
+  }, async () => {
     const folder = await copyPgliteTemplate();
     expect(await run({ DATA_DIR: folder }, 'usage')).toStrictEqual({
       code: 0,

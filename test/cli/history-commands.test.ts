@@ -108,7 +108,7 @@ T..........................  V...................................  created      
     );
   });
 
-  it('prints patches', async () => {
+  it('prints the patches of versions with log', async () => {
     const tenant = await story(service());
     const expected = `T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
@@ -218,7 +218,7 @@ new file mode 100644
     });
   });
 
-  it('filters by time, actor, operation, and number', async () => {
+  it('filters versions with log by time, actor, operation, and number', async () => {
     const tenant = await story(service());
     const all = await json(service(), 'log', tenant);
     const log = (...args: string[]) => json(service(), 'log', tenant, ...args);
@@ -333,7 +333,7 @@ redacted   T.......................... by operator ada
     );
   });
 
-  it('rejects invalid options', async () => {
+  it('rejects invalid options of log', async () => {
     const tenant = await story(service());
     expect(await failing(service(), 'log', tenant, '--since', 'yesterday')).toBe(
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
@@ -514,7 +514,7 @@ rename to memories/b.md
     expect(lines).toHaveLength(4 + 40_000 + 1);
   });
 
-  it('rejects conflicting arguments', async () => {
+  it('rejects conflicting arguments of diff', async () => {
     const tenant = await story(service());
     const id = String((await json(service(), 'log', tenant))[0]?.id);
     for (const [args, message] of [

@@ -60,7 +60,7 @@ describe('bin/memory-service', () => {
     expect(heapMiB).toBe(324);
   });
 
-  it('runs from any directory', async () => {
+  it('runs bin/memory-service from any directory', async () => {
     const cli = startProcess('sh', ['-c', `cd ${tmpdir()} && exec ${launcher} --version`], {});
     expect(await cli.exit).toBe(0);
     expect(cli.output()).toMatch(/^\d+\.\d+\.\d+$/);
@@ -88,15 +88,19 @@ describe('bin/memory-service', () => {
       expect(server.output()).toContain('"msg":"stopped"');
     });
 
-    it.each(['SIGTERM', 'SIGKILL'] as const)('ends with npx after %s', { tags: 'long' }, async (signal) => {
-      const env = { PORT: '0', DATABASE_URL: database.url, npm_config_update_notifier: 'false' };
-      const npx = startProcess('npx', ['--no-install', 'memory-service', 'serve'], env);
-      await npx.line(/http:\/\/127\.0\.0\.1:\d+/);
-      npx.child.kill(signal);
-      // The output ends with the service, which inherited the stream.
-      await npx.exit;
-      expect(npx.output()).toContain('"msg":"npx has ended, so the service stops"');
-      expect(npx.output()).toContain('"msg":"stopped"');
-    });
+    it.each(['SIGTERM', 'SIGKILL'] as const)(
+      'ends bin/memory-service with npx after %s',
+      { tags: 'long' },
+      async (signal) => {
+        const env = { PORT: '0', DATABASE_URL: database.url, npm_config_update_notifier: 'false' };
+        const npx = startProcess('npx', ['--no-install', 'memory-service', 'serve'], env);
+        await npx.line(/http:\/\/127\.0\.0\.1:\d+/);
+        npx.child.kill(signal);
+        // The output ends with the service, which inherited the stream.
+        await npx.exit;
+        expect(npx.output()).toContain('"msg":"npx has ended, so the service stops"');
+        expect(npx.output()).toContain('"msg":"stopped"');
+      },
+    );
   });
 });

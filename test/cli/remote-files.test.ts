@@ -102,7 +102,7 @@ describeServiceOnOwnDatabase('commands on a memory through the admin API', (serv
   });
 
   // Each search on the database starts a thread.
-  it('searches with each option', { tags: 'long' }, async () => {
+  it('searches a memory with each option through the admin API', { tags: 'long' }, async () => {
     const tenant = await made();
     await put(tenant, '/memories/d/a', 'one\nthree\n');
     for (const args of [

@@ -263,7 +263,7 @@ describe('the MCP server over HTTP', () => {
     [{ origin: 'null' }, 403, 'This origin is not allowed.'],
     [{ authorization: 'Basic dTpw' }, 401, 'Send the API key as `Authorization: Bearer <key>`.'],
     [{ 'x-tenant-id': 'ü' }, 400, 'X-Tenant-Id is not a tenant id.'],
-  ])('rejects %o', async (headers, status, message) => {
+  ])('rejects %o at the MCP server over HTTP', async (headers, status, message) => {
     const answer = await sendRaw(http.url, headers, initialize);
     expect(answer).toMatchObject({ status, body: { error: { message } } });
   });
@@ -301,7 +301,7 @@ describe('the command of the MCP server', { tags: 'long' }, () => {
       { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
-  ] as const)('rejects %o with %o', (args, env, message) => {
+  ] as const)('rejects the options %o of the MCP command with the variables %o', (args, env, message) => {
     expect(() => readSettings([...args], env)).toThrow(new UsageError(message));
   });
 
@@ -315,7 +315,7 @@ describe('the command of the MCP server', { tags: 'long' }, () => {
     expect(takenPort.output()).toMatch(/^memory-service-mcp: listen EADDRINUSE: address already in use/);
   });
 
-  it('ends when its host closes standard input', async () => {
+  it('ends the MCP command when its host closes standard input', async () => {
     const variables = { MEMORY_SERVICE_URL: fixture.url, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     expect(await runMcp([], variables).exit).toBe(0);
   });
@@ -339,7 +339,7 @@ describe('the command of the MCP server', { tags: 'long' }, () => {
       () => ({ MEMORY_SERVICE_URL: 'http://127.0.0.1:2' }),
       'cannot be reached: ECONNREFUSED. Check MEMORY_SERVICE_URL and that the service runs.',
     ],
-  ])('ends immediately with one line for %s', async (_, variables, why) => {
+  ])('ends the MCP command immediately with one line for %s', async (_, variables, why) => {
     const env = { MEMORY_SERVICE_URL: fixture.url, ...variables() };
     const { exit, output } = runMcp([], env);
     expect(await exit).toBe(1);

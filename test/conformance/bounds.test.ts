@@ -145,7 +145,7 @@ describeService(
 describeService(
   'str_replace without a character limit',
   (service) => {
-    it('lists at most 100,000 occurrences', async () => {
+    it('lists at most 100,000 occurrences of old_str', async () => {
       const tenant = freshTenant();
       const list = async (occurrences: number) => {
         const path = `/memories/${occurrences}`;

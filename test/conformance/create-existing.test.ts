@@ -65,7 +65,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('counts only the size difference against the quotas', async () => {
+    it('counts only the size difference of an overwritten file against the quotas', async () => {
       const tenant = freshTenant();
       await service().execute(cmd.create(PATH, 'x'.repeat(90)), { tenant });
       await new Tenants(service().database).set(tenant, { maxFiles: 1, maxBytes: 100 });
@@ -119,7 +119,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('succeeds during concurrent deletes and renames of the file', async () => {
+    it('overwrites a file during concurrent deletes and renames of the file', async () => {
       const tenant = freshTenant();
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, i) => {

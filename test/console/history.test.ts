@@ -154,7 +154,7 @@ describeConsole('the history in the console', (fixture) => {
     await expect.poll(() => page.getByRole('button', { name: 'New changes' }).count()).toBe(0);
   });
 
-  it('compares two times', async () => {
+  it('compares two times of the history', async () => {
     const page = await fixture().openSignedIn(
       `#/tenants/${await fixture().poisonedTenant()}/history?path=/memories/style.md`,
     );

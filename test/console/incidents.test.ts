@@ -179,7 +179,7 @@ describeConsole(
       await page.getByText('No hits').waitFor();
     });
 
-    it('acts on the selected tenants only, and keeps the selection and the text over a reload', async () => {
+    it('changes only the selected tenants, and keeps the selection and the text over a reload', async () => {
       const { tenants, phrase, crawler } = await poison(3);
       const [edited = '', left = '', last = ''] = tenants;
       const { page } = await openFound(phrase);
@@ -223,7 +223,7 @@ describeConsole(
       expect(await fileOf(edited)).toContain(CALL);
     });
 
-    it('opens in one click from a search, a version, and an audit event, with the input filled in', async () => {
+    it('opens the page for incidents in one click from a search, a version, and an audit event', async () => {
       const { tenants, phrase, crawler } = await poison(1);
       const page = await fixture().openSignedIn(`#/tenants/${tenants[0]}`, { access: 'operate' });
       await page.getByPlaceholder(/^Search/).fill('refunds');

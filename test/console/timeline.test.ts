@@ -102,7 +102,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => atOf(page)).toBe(null);
   });
 
-  it('keeps its time when the user keeps editing', async () => {
+  it('keeps the time of the timeline when the user keeps editing', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
@@ -125,7 +125,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => atOf(page)).toBe(changes[1]);
   });
 
-  it('zooms to a range, which follows the steps', async () => {
+  it('zooms the timeline to a range, which follows the steps', async () => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.query(
       "UPDATE tenants SET created_at = created_at - '1 hour'::interval, history_since = history_since - '1 hour'::interval WHERE id = $1",
@@ -151,7 +151,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => slider(page).inputValue()).toBe('0');
   });
 
-  it('goes to a typed time, and keeps the period, the search, and the hidden chart', async () => {
+  it('moves to a typed time, and keeps the period, the search, and the hidden chart', async () => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.query(
       "UPDATE tenants SET created_at = created_at - '3 days'::interval, history_since = history_since - '3 days'::interval WHERE id = $1",
@@ -203,7 +203,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('1d');
   });
 
-  it('starts at the beginning of the history, which can be displayed', async () => {
+  it('starts the timeline at the beginning of the history, which can be displayed', async () => {
     const tenant = await fixture().poisonedTenant();
     const since = await prune(tenant, 3);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
@@ -241,7 +241,7 @@ describeConsole('the timeline in the console', (fixture) => {
     await slider(page).waitFor();
   });
 
-  it('compares on opening, even if a part of the history was pruned', async () => {
+  it('compares two times on opening, even if a part of the history was pruned', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare`);
     await page.getByRole('region', { name: 'Differences' }).first().waitFor();

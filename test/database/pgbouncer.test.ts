@@ -61,7 +61,7 @@ describe('the service behind PgBouncer', () => {
   }
 
   describe.each(modes)('in %s mode', (_, settings) => {
-    it('reports once how to set the session settings, and then works', async () => {
+    it('reports once how to set the session settings behind PgBouncer, and then works', async () => {
       const own = await createTestDatabase();
       const given = await giveSettings(own.url, settings);
       expect(given.line).toMatch(
@@ -154,7 +154,7 @@ describe('the service behind PgBouncer', () => {
   });
 });
 
-it('migrates without the session time limits of a role behind a pooler', async ({ skip }) => {
+it('migrates a database without the session time limits of a role behind a pooler', async ({ skip }) => {
   skip(isCitus(), 'PgBouncer runs in front of one server');
   const own = await createTestDatabase({ migrated: false });
   const pool = openPool(own.url);

@@ -116,7 +116,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
   });
 
-  it('keeps to the batch size and to one statement per tenant at a time', async () => {
+  it('limits writes to the batch size and to one statement per tenant at a time', async () => {
     await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
     expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
     sent = [];

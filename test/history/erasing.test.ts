@@ -60,7 +60,7 @@ async function columnsWith(service: Service, text: string): Promise<string[]> {
 
 describeService('redacting a version', (service) => {
   const drafting = new Drafting(service);
-  it('deletes its content from every table', async () => {
+  it('deletes the content of a redacted version from every table', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     const f = '/memories/notes.md';
@@ -113,7 +113,7 @@ describeService('redacting a version', (service) => {
     expect(await versionsOf(service(), tenant)).toHaveLength(5);
   });
 
-  it('deletes its path and the directories that contained only this version', async () => {
+  it('deletes the path of a redacted version and the directories that contained only it', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
     await run(

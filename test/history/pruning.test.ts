@@ -197,7 +197,7 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     }
   });
 
-  it('continues with the other tenants after a failure', async () => {
+  it('continues pruning with the other tenants after a failure', async () => {
     const [broken, other] = [await tenantWith(service()), await tenantWith(service())];
     for (const tenant of [broken, other]) await run(service(), tenant, cmd.create(f, 'x'), cmd.delete(f));
     const database = Object.create(service().database) as Service['database'];

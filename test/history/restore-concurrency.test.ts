@@ -61,7 +61,7 @@ describe('a restore', () => {
     await assertInvariants(replica(0));
   });
 
-  it('runs in a dry run without waiting for writers or delaying them, as does a revert', async () => {
+  it('runs a dry run of a restore or revert without waiting for writers or delaying them', async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
     const past = await moment(replica(0), tenant);

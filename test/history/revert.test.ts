@@ -91,7 +91,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('undoes only the changes of an actor between two times', async () => {
+    it('reverts only the changes of an actor between two times', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create('/memories/d/f', '1'), cmd.create(a, '1'));
       const before = await moment(service(), tenant);

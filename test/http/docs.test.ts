@@ -88,7 +88,7 @@ describe('GET /', () => {
     }
   });
 
-  it.each(['/', '/healthz'])('accepts only GET and HEAD: %s', async (url) => {
+  it.each(['/', '/healthz'])('accepts only GET and HEAD at /: %s', async (url) => {
     const answer = await service.app.inject({ method: 'POST', url });
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('GET, HEAD');

@@ -128,7 +128,7 @@ describe('the start of the service', () => {
 });
 
 describe('the embedded database', () => {
-  it('warns at startup, keeps data after kill -9, and admits one process at a time', {
+  it('warns of the embedded database, keeps data after kill -9, and admits one process at a time', {
     tags: 'long',
   }, async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };

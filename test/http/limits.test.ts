@@ -123,7 +123,7 @@ describeService(
 describeService(
   'the rate limit of a tenant',
   (service) => {
-    it('responds with 429, Retry-After, and RateLimit headers, without effect on other tenants', async () => {
+    it('responds with 429, Retry-After, and RateLimit headers only to a tenant over its rate limit', async () => {
       const tenant = freshTenant();
       const answers = [];
       for (let i = 0; i < 4; i++) answers.push(await service().execute(cmd.view('/memories'), { tenant }));

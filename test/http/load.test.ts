@@ -118,7 +118,7 @@ describe('an overload', () => {
 
   const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
 
-  it('ends after MAX_QUEUE_MS with 503, or 429 for a single tenant, while accepted requests complete', async () => {
+  it('ends an overload after MAX_QUEUE_MS with 503 or 429, while accepted requests complete', async () => {
     const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
     await until(service, 'memory_requests_in_flight', (count) => count === 2);

@@ -100,7 +100,7 @@ async function begin(headers: Record<string, string>) {
 }
 
 describe('a call without a session', () => {
-  it('waits for the body of an earlier request that writes its file', async () => {
+  it('waits in a call without a session for an earlier request that writes its file', async () => {
     const key = await fixture.tenantKey();
     const first = await begin(headersOf(key, headersFor(callOf(create))));
     const viewed = sendMcp(fixture.url, callOf(view), headersOf(key, headersFor(callOf(view))));

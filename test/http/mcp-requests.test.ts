@@ -238,7 +238,7 @@ describeService('/mcp', (service) => {
     }
   });
 
-  it('counts its calls like calls of /execute', async () => {
+  it('counts calls over MCP like calls of /execute', async () => {
     const { app } = service();
     const count = async () =>
       Number(

@@ -522,7 +522,7 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
     return packages.split(' ');
   }
 
-  it('loads only the API of OpenTelemetry that prom-client loads without a trace collector', async () => {
+  it('loads only the API of OpenTelemetry that prom-client loads if there is no trace collector', async () => {
     expect(await loadedBy({})).toStrictEqual(['@opentelemetry/api']);
     expect(
       await loadedBy({ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://[::1]:1' }),

@@ -158,7 +158,7 @@ describe('whoami with tokens', () => {
 });
 
 describe('whoami without authentication', () => {
-  it('returns the tenant', async () => {
+  it('returns the tenant from whoami without authentication', async () => {
     const { service, url } = await serve({});
     onTestFinished(() => service.close());
     const tenant = freshTenant();
@@ -191,14 +191,14 @@ describe('the check of a server that is no memory service', () => {
     ['a page for an error', 502, 'text/html', '<html>Bad gateway</html>'],
     ['other JSON', 200, 'application/json', '{"status":"ok"}'],
     ['JSON that is no object', 200, 'application/json', 'null'],
-  ])('rejects %s', async (_, status, type, body) => {
+  ])('rejects %s in a check of a memory service', async (_, status, type, body) => {
     const url = await listen((_request, response) =>
       response.writeHead(status, { 'Content-Type': type }).end(body),
     );
     expect(await check(url)).toBe(`${url}/whoami responded with ${status}, ${FOREIGN}`);
   });
 
-  it('rejects a redirect', async () => {
+  it('rejects a redirect in a check of the client', async () => {
     const url = await listen((_, response) =>
       response.writeHead(302, { Location: 'https://a.example' }).end(),
     );

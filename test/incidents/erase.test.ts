@@ -261,7 +261,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await assertInvariants(service());
   });
 
-  it('runs only in the tenants of a key with a scope, which sees its receipts', async () => {
+  it('erases a text only in the tenants of a key with a scope, which sees its receipts', async () => {
     const [own, other] = [freshTenant('own'), freshTenant('other')];
     for (const each of [own, other]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
     const { key } = await makeKey(service(), { isAdmin: true, onlyTenants: [own] });

@@ -172,7 +172,7 @@ describeService(
       expect(requests).toBe(1);
     });
 
-    it('authenticates with x-api-key or a bearer token', async () => {
+    it('accepts x-api-key or a bearer token of the SDK', async () => {
       const bearer = sdk(service(), '', { apiKey: null, authToken: key }).beta.memoryStores;
       const { id } = await bearer.create({ name: 'x' });
       expect((await stores.retrieve(id)).id).toBe(id);

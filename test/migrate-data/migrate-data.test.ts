@@ -250,7 +250,7 @@ describe('migrate-data', () => {
     );
   });
 
-  it('resumes after an interruption with the first missing tenant', { tags: 'long' }, async () => {
+  it('resumes an interrupted migration of data with the first missing tenant', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(folder, (source) =>
       on(url, async (target) => {

@@ -306,7 +306,7 @@ describeService('a command below a mount', (service) => {
     ]);
   });
 
-  it("runs in an array beside commands on the agent's own memory", async () => {
+  it("runs a command below a mount in an array beside commands on the agent's own memory", async () => {
     const { own } = await tenantWithMounts(service(), { team: {} });
     const block = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
     const { body } = await service().execute(

@@ -111,7 +111,7 @@ describeService('mounts of the admin API', (service) => {
     ]);
   });
 
-  it('rejects impossible mounts', async () => {
+  it('rejects a mount that is impossible', async () => {
     const [own, team] = [await tenant(), await tenant('team')];
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([

@@ -230,7 +230,7 @@ describe.each(['1.13.0', '1.14.0'])('the directories of @anthropic-ai/sdk %s', (
         expect(await store.files()).toStrictEqual({ 'a.md': 'v2', 'keep.md': 'v1' });
       });
 
-      it('deletes at the end of the session without a delay', async () => {
+      it('deletes memories at the end of the session without a delay', async () => {
         const { stores, store, disk, sent } = await attached({ 'a.md': 'v1', 'keep.md': 'v1' });
         await disk.delete('a.md');
         await stores.finish();

@@ -134,7 +134,7 @@ describeService('a repeated write', (service) => {
     }
   });
 
-  it('replays only the start of a long result', async () => {
+  it('replays only the start of a long result of a write', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));

@@ -131,7 +131,7 @@ describe('the service with a bootstrap', { tags: 'long' }, () => {
     await own.drop();
   });
 
-  it('exits with the reason if the bootstrap is invalid', async () => {
+  it('exits with the reason when the service starts with an invalid bootstrap', async () => {
     const cli = startCli(['serve'], { PORT: 'x', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(

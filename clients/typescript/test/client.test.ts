@@ -184,7 +184,7 @@ describe('instructions of the client', () => {
     });
   });
 
-  it('throws if a tool result has no is_error', async () => {
+  it('throws an error if a tool result has no is_error', async () => {
     const { client } = scripted([ok({ content: 'text' })]);
     await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
   });

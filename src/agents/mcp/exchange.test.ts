@@ -65,7 +65,7 @@ describe.each([
       { _meta: { progressToken: [] } },
       'The parameter `_meta.progressToken` must be a string or an integer.',
     ],
-  ])('rejects %s with %o in one sentence', async (method, params, message) => {
+  ])('rejects the request %s with %o in one sentence', async (method, params, message) => {
     expect(await send(method, params)).toMatchObject(error(-32602, message));
   });
 

@@ -177,7 +177,7 @@ it("ends a search after its client disconnects and starts the tenant's next sear
   });
 });
 
-it('rejects with the error of a page that cannot be read', async () => {
+it('rejects a search with the error of a page that cannot be read', async () => {
   const broken: FileSource = {
     page: () => Promise.reject(new Error('no page')),
     read: async () => [],

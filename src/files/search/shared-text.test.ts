@@ -10,6 +10,6 @@ it('restores texts of any characters from one buffer, at odd offsets too', () =>
   expect(new Set(shared.map(({ content }) => content.buffer)).size).toBe(1);
 });
 
-it('shares no files', () => {
+it('shares an empty list of texts', () => {
   expect(shareTexts([])).toStrictEqual([]);
 });

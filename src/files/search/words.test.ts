@@ -18,11 +18,11 @@ describe('folding a text', () => {
     ['ＡＢＣ　１２', 'abc 12'],
     ['Ёлка, ЙОД', 'елка, иод'],
     ['ガス 한국', 'ガス 한국'],
-  ])('changes %s to %s', (text, folded) => {
+  ])('folds the text %s to %s', (text, folded) => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('preserves the number of lines', { tags: 'random' }, () => {
+  it('keeps the number of lines of a folded text', { tags: 'random' }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
@@ -62,7 +62,7 @@ describe('wordsOf', () => {
     expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
   });
 
-  it('returns at most 32 words', () => {
+  it('returns at most 32 words of a query', () => {
     const query = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ');
     expect(wordsOf(query)).toHaveLength(32);
   });

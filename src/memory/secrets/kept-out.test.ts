@@ -48,7 +48,7 @@ describe('the normal form of a text', () => {
     ['an ellipsis', 'wait…', 'wait . . .'],
     ['a letter outside of the basic plane', '𝐀𝐛 😀', 'ab 😀'],
     ['the empty text', '', ''],
-  ])('folds %s', async (_, text, form) => {
+  ])('folds %s to the normal form of a text', async (_, text, form) => {
     expect(await formOf(text)).toBe(form);
   });
 

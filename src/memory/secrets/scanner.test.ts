@@ -464,7 +464,7 @@ describe('masking secrets', () => {
     }
   });
 
-  it('covers adjacent secrets', async () => {
+  it('masks adjacent secrets completely', async () => {
     const tokens = [`ghp_${made(ALNUM, 36)}`, `AKIA${made(UPPER_32, 16)}`, `ghp_${made(ALNUM, 36)}`];
     expect(await redact(`${tokens.join('')} ${tokens.join('.')}`)).toBe(
       '[REDACTED:github_token] [REDACTED:github_token].[REDACTED:aws_access_key].[REDACTED:github_token]',

@@ -4,7 +4,7 @@ import type { Target } from './targets.ts';
 
 const target = (id: string): Target => ({ id, status: 'active', files: 0 });
 
-it('continues after a failure, and stops before the next tenant when it is aborted', async () => {
+it('continues an action after a failure, and stops before the next tenant when it is aborted', async () => {
   const controller = new AbortController();
   const progress: number[] = [];
   const outcomes = await runForEach({
