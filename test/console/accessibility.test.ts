@@ -94,11 +94,12 @@ const VIEWS: View[] = [
     },
   ],
   [
-    'the editor',
+    'the editor and its search',
     '#/tenants/TENANT?path=/memories/refunds.md',
     async (page) => {
       await click(page, 'Edit');
-      await page.getByRole('button', { name: 'Save' }).waitFor();
+      await page.getByRole('textbox', { name: 'Content of the file' }).press('Control+f');
+      await page.getByRole('textbox', { name: 'Find', exact: true }).fill('refund');
     },
   ],
   [

@@ -2,6 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { readEditor } from '../support/code-editor.ts';
 import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { proposeDraft } from './draft-scenario.ts';
@@ -181,8 +182,8 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).click();
     expect(page.url()).toContain(place);
     await button(page, 'Own text').click();
-    const text = page.getByRole('textbox', { name: /^Own text/ });
-    expect(await text.inputValue()).toBe(
+    const text = page.getByRole('textbox', { name: 'Own text' });
+    expect(await readEditor(text)).toBe(
       [
         '# Lee',
         '',
@@ -207,7 +208,7 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /taxes/).click();
     await page.getByRole('heading', { name: /taxes\.md/ }).waitFor();
     await page.evaluate('history.back()');
-    expect(await text.inputValue()).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
+    expect(await readEditor(text)).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
     const question = page.getByRole('dialog', { name: 'Discard your resolutions?' });
     await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await question.waitFor();
@@ -215,7 +216,7 @@ describeConsole('drafts in the console', (fixture) => {
     await expect.poll(() => question.count()).toBe(0);
     await page.evaluate('history.go(-2)');
     await question.getByRole('button', { name: 'Keep reviewing' }).click();
-    expect(await text.inputValue()).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
+    expect(await readEditor(text)).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, LEE)).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
@@ -436,7 +437,7 @@ describeConsole('drafts in the console', (fixture) => {
       if (device === 'phone') await button(page, /Back to the changed files/).click();
       await row(page, /conflict/).click();
       await button(page, 'Own text').click();
-      await page.getByRole('textbox', { name: /^Own text/ }).waitFor();
+      await page.getByRole('textbox', { name: 'Own text' }).waitFor();
       await check();
       await button(page, 'Replace…').click();
       await page.getByText('Replace the memory by the draft?').waitFor();

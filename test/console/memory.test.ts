@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { readEditor } from '../support/code-editor.ts';
 import { createAgent } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 
@@ -192,7 +193,7 @@ describeConsole('the memory in the console', (fixture) => {
     await second.getByRole('button', { name: 'Save' }).click();
     await second.getByText('This file was changed while you edited it.').waitFor();
     await second.getByRole('button', { name: 'Merge both' }).click();
-    expect(await second.getByLabel('Content of the file').inputValue()).toBe(
+    expect(await readEditor(second.getByLabel('Content of the file'))).toBe(
       `${text.replace('FR 20', 'FR 21')}- IT 22 %\n`,
     );
     await second.getByRole('button', { name: 'Save' }).click();

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
+import { readEditor } from '../support/code-editor.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
@@ -35,7 +36,7 @@ describeConsole('the protection of work in the console', (fixture) => {
       await leave();
       await question(page).waitFor();
       await question(page).getByRole('button', { name: 'Keep editing' }).click();
-      expect([way, await editor(page).inputValue()]).toStrictEqual([way, 'not saved\n']);
+      expect([way, await readEditor(editor(page))]).toStrictEqual([way, 'not saved\n']);
       expect(page.url()).toContain('path=%2Fmemories%2Fstyle.md');
     }
     // The browser asks before a reload.
@@ -45,12 +46,12 @@ describeConsole('the protection of work in the console', (fixture) => {
     });
     await page.reload({ timeout: 2000 }).catch(() => {});
     expect(await asked).toBe('beforeunload');
-    expect(await editor(page).inputValue()).toBe('not saved\n');
+    expect(await readEditor(editor(page))).toBe('not saved\n');
 
     // The edit survives the reload.
     page.once('dialog', (dialog) => dialog.accept());
     await page.reload();
-    await expect.poll(() => editor(page).inputValue()).toBe('not saved\n');
+    await expect.poll(() => readEditor(editor(page))).toBe('not saved\n');
     await page.getByText('Unsaved changes').waitFor();
 
     await page.evaluate('history.back()');
@@ -94,7 +95,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await expect.poll(async () => (await session()).status).toBe(401);
     await page.getByRole('button', { name: 'Save' }).click();
     await signIn(page, (await fixture().createKey()).key);
-    await expect.poll(() => editor(page).inputValue()).toBe('not saved\n');
+    await expect.poll(() => readEditor(editor(page))).toBe('not saved\n');
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => lines(page)).toStrictEqual(['not saved']);
   });
@@ -105,7 +106,7 @@ describeConsole('the protection of work in the console', (fixture) => {
     await page.getByLabel('Content', { exact: true }).fill('typed');
     await page.keyboard.press('Escape');
     await question(page).getByRole('button', { name: 'Keep editing' }).click();
-    expect(await page.getByLabel('Content', { exact: true }).inputValue()).toBe('typed');
+    expect(await readEditor(page.getByLabel('Content', { exact: true }))).toBe('typed');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await question(page).getByRole('button', { name: 'Discard' }).click();
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);

@@ -1,6 +1,7 @@
 /** @module-tag long */
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { readEditor } from '../support/code-editor.ts';
 import { createAgent } from '../support/console.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
 
@@ -70,7 +71,7 @@ describeConsole('the conflicts of a revert in the console', (fixture) => {
     const { page, dialog } = await openTenant(fixture());
     const pane = dialog.getByRole('region', { name: 'Conflict' });
     await pane.getByRole('button', { name: 'Own text' }).click();
-    await expect.poll(() => pane.getByLabel('Own text').inputValue()).toContain(OLD_LINE);
+    await expect.poll(() => readEditor(pane.getByLabel('Own text'))).toContain(OLD_LINE);
     await pane.getByLabel('Own text').fill('# Refunds\n\n- Ask finance.\n');
     await dialog.getByText('1 file modified, 2 files deleted, 1 directory removed.').waitFor();
     await dialog.getByRole('button', { name: /^modified.*refunds\.md/ }).click();

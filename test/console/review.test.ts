@@ -2,6 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { readEditor } from '../support/code-editor.ts';
 import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { proposeDraft } from './draft-scenario.ts';
@@ -138,7 +139,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     expect(await violationsOf(page)).toStrictEqual([]);
     // A text of the reviewer starts with the chosen parts.
     await button(page, 'Own text').click();
-    expect(await page.getByRole('textbox', { name: /^Own text/ }).inputValue()).toContain(
+    expect(await readEditor(page.getByRole('textbox', { name: 'Own text' }))).toContain(
       '- Answer within one working day.\n- Answer within three working days.\n',
     );
     await button(page, 'By part').click();
@@ -192,7 +193,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     const page = await openSignedIn(`#/tenants/${tenant}?path=${path}`);
     await button(page, 'Edit').click();
     const text = page.getByRole('textbox', { name: 'Content of the file' });
-    const content = await text.inputValue();
+    const content = await readEditor(text);
     await text.fill(content.replace('DE 19 %', 'DE 19 % (mine)').replace('# Taxes', '# All taxes'));
     const agent = await createAgent(service.app, service.database, tenant, 'other');
     await agent({ command: 'str_replace', path, old_str: 'DE 19 %', new_str: 'DE 19 % (agent)' });
@@ -202,7 +203,7 @@ describeConsole('the review of a draft in the console', (fixture) => {
     await button(page, 'Own text').click();
     const marked =
       '# All taxes\n\n- FR 20 %\n<<<<<<< yours\n- DE 19 % (mine)\n=======\n- DE 19 % (agent)\n>>>>>>> theirs\n';
-    expect(await text.inputValue()).toBe(`${marked}- ES 21 %\n- PT 23 %\n`);
+    expect(await readEditor(text)).toBe(`${marked}- ES 21 %\n- PT 23 %\n`);
     await page.getByText('Remove the marks, and the text that you do not want.').waitFor();
     expect(await button(page, 'Save').isDisabled()).toBe(true);
     expect(await violationsOf(page)).toStrictEqual([]);

@@ -8,7 +8,6 @@ import { LoadError, Loading } from '../ui/messages.tsx';
 import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
 import { useLoad } from '../ui/use-load.ts';
-import { DraftPage } from './drafts/draft-page.tsx';
 import { DraftsSection } from './drafts/drafts-section.tsx';
 import { ComparePage } from './history/compare-page.tsx';
 import { HistoryPage } from './history/history-page.tsx';
@@ -20,6 +19,8 @@ const SettingsPage = lazy(
   'the settings',
   async () => (await import('./settings/settings-page.tsx')).SettingsPage,
 );
+
+const DraftPage = lazy('the draft', async () => (await import('./drafts/draft-page.tsx')).DraftPage);
 
 const TABS = [
   ['', 'Memory'],

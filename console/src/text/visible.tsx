@@ -5,7 +5,8 @@ import type { ComponentChildren } from 'preact';
  * the tag characters that only a model reads.
  */
 // A joiner inside an emoji is harmless.
-const HIDDEN = /(?![\t\n])(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+export const HIDDEN =
+  /(?![\t\n])(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 /** Whether a text contains invisible characters. */
 export function hasHidden(text: string): boolean {
@@ -25,12 +26,24 @@ export function hiddenParts(text: string): { text: string; isHidden: boolean }[]
   return parts.filter((part) => part.text !== '');
 }
 
-/** Renders a text with invisible characters shown as `U+202E`. */
+/** Maximum number of codes of a text, because a text may have a million invisible characters. */
+export const MAX_CODES = 500;
+
+/**
+ * Renders a text with invisible characters shown as `U+202E`. After about `MAX_CODES` codes, highlights the rest of the
+ * text instead.
+ */
 export function visible(text: string): ComponentChildren {
   if (!hasHidden(text)) return text;
-  return hiddenParts(text).map((part) =>
-    part.isHidden ? <span class="hidden-character">{nameOf(part.text)}</span> : part.text,
-  );
+  const parts = hiddenParts(text);
+  // Each code has at most one text before it.
+  const rest = parts.splice(2 * MAX_CODES);
+  return [
+    ...parts.map((part) =>
+      part.isHidden ? <span class="hidden-character">{nameOf(part.text)}</span> : part.text,
+    ),
+    rest.length > 0 && <span class="hidden-character">{rest.map((part) => part.text).join('')}</span>,
+  ];
 }
 
 /** Returns the same text as a plain string, for a tooltip. */
@@ -38,7 +51,8 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, nameOf);
 }
 
-function nameOf(character: string): string {
+/** Names a character by its code, such as `U+202E`. */
+export function nameOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }

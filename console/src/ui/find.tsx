@@ -71,6 +71,8 @@ interface Findable {
 const findables: Findable[] = [];
 
 addEventListener('keydown', (event) => {
+  // An editor has its own search.
+  if (event.defaultPrevented) return;
   if (event.key.toLowerCase() !== 'f' || event.altKey || event.shiftKey || !(event.ctrlKey || event.metaKey))
     return;
   const dialog = [...document.querySelectorAll('dialog[open]')].at(-1) ?? null;

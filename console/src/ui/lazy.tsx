@@ -6,10 +6,12 @@ import { useLoad } from './use-load.ts';
  * Returns a component whose code is loaded when it is first rendered, so that the first load of the console stays small.
  *
  * @param title name of the page part, shown while its code is loaded
+ * @param Fallback replaces the component if its code cannot be loaded; by default, an error offers to try again
  */
 export function lazy<Props extends object>(
   title: string,
   load: () => Promise<ComponentType<Props>>,
+  Fallback?: ComponentType<Props>,
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined;
   function LoadAndRender(props: Props) {
@@ -21,6 +23,7 @@ export function lazy<Props extends object>(
       const Component = loaded;
       return <Component {...props} />;
     }
+    if (error !== undefined && Fallback !== undefined) return <Fallback {...props} />;
     if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
     return <Loading what={title} />;
   }

@@ -31,7 +31,7 @@ export function Modal({ title, children, onClose, isWide = false }: ModalProps) 
       }}
       onKeyDown={(event) => {
         // Without this, the browser closes the dialog on a second Escape, even if `cancel` was prevented.
-        if (event.key !== 'Escape') return;
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
         event.preventDefault();
         event.stopPropagation();
         onClose();

@@ -1,4 +1,5 @@
 import type { DraftDiff } from '../../api/drafts.ts';
+import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
 import { hasMarks } from './own-text.ts';
 import { type Settlement, settle } from './settlements.ts';
@@ -15,28 +16,26 @@ export function OwnText({ tenant, draft, settlement, diff }: Props) {
   const text = settlement.text ?? '';
   const ending = endingOf(diff);
   return (
-    <div class="own-text">
-      <label>
-        <span>
-          Own text{' '}
-          {hasMarks(text) && (
-            <span class="marks-left">
-              <MarksLeft />
-            </span>
-          )}
-        </span>
-        <textarea
-          class="code"
-          spellcheck={false}
-          value={withLineEnding(text, '\n')}
-          onInput={({ currentTarget: { value } }) =>
-            settle(tenant, draft, diff.change.memory_id, {
-              ...settlement,
-              text: withLineEnding(value, ending),
-            })
-          }
-        />
-      </label>
+    <div class="own-text field">
+      <span>
+        Own text{' '}
+        {hasMarks(text) && (
+          <span class="marks-left" role="status">
+            <MarksLeft />
+          </span>
+        )}
+      </span>
+      <CodeEditor
+        label="Own text"
+        text={withLineEnding(text, '\n')}
+        onChange={(changed) =>
+          settle(tenant, draft, diff.change.memory_id, {
+            ...settlement,
+            text: withLineEnding(changed, ending),
+          })
+        }
+        isMarked={hasMarks}
+      />
     </div>
   );
 }
@@ -51,7 +50,5 @@ export function MarksLeft() {
   );
 }
 
-/**
- * The line ending of the file. A `<textarea>` converts all line endings to line feeds, so a change must restore them.
- */
+/** The line ending of the file. The editor converts all line endings to line feeds, so a change must restore them. */
 const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';

@@ -18,7 +18,9 @@ const MARKS = new RegExp(
 );
 
 /** Whether a text still contains conflict markers. */
-export const hasMarks = (text: string) => MARKS.test(text);
+export const hasMarks = (text: string) =>
+  // A search for a fixed text takes less than a tenth of the time, for each key in a long text.
+  (text.includes(START_MARK) || text.includes(END_MARK)) && MARKS.test(text);
 
 /**
  * Returns both sides as one text, with conflict markers around conflicting lines. If only one side has a text, returns

@@ -1,5 +1,6 @@
 import { diffOfRevert } from '../../api/history.ts';
 import type { Conflict, RevertResolution } from '../../api/types.ts';
+import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useLoad } from '../../ui/use-load.ts';
@@ -51,19 +52,16 @@ export function RevertConflict({ tenant, memoryId, choices, review }: Props) {
       {data === undefined && error === undefined && <Loading what="the difference" />}
       {data && <DiffView files={[{ ...shownDiff(data.difference), title: null }]} />}
       {resolution !== undefined && 'text' in resolution && (
-        <div class="own-text">
-          <label>
-            <span>Own text</span>
-            <textarea
-              class="code"
-              spellcheck={false}
-              value={withLineEnding(resolution.text, '\n')}
-              onInput={({ currentTarget: { value } }) => {
-                const text = withLineEnding(value, lineEndingOf(start) ?? '\n');
-                review.resolve(memoryId, { memory_id: memoryId, text });
-              }}
-            />
-          </label>
+        <div class="own-text field">
+          <span>Own text</span>
+          <CodeEditor
+            label="Own text"
+            text={withLineEnding(resolution.text, '\n')}
+            onChange={(changed) => {
+              const text = withLineEnding(changed, lineEndingOf(start) ?? '\n');
+              review.resolve(memoryId, { memory_id: memoryId, text });
+            }}
+          />
         </div>
       )}
     </section>

@@ -1,7 +1,8 @@
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory.ts';
+import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { ErrorText } from '../../ui/messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { mayDiscard } from '../../ui/unsaved.ts';
@@ -30,10 +31,11 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
   // The current file after a rejected save; null if the file was deleted.
   const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
   const action = useAction();
-  const ending = lineEndingOf(file.content);
+  const ending = useMemo(() => lineEndingOf(file.content), [file]);
+  const baseText = useMemo(() => withLineEnding(base.content, '\n'), [base]);
   // A file may have such lines by itself.
-  const hasMarksLeft = hasMarks(text) && !hasMarks(base.content);
-  const isChanged = text !== withLineEnding(base.content, '\n');
+  const hasMarksLeft = hasMarks(text) && !hasMarks(baseText);
+  const isChanged = text !== baseText;
   // A layout effect runs before the next event, so a click right after the last key already asks.
   useLayoutEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
   const close = () => {
@@ -71,7 +73,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
     };
     return (
       <EditConflict
-        base={withLineEnding(base.content, '\n')}
+        base={baseText}
         mine={text}
         theirs={theirs}
         keepEditing={keepEditing}
@@ -87,24 +89,17 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
         event.preventDefault();
         if (maySave) void save();
       }}
+      onKeyDown={(event) => {
+        if (event.key === 's' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          if (maySave) void save();
+        }
+      }}
     >
       {ending === null && (
         <p class="notice warning flat">This file has mixed line endings. Saving converts them to LF.</p>
       )}
-      <textarea
-        class="code"
-        aria-label="Content of the file"
-        spellcheck={false}
-        autofocus
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 's' && (event.ctrlKey || event.metaKey)) {
-            event.preventDefault();
-            if (maySave) void save();
-          }
-        }}
-      />
+      <CodeEditor label="Content of the file" text={text} onChange={setText} isMarked={hasMarks} isFocused />
       <ErrorText message={action.error} />
       <footer class="editor-foot">
         {hasMarksLeft ? (

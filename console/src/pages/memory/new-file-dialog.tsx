@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { fileWrite, writeFile } from '../../api/memory.ts';
+import { CodeEditor } from '../../ui/code-editor/code-editor.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
@@ -41,15 +42,10 @@ export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: 
         Path
         <input required autofocus value={path} onInput={(event) => setPath(event.currentTarget.value)} />
       </label>
-      <label>
-        Content
-        <textarea
-          class="code"
-          rows={12}
-          value={content}
-          onInput={(event) => setContent(event.currentTarget.value)}
-        />
-      </label>
+      <div class="field">
+        <span>Content</span>
+        <CodeEditor label="Content" text={content} onChange={setContent} />
+      </div>
     </FormDialog>
   );
 }

@@ -1,0 +1,39 @@
+import { lazy } from '../lazy.tsx';
+
+export interface CodeEditorProps {
+  /** Accessible name. */
+  label: string;
+  /** The text, with line feeds as line endings. */
+  text: string;
+  onChange: (text: string) => void;
+  /** Whether the editor takes the focus when it opens. */
+  isFocused?: boolean;
+  /** Whether a line is highlighted. */
+  isMarked?: (line: string) => boolean;
+}
+
+/** Edits a text with CodeMirror, whose code is loaded with the first editor. */
+export const CodeEditor = lazy(
+  'the editor',
+  async () => (await import('./code-mirror.tsx')).CodeMirror,
+  PlainEditor,
+);
+
+/** Replaces the editor if its code cannot be loaded. */
+function PlainEditor({ label, text, onChange, isFocused }: CodeEditorProps) {
+  return (
+    <div class="code-editor">
+      <p class="notice warning flat">
+        The editor could not be loaded. Edit the text in this plain field, or reload the page.
+      </p>
+      <textarea
+        class="code"
+        aria-label={label}
+        spellcheck={false}
+        autofocus={isFocused}
+        value={text}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import type { Extension, Range } from '@codemirror/state';
+import { Decoration, type EditorView, ViewPlugin, WidgetType } from '@codemirror/view';
+import { HIDDEN, MAX_CODES, nameOf } from '../../text/visible.tsx';
+
+class Code extends WidgetType {
+  readonly name: string;
+  constructor(name: string) {
+    super();
+    this.name = name;
+  }
+  override eq({ name }: Code): boolean {
+    return name === this.name;
+  }
+  override toDOM(): HTMLElement {
+    const element = document.createElement('span');
+    element.className = 'hidden-character';
+    element.textContent = this.name;
+    return element;
+  }
+}
+
+const uncoded = Decoration.mark({ class: 'hidden-character' });
+
+/** Shows invisible characters as codes such as `U+202E`. After `MAX_CODES` codes, highlights the text that contains more. */
+export const hiddenCharacters = decorateScreen((view) => {
+  const ranges: Range<Decoration>[] = [];
+  for (const { from, to } of view.visibleRanges) {
+    for (const { 0: character, index } of view.state.sliceDoc(from, to).matchAll(HIDDEN)) {
+      const start = from + index;
+      if (ranges.length >= MAX_CODES) {
+        ranges.push(uncoded.range(start, to));
+        break;
+      }
+      const widget = new Code(nameOf(character));
+      ranges.push(Decoration.replace({ widget }).range(start, start + character.length));
+    }
+  }
+  return ranges;
+});
+
+const marked = Decoration.line({ class: 'marked-line' });
+
+/** Highlights lines. */
+export const highlightLines = (isMarked: (line: string) => boolean): Extension =>
+  decorateScreen((view) =>
+    view.viewportLineBlocks.flatMap(({ from }) =>
+      isMarked(view.state.doc.lineAt(from).text) ? [marked.range(from)] : [],
+    ),
+  );
+
+/** Decorates the part of the text on the screen, again after each change. */
+function decorateScreen(rangesOf: (view: EditorView) => Range<Decoration>[]): Extension {
+  const decorate = (view: EditorView) => ({ decorations: Decoration.set(rangesOf(view)) });
+  return ViewPlugin.define(
+    (view) => ({
+      ...decorate(view),
+      update({ docChanged, viewportChanged, view }) {
+        if (docChanged || viewportChanged) Object.assign(this, decorate(view));
+      },
+    }),
+    { decorations: ({ decorations }) => decorations },
+  );
+}
