@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors/errors.ts';
+import { maxEntries } from '../lib/max-entries.ts';
 import { contextOf, countedTenant } from './authentication.ts';
 import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
 import { bytesInMemory } from './slow-clients.ts';
@@ -124,7 +125,9 @@ export const rateLimit = fp(
  * back by an hour, a tenant at its limit is rejected for an hour.
  */
 export class RateStore implements FastifyRateLimitStore {
-  readonly #windows = new LRUCache<string, { current: number; startedAt: number }>({ max: COUNTED_TENANTS });
+  readonly #windows = new LRUCache<string, { current: number; startedAt: number }>(
+    maxEntries(COUNTED_TENANTS),
+  );
 
   incr(
     key: string,

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors/errors.ts';
 import type { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
+import { maxEntries } from '../lib/max-entries.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { WriteBehindBuffer } from '../lib/write-behind-buffer.ts';
 import type { Actor } from '../memory/origin.ts';
@@ -37,7 +38,7 @@ export class KnownKeys {
   readonly #known: LRUCache<string, KnownKey>;
   readonly #unknown: LRUCache<string, true>;
   /** Hashes of valid keys, whose lookups are allowed regardless of failed attempts from the same address. */
-  readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
+  readonly #valid = new LRUCache<string, true>(maxEntries(REMEMBERED_VALID_KEYS));
   readonly #lookups: ConcurrencyLimiter;
   /** Keys whose use is not recorded yet. A recorded use is only a hint for operators. */
   readonly #used: WriteBehindBuffer<string>;
@@ -57,10 +58,10 @@ export class KnownKeys {
     });
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
-    this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
+    this.#unknown = new LRUCache({ ...maxEntries(CACHED_KEYS), ttl });
     // `fetch` shares one lookup among concurrent requests, even if the key is removed from the cache during the lookup.
     this.#known = new LRUCache({
-      max: CACHED_KEYS,
+      ...maxEntries(CACHED_KEYS),
       ttl,
       ignoreFetchAbort: true,
       fetchMethod: async (hash) => {
@@ -162,7 +163,10 @@ const WINDOW_MS = 60_000;
 /** Counts failed attempts by address, so that guesses do not each cost a database lookup. */
 class FailedAttempts {
   readonly #limit: number;
-  readonly #counts = new LRUCache<string, { count: number }>({ max: 10_000, ttl: WINDOW_MS });
+  readonly #counts = new LRUCache<string, { count: number }>({
+    ...maxEntries(10_000),
+    ttl: WINDOW_MS,
+  });
 
   /** @param limit failures per minute and address; 0 means no limit */
   constructor(limit: number) {

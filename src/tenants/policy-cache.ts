@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { maxEntries } from '../lib/max-entries.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import type { Mount } from '../memory/mount.ts';
@@ -59,7 +60,7 @@ export class TenantPolicyCache {
     this.#defaults = this.#policyOf({}, undefined);
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
-      max: CACHED_TENANTS,
+      ...maxEntries(CACHED_TENANTS),
       ttl: config.AUTH_CACHE_SECONDS * 1000,
       // If a tenant is removed from the cache during a lookup, waiting requests still get the result.
       ignoreFetchAbort: true,

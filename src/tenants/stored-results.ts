@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
+import { maxEntries } from '../lib/max-entries.ts';
 import { prefix, resultNotKept } from '../memory/messages.ts';
 import type { RequestKey } from '../memory/store.ts';
 import { listDraftTenantsQuery } from './queries.ts';
@@ -183,7 +184,7 @@ const COUNTED_TENANTS = 10_000;
 export class StoredResultLimit {
   readonly #database: Database;
   readonly #maxStoredResults: number;
-  readonly #written = new LRUCache<string, number>({ max: COUNTED_TENANTS });
+  readonly #written = new LRUCache<string, number>(maxEntries(COUNTED_TENANTS));
   readonly #forgetting = new Map<string, Promise<unknown>>();
 
   /** @param maxStoredResults limit per tenant; 0 means no limit */

@@ -1,0 +1,7 @@
+/**
+ * Options of an LRUCache that limit its number of entries. lru-cache's own option `max` allocates the memory of all
+ * entries at once.
+ */
+export function maxEntries(count: number): { maxSize: number; sizeCalculation: () => number } {
+  return { maxSize: count, sizeCalculation: () => 1 };
+}
