@@ -3,16 +3,15 @@ import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
-import { defineQuery } from '../../src/database/query.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
-
-const settingsQuery = defineQuery<{ names: string[] }, { name: string; setting: string }>(
-  'test_session_settings',
-  'SELECT name, current_setting(name) AS setting FROM unnest($names::text[]) AS names (name)',
-);
+import { numberedQuery } from '../support/query.ts';
 
 async function settings(database: Database, expected: Record<string, string>) {
-  const { rows } = await database.query(settingsQuery, { names: Object.keys(expected) });
+  const { statement, params } = numberedQuery<{ name: string; setting: string }>(
+    'SELECT name, current_setting(name) AS setting FROM unnest($1::text[]) AS names (name)',
+    [Object.keys(expected)],
+  );
+  const { rows } = await database.query(statement, params);
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
 }
 
