@@ -32,7 +32,8 @@ export async function findCluster(url: string): Promise<Cluster> {
  * nodes.
  */
 export async function createDatabase(cluster: Cluster, name: string, template = 'template0'): Promise<void> {
-  await onAllNodes(cluster, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  // Copies the files. The default strategy also writes them to the write-ahead log.
+  await onAllNodes(cluster, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   if (cluster.isCitus && template === 'template0') await addCitus(cluster, name);
 }
 
