@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
+import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/config.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
@@ -129,10 +130,29 @@ async function preparePostgres(project: TestProject, supervised: Promise<Supervi
 }
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
-  // Optimizing WebAssembly takes longer than it saves while PGlite creates a database.
+  // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
   setFlagsFromString('--liftoff-only');
   const template = join(scratch, 'pglite-template');
-  await mkdir(template);
+  await cp(await emptyPglite(), template, { recursive: true });
   await migrateDatabase({ DATA_DIR: template });
   project.provide('pglite', { template });
+}
+
+/**
+ * Returns the path of a DATA_DIR with an empty database. It is kept until `npm ci`, because PGlite takes seconds to
+ * create one.
+ */
+async function emptyPglite(): Promise<string> {
+  const kept = join(
+    root,
+    'node_modules/.cache',
+    `pglite-${packageJson.optionalDependencies['@electric-sql/pglite']}`,
+  );
+  if (existsSync(kept)) return kept;
+  await mkdir(dirname(kept), { recursive: true });
+  const created = await mkdtemp(`${kept}-`);
+  await (await openDatabase(loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', DATA_DIR: created }))).close();
+  // The rename fails if another run has put its directory there first.
+  await rename(created, kept).catch(() => rm(created, { recursive: true }));
+  return kept;
 }
