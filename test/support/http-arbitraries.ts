@@ -1,6 +1,6 @@
 /** fast-check arbitraries for POST /execute: bodies and headers that no client should send. */
 import fc from 'fast-check';
-import { wellFormed } from './arbitraries.ts';
+import { character, wellFormed } from './arbitraries.ts';
 
 export interface RawRequest {
   body: string | Buffer;
@@ -78,8 +78,8 @@ const token: fc.Arbitrary<string> = fc.oneof(
     `"${'/memories'.repeat(500)}"`,
   ),
   fc.constantFrom(...COMMANDS).map((command) => JSON.stringify(command)),
-  fc.string({ unit: 'binary', maxLength: 30 }).map((text) => JSON.stringify(text)),
-  fc.string({ unit: 'binary', maxLength: 10 }).map((text) => JSON.stringify(`/memories/${text}`)),
+  fc.string({ unit: character, maxLength: 30 }).map((text) => JSON.stringify(text)),
+  fc.string({ unit: character, maxLength: 10 }).map((text) => JSON.stringify(`/memories/${text}`)),
 );
 
 const key = fc
@@ -87,7 +87,7 @@ const key = fc
     { weight: 6, arbitrary: fc.constantFrom(...FIELDS) },
     { weight: 2, arbitrary: fc.constantFrom(...BLOCK) },
     { weight: 1, arbitrary: fc.constantFrom(...ODD_KEYS) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 5 }) },
+    { weight: 1, arbitrary: fc.string({ unit: character, maxLength: 5 }) },
   )
   .map((text) => JSON.stringify(text));
 

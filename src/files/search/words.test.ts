@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
 import { WordMatcher } from './match-words.ts';
 import { fold, similarity, stem, wordsOf } from './words.ts';
 
@@ -24,7 +24,7 @@ describe('folding a text', () => {
 
   it('keeps the number of lines of a folded text', { tags: 'random' }, () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: character }), (text) => {
         expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
       }),
       fuzzParameters(200),

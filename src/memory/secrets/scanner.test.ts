@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
 import { KEPT_OUT } from '../../lib/secret-kinds.ts';
 import { SECRET_KINDS } from './finding.ts';
 import { createSecretScanner } from './scanner.ts';
@@ -513,7 +513,7 @@ describe('properties of the scanner', () => {
     ...[...FOUND, ...BY_CONTEXT].map(([, , value, context]) => ({ value, text: context(value) })),
   );
   const noise = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 30 }),
+    fc.string({ unit: character, maxLength: 30 }),
     fc.string({ unit: 'grapheme', maxLength: 30 }),
     fc.constantFrom(
       '😀',
