@@ -2,17 +2,16 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
-  'http/faults',
-  'http/load',
-  'history/erasing',
+  'incidents/jobs',
+  'http/mcp-modern',
   'cli/remote-files',
-  'files/linearizability',
-  'cli/cli',
+  'search/cache',
+  'http/load',
   'http/lifecycle',
-  'conformance/differential',
-  'client/package',
-  'drafts/blocked-by',
-  'http/log-output',
+  'incidents/erase',
+  'client/mcp-http',
+  'cli/history-commands',
+  'http/faults',
 ];
 
 /** Starts slow files early, so that no worker runs one alone at the end, and keeps the files of a project together. */
