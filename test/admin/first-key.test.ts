@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { FirstKey } from '../../src/admin/sign-in/first-key.ts';

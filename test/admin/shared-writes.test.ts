@@ -1,4 +1,8 @@
-/** Writes of operators and of agents in one process. */
+/**
+ * Writes of operators and of agents in one process.
+ *
+ * @module-tag long-on-pglite
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Admin, openAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';

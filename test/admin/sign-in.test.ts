@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { loadConfig } from '../../src/config.ts';

@@ -1,4 +1,8 @@
-/** `export` and `import` during other writes, and with a reader that is slow or disappears. */
+/**
+ * `export` and `import` during other writes, and with a reader that is slow or disappears.
+ *
+ * @module-tag long-on-pglite
+ */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 

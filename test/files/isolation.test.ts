@@ -1,4 +1,8 @@
-/** Isolation of tenants, tested with random interleaved commands and the plan of every statement. */
+/**
+ * Isolation of tenants, tested with random interleaved commands and the plan of every statement.
+ *
+ * @module-tag long-on-pglite
+ */
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,8 @@
 /**
  * Many files and versions: properties that must not depend on planner statistics, statement time limits, or the size of
  * a tenant.
+ *
+ * @module-tag long-on-pglite
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

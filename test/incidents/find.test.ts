@@ -1,4 +1,8 @@
-/** Finds a text in the current files, superseded versions, open drafts, and paths of a tenant. */
+/**
+ * Finds a text in the current files, superseded versions, open drafts, and paths of a tenant.
+ *
+ * @module-tag long-on-pglite
+ */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import type { Query } from '../../src/files/search/query.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { createHash } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, it } from 'vitest';

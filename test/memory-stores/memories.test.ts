@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';

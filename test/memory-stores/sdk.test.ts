@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import { beforeAll, expect, it } from 'vitest';
 import { all, failing, ISO_TIME, sdk, storeKey } from '../support/memory-stores.ts';

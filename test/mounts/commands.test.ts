@@ -1,4 +1,8 @@
-/** The commands on a tree of several memories, with every string of docs/contract.md. */
+/**
+ * The commands on a tree of several memories, with every string of docs/contract.md.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

@@ -1,4 +1,8 @@
-/** Searches after writes, with the files that earlier searches kept in memory. */
+/**
+ * Searches after writes, with the files that earlier searches kept in memory.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { loadConfig } from '../../src/config.ts';

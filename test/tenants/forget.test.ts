@@ -1,4 +1,8 @@
-/** `--forget` removes the ID of a deleted tenant from every column of every table. */
+/**
+ * `--forget` removes the ID of a deleted tenant from every column of every table.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { withoutTenant } from '../../src/tenants/forget.ts';
 import { useAdmin } from '../support/admin.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { pruneStoredResults } from '../../src/tenants/stored-results.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,4 +1,8 @@
-/** Tenants and keys from the environment, so that a deployment needs no command after its start. */
+/**
+ * Tenants and keys from the environment, so that a deployment needs no command after its start.
+ *
+ * @module-tag long-on-pglite
+ */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';

@@ -1,4 +1,8 @@
-/** Texts that an operator keeps out of memories, on every way by which text enters a memory. */
+/**
+ * Texts that an operator keeps out of memories, on every way by which text enters a memory.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { KeptOutLists } from '../../src/tenants/kept-out-lists.ts';

@@ -1,4 +1,8 @@
-/** Receipts of erasures: their contents, and their verification without the service. */
+/**
+ * Receipts of erasures: their contents, and their verification without the service.
+ *
+ * @module-tag long-on-pglite
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,8 @@
-/** Completeness of the settings table (src/tenants/settings.ts) in every place that lists settings. */
+/**
+ * Completeness of the settings table (src/tenants/settings.ts) in every place that lists settings.
+ *
+ * @module-tag long-on-pglite
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
