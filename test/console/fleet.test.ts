@@ -174,7 +174,7 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByText('Exported 2 tenants.').waitFor();
   });
 
-  it('edits the name, description, and metadata of a tenant, and asks before it overwrites a newer change', async () => {
+  it('edits name, description, and metadata of a tenant, and asks before overwriting a newer change', async () => {
     const { service } = fixture();
     const id = freshTenant('described');
     const page = await fixture().openSignedIn('#/');

@@ -89,7 +89,7 @@ describe('batches of calls', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('repeats the calls of a batch one by one after an error of the server, and fails only the invalid call', async () => {
+  it('repeats the calls of a failed batch one by one, and fails only the invalid call', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = parseQuery<{ text: string }, { by: string; text: string }>(
       'quotient',

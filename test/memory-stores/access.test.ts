@@ -23,7 +23,7 @@ describeService(
       });
     });
 
-    it('requires a key that manages stores to create, change, archive, and delete them, and to redact versions', async () => {
+    it('requires a key that manages stores to change them and to redact versions', async () => {
       for (const key of [keys.service, keys.tenant, keys.reader]) {
         const stores = as(key);
         const calls = [
