@@ -20,6 +20,7 @@ import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { TenantPage } from './pages/tenant-page.tsx';
+import { BulkHost } from './pages/tenants/bulk/open-bulk.tsx';
 import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { hrefOf, route } from './router.ts';
 import { titleOf } from './title.ts';
@@ -34,8 +35,18 @@ import { isPaletteOpen, onPaletteKey } from './ui/palette-state.ts';
 import { focusHeading, focusMain, onShortcut } from './ui/shortcuts.ts';
 import { mayDiscard } from './ui/unsaved.ts';
 
-/** The root component: the sign-in page without a session, otherwise the page that the URL selects. */
+/** The root component. */
 export function App() {
+  return (
+    <>
+      <Console />
+      <BulkHost />
+    </>
+  );
+}
+
+/** The sign-in page without a session, otherwise the page that the URL selects. */
+function Console() {
   const [error, setError] = useState<unknown>();
   const [isStarting, setIsStarting] = useState(true);
   const start = async () => {
@@ -129,7 +140,10 @@ function closePalette(): void {
 function Page() {
   const { segments } = route.value;
   const [section, tenant] = segments;
-  if (section === undefined || (section === 'tenants' && tenant === undefined)) return <TenantsPage />;
+  // The link of the first key leads here after the sign-in.
+  const isList =
+    section === undefined || section === 'first-key' || (section === 'tenants' && tenant === undefined);
+  if (isList) return <TenantsPage />;
   if (section === 'tenants' && tenant !== undefined) return <TenantPage key={tenant} tenant={tenant} />;
   if (section === 'drafts') return <DraftsPage />;
   if (section === 'keys') return <KeysPage />;

@@ -79,6 +79,11 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('heading', { name: 'Suspend 60 tenants?' }).waitFor();
     await dialog.getByText('and 50 more').waitFor();
+    // The buttons are visible without scrolling, also in a low window.
+    await page.setViewportSize({ width: 390, height: 300 });
+    const cancel = await dialog.getByRole('button', { name: 'Cancel' }).boundingBox();
+    expect((cancel?.y ?? 300) + (cancel?.height ?? 0)).toBeLessThan(300);
+    await page.setViewportSize({ width: 1280, height: 720 });
 
     // Stops while the eleventh tenant waits for its response.
     let requests = 0;
@@ -102,16 +107,99 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect([lines.length, lines[0], lines.filter((line) => line.includes('"stopped"')).length]).toStrictEqual(
       [61, '"tenant","result","reason"', 46],
     );
-    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
     expect(await suspended()).toBe(14);
+    await dialog.getByRole('button', { name: 'Continue with 46 tenants' }).click();
+    await page.getByText('Suspended 60 tenants.', { exact: true }).waitFor();
+    expect(await suspended()).toBe(60);
 
-    // The second attempt skips the suspended tenants.
+    // The second action skips the suspended tenants.
+    for (const id of ids.slice(0, 3)) await tenants.suspend(id, false);
     await page.getByLabel('Select all shown').first().check();
     await page.getByRole('button', { name: 'Select all 60 matching' }).click();
     await page.getByRole('button', { name: 'Suspend…' }).click();
     await dialog.getByRole('button', { name: 'Suspend', exact: true }).click();
-    await page.getByText('Suspended 46 tenants.', { exact: true }).waitFor();
+    await page.getByText('Suspended 3 tenants.', { exact: true }).waitFor();
     expect(await suspended()).toBe(60);
+  });
+
+  it('keeps new keys when the session ends meanwhile, and continues after the next sign-in', async () => {
+    const { service } = fixture();
+    const { prefix, ids } = await createFleet(6);
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    // The response for the first tenant is lost. After the second attempt, the admin key is rejected.
+    let attempts = 0;
+    let retried = () => {};
+    const isRetried = new Promise<void>((resolve) => {
+      retried = resolve;
+    });
+    await page.route('**/v1/keys', async (route) => {
+      const { tenant } = route.request().postDataJSON();
+      if (tenant === ids[0] && ++attempts === 1) {
+        await route.fetch();
+        return route.abort();
+      }
+      if (tenant === ids[4] || tenant === ids[5]) {
+        await isRetried;
+        return route.fulfill({ status: 401, json: { code: 'unauthorized' } });
+      }
+      await route.continue();
+      if (tenant === ids[0]) retried();
+    });
+    await page.getByLabel(`Select ${ids[0]}`).waitFor();
+    await openBulk(page, 'New keys…');
+    await dialog.getByRole('button', { name: 'Create keys' }).click();
+    await page.getByText('The action on 6 tenants continues after you sign in.').waitFor();
+    await page.unroute('**/v1/keys');
+    await signIn(page, (await fixture().createKey()).key);
+    await dialog.getByRole('heading', { name: 'Created a key for 4 tenants.' }).waitFor();
+    await dialog.getByText('not started, because the action stopped. Your session ended.').waitFor();
+    await dialog.getByRole('button', { name: 'Continue with 2 tenants' }).click();
+    await dialog.getByRole('heading', { name: 'Created a key for 6 tenants.' }).waitFor();
+
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('heading', { name: 'Leave without the keys?' }).waitFor();
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    const { content } = await downloadFrom(page, 'Keys as CSV');
+    const lines = content.toString().trimEnd().split('\r\n');
+    expect(lines.map((line) => line.split('","')[0]?.slice(1)).sort()).toStrictEqual([...ids, 'tenant']);
+    // The repeated request created no second key.
+    const created = await service.query('SELECT tenant_id FROM api_keys WHERE tenant_id = ANY ($1)', [ids]);
+    expect(created.map((row) => row.tenant_id).sort()).toStrictEqual(ids);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+  });
+
+  it('asks before a reload stops an action, and offers the archives of a stopped export', async () => {
+    const { prefix, ids } = await createFleet(2);
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`**/tenants/${ids[1]}/export*`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel(`Select ${ids[0]}`).waitFor();
+    await openBulk(page, 'Export…');
+    await dialog.getByRole('button', { name: 'Export', exact: true }).click();
+    await dialog.getByText('1 of 2 tenants', { exact: true }).waitFor();
+    await dialog.getByText('The action runs in this tab: keep the tab open.').waitFor();
+    const asked = page.waitForEvent('dialog');
+    const reload = page.reload().catch(() => {});
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    await reload;
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    release();
+    await dialog.getByRole('heading', { name: 'Exported 1 tenant.' }).waitFor();
+    const archive = await downloadFrom(page, 'Download 1 archive');
+    expect(archive.name).toBe(`${ids[0]}.tar`);
+    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
   });
 
   it('adds a mount and keys to several tenants, and exports their archives', async () => {
@@ -171,7 +259,8 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     expect(archive.name).toBe('memories.tar');
     // A tar header begins with the name of its file.
     for (const id of ids) expect(archive.content.includes(`${id}.tar`)).toBe(true);
-    await page.getByText('Exported 2 tenants.').waitFor();
+    await dialog.getByRole('heading', { name: 'Exported 2 tenants.' }).waitFor();
+    await dialog.getByRole('button', { name: 'Done', exact: true }).click();
   });
 
   it('edits name, description, and metadata of a tenant, and asks before overwriting a newer change', async () => {
@@ -285,6 +374,8 @@ describeInBrowser('the console of a new installation', (browser) => {
     await page.getByText('memory-service tenants create acme').waitFor();
     await page.getByText(/^curl http:\/\/127\.0\.0\.1:8080\/execute/).waitFor();
     expect(await page.getByRole('button', { name: /^Copy the command of/ }).count()).toBe(3);
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth)).toBe(360);
     await page.getByLabel('Search tenants').fill('nobody');
     await page.getByText('No matching tenants').waitFor();
     await page.getByLabel('Search tenants').fill('');

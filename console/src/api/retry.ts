@@ -39,7 +39,8 @@ function secondsToWait({ status, headers }: Response): number | null {
   return seconds >= 0 && seconds <= MAX_WAIT_SECONDS ? seconds : null;
 }
 
-function delay(milliseconds: number, abort: AbortSignal | undefined): Promise<void> {
+/** Waits. Rejects with the reason of `abort`. */
+export function delay(milliseconds: number, abort: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

@@ -2,14 +2,21 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
 import { endSession, hasOpenId, openProvider, session, signedOutBecause, storeKey } from '../api/session.ts';
 import { getSession } from '../api/tenants.ts';
+import { count } from '../text/format.ts';
 import { ErrorText } from '../ui/messages.tsx';
 import { useAction } from '../ui/use-load.ts';
+import { openBulk } from './tenants/bulk/open-bulk.tsx';
 
 export function SignInPage() {
   const [key, setKey] = useState('');
   const [isWithProvider, setWithProvider] = useState(false);
   const action = useAction();
   useEffect(() => void hasOpenId().then(setWithProvider, () => {}), []);
+  useEffect(() => {
+    if (!isWithProvider) return;
+    addEventListener('focus', continueSession);
+    return () => removeEventListener('focus', continueSession);
+  }, [isWithProvider]);
   const signIn = () =>
     action.run(async () => {
       storeKey(key.trim());
@@ -34,6 +41,13 @@ export function SignInPage() {
         {signedOutBecause.value !== null && action.error === null && (
           <p class="notice warning" role="alert">
             {signedOutBecause.value}
+          </p>
+        )}
+        {openBulk.value !== null && (
+          <p class="notice">
+            The action on {count(openBulk.value.targets.count, 'tenant')} continues after you sign in.
+            {isWithProvider &&
+              ' To sign in with your account, use another tab: leaving this page ends the action.'}
           </p>
         )}
         {isWithProvider && (
@@ -67,6 +81,13 @@ export function SignInPage() {
       </form>
     </main>
   );
+}
+
+/** Uses the session that another tab began. */
+async function continueSession(): Promise<void> {
+  // Without a session, the page stays.
+  const info = await getSession().catch(() => null);
+  if (info !== null) session.value = info;
 }
 
 function reworded(error: ApiError): Error {

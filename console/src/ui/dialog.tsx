@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { confirm, DISCARD } from './confirm.tsx';
 import { CopyAs, type Requests } from './copy-as.tsx';
 import { ErrorText } from './messages.tsx';
@@ -48,27 +49,32 @@ export function FormDialog({
           if (isReady && !action.isRunning) onSubmit();
         }}
       >
-        <div class="dialog-body">
-          {props.children}
+        <div class="dialog-body">{props.children}</div>
+        <DialogEnd>
           <ErrorText message={action.error} />
           {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={fraction} />}
-        </div>
-        <footer>
-          {request && isReady && <CopyAs request={request} />}
-          <div class="buttons">
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-            <button
-              type="submit"
-              class={isDangerous ? 'danger' : 'primary'}
-              disabled={!isReady || action.isRunning}
-            >
-              {verb}
-            </button>
-          </div>
-        </footer>
+          <footer>
+            {request && isReady && <CopyAs request={request} />}
+            <div class="buttons">
+              <button type="button" onClick={close}>
+                Cancel
+              </button>
+              <button
+                type="submit"
+                class={isDangerous ? 'danger' : 'primary'}
+                disabled={!isReady || action.isRunning}
+              >
+                {verb}
+              </button>
+            </div>
+          </footer>
+        </DialogEnd>
       </form>
     </Modal>
   );
+}
+
+/** The error, the progress, and the buttons of a dialog, which remain visible while a long dialog scrolls. */
+export function DialogEnd({ children }: { children: ComponentChildren }) {
+  return <div class="dialog-end">{children}</div>;
 }

@@ -1,5 +1,6 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
+import { ApiError } from '../../api/client.ts';
 import { canManage } from '../../api/session.ts';
 import {
   deleteTenant,
@@ -16,6 +17,7 @@ import { ExportDialog } from './bulk/export-dialog.tsx';
 import { KeysDialog } from './bulk/keys-dialog.tsx';
 import { LimitsDialog } from './bulk/limits-dialog.tsx';
 import { MountDialog } from './bulk/mount-dialog.tsx';
+import { openBulk } from './bulk/open-bulk.tsx';
 import { allMatching, type Targets, targetsOf } from './bulk/targets.ts';
 import type { Selection } from './use-selection.ts';
 
@@ -25,12 +27,11 @@ interface Props {
   listed: Tenant[];
   filter: TenantQuery;
   totals: TenantTotals | null;
-  onDone: () => void;
 }
 
 type Kind = 'mount' | 'keys' | 'limits' | 'export' | 'suspend' | 'resume' | 'delete';
 
-const DIALOGS: Record<Kind, (props: BulkProps) => ComponentChildren> = {
+const DIALOGS: Record<Kind, ComponentType<BulkProps>> = {
   mount: MountDialog,
   keys: KeysDialog,
   limits: LimitsDialog,
@@ -41,14 +42,15 @@ const DIALOGS: Record<Kind, (props: BulkProps) => ComponentChildren> = {
 };
 
 /** Actions on the selected tenants. Each action asks for confirmation. */
-export function BulkActions({ selection, listed, filter, totals, onDone }: Props) {
-  const [kind, setKind] = useState<Kind | null>(null);
+export function BulkActions({ selection, listed, filter, totals }: Props) {
   const { tenants, isAllMatching } = selection;
   const isAll = isAllMatching && totals !== null;
   const targets = isAll ? allMatching(filter, totals, listed) : targetsOf(tenants);
   const isAny = (isSuspended: boolean) =>
     isAll || tenants.some(({ status }) => (status === 'suspended') === isSuspended);
-  const Dialog = kind === null ? null : DIALOGS[kind];
+  const open = (kind: Kind) => {
+    openBulk.value = { Dialog: DIALOGS[kind], targets };
+  };
   return (
     <section class="bulk" aria-label="Selected tenants">
       <strong>{formatNumber(targets.count)} selected</strong>
@@ -68,32 +70,31 @@ export function BulkActions({ selection, listed, filter, totals, onDone }: Props
       <span class="line-break" />
       {canManage.value && (
         <>
-          <button type="button" onClick={() => setKind('mount')}>
+          <button type="button" onClick={() => open('mount')}>
             Mount…
           </button>
-          <button type="button" onClick={() => setKind('keys')}>
+          <button type="button" onClick={() => open('keys')}>
             New keys…
           </button>
         </>
       )}
-      <button type="button" onClick={() => setKind('limits')}>
+      <button type="button" onClick={() => open('limits')}>
         Change settings…
       </button>
-      <button type="button" onClick={() => setKind('export')}>
+      <button type="button" onClick={() => open('export')}>
         Export…
       </button>
-      <button type="button" disabled={!isAny(false)} onClick={() => setKind('suspend')}>
+      <button type="button" disabled={!isAny(false)} onClick={() => open('suspend')}>
         Suspend…
       </button>
-      <button type="button" disabled={!isAny(true)} onClick={() => setKind('resume')}>
+      <button type="button" disabled={!isAny(true)} onClick={() => open('resume')}>
         Resume…
       </button>
       {canManage.value && (
-        <button type="button" class="danger-quiet" onClick={() => setKind('delete')}>
+        <button type="button" class="danger-quiet" onClick={() => open('delete')}>
           Delete…
         </button>
       )}
-      {Dialog !== null && <Dialog targets={targets} onClose={() => setKind(null)} onDone={onDone} />}
     </section>
   );
 }
@@ -148,7 +149,7 @@ function DeleteDialog(props: BulkProps) {
       isExact
       isReady={typed === String(targets.count)}
       request={deletion}
-      work={({ id }) => deleteTenant(id)}
+      work={({ id }) => deleteTenant(id).catch(skipMissing)}
     >
       <p>
         This deletes {count(targets.files, 'file')}, the history, and the keys of{' '}
@@ -165,4 +166,10 @@ function DeleteDialog(props: BulkProps) {
       </label>
     </BulkDialog>
   );
+}
+
+/** A tenant that does not exist may have been deleted by a request whose response was lost. */
+function skipMissing(error: unknown): 'skipped' {
+  if (error instanceof ApiError && error.code === 'no_such_tenant') return 'skipped';
+  throw error;
 }

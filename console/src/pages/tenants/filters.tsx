@@ -35,7 +35,7 @@ const FILTERS = ['search', 'metadata', 'state'];
 export function tenantQueryOf(query: URLSearchParams): TenantQuery {
   return {
     ...STATE_QUERIES[query.get('state') ?? ''],
-    search: query.get('search') ?? '',
+    search: (query.get('search') ?? '').trim(),
     metadata: query.getAll('metadata'),
   };
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { canManageFleet, canWrite } from '../../api/session.ts';
 import { listTenants, type TenantTotals } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
@@ -14,6 +14,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { useOpening } from '../../ui/use-opening.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { About, StatusBadge } from './about.tsx';
+import { finishedBulks } from './bulk/open-bulk.tsx';
 import { isFiltered, TenantFilters, tenantQueryOf, viewOf } from './filters.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { NewTenantDialog } from './new-tenant-dialog.tsx';
@@ -34,9 +35,10 @@ export function TenantsPage() {
       if (page.totals !== null) setTotals(page.totals);
       return { items: page.tenants, next: page.next };
     },
-    [view],
+    [view, finishedBulks.value],
   );
   const selection = useSelection(pages.items ?? [], view);
+  useEffect(() => selection.set([]), [finishedBulks.value]);
   const [isCreating, setIsCreating] = useState(false);
   const create = () => setIsCreating(canManageFleet.value);
   useOpening(query, create);
@@ -58,16 +60,7 @@ export function TenantsPage() {
         </p>
       )}
       {selection.tenants.length > 0 && (
-        <BulkActions
-          selection={selection}
-          listed={pages.items ?? []}
-          filter={wanted}
-          totals={totals}
-          onDone={() => {
-            selection.set([]);
-            pages.reload();
-          }}
-        />
+        <BulkActions selection={selection} listed={pages.items ?? []} filter={wanted} totals={totals} />
       )}
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items !== undefined && pages.items.length > 0 && (

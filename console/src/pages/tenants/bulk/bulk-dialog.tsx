@@ -1,12 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiRequest } from '../../../api/client.ts';
+import { session } from '../../../api/session.ts';
 import { count, formatNumber } from '../../../text/format.ts';
+import type { Question } from '../../../ui/confirm.tsx';
 import { FormDialog } from '../../../ui/dialog.tsx';
+import { Name } from '../../../ui/name.tsx';
 import { toast } from '../../../ui/toasts.ts';
+import { mayDiscard, useUnsaved } from '../../../ui/unsaved.ts';
 import { useAction } from '../../../ui/use-load.ts';
 import { OutcomesDialog } from './outcomes-dialog.tsx';
-import { type Outcome, type Run, runForEach } from './run.ts';
+import { isOver, type Outcome, type Run, runForEach } from './run.ts';
 import type { Target, Targets } from './targets.ts';
 
 /** Props that the dialogs of all actions share. */
@@ -34,71 +38,85 @@ interface Props extends BulkProps {
   isWide?: boolean;
   /** Whether the action must have exactly the tenants that the dialog has counted. */
   isExact?: boolean;
-  /** Called before the outcomes are shown, unless the user stopped the action. */
-  finish?: () => Promise<void>;
   /** Shown with the outcomes. With results, the dialog also stays open when each tenant is done. */
   results?: (outcomes: readonly Outcome[]) => ComponentChildren;
+  /** Whether there are results that the user has not saved, and the question before they are lost. */
+  unsaved?: { is: () => boolean; question: Question };
   children: ComponentChildren;
 }
 
 const AT_ONCE = 4;
 
-/** Asks before an action on several tenants, runs it with its progress, and shows the tenants that failed. */
+const STOP = {
+  title: 'Stop the action?',
+  text: 'It runs in this tab. Tenants that are done stay changed. The list of outcomes is lost.',
+  verb: 'Stop and leave',
+  otherwise: 'Stay',
+  isDangerous: true,
+};
+
+/**
+ * Asks before an action on several tenants, runs it with its progress, and shows the tenants that failed. When the session
+ * ends, the dialog is hidden until the next sign-in.
+ */
 export function BulkDialog(props: Props) {
   const { targets, onClose, onDone, verb, title, done, work, request, atOnce = AT_ONCE, children } = props;
-  const { isExact = false, finish, results, ...dialog } = props;
+  const { isExact = false, results, unsaved, ...dialog } = props;
   const [progress, setProgress] = useState<{ what: string; fraction: number | null }>();
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
+  const [interruption, setInterruption] = useState<string | null>(null);
   const controller = useRef(new AbortController());
   useEffect(() => () => controller.current.abort(), []);
   const action = useAction();
+  useUnsaved(action.isRunning, STOP);
+  useUnsaved(!action.isRunning && unsaved !== undefined && unsaved.is(), unsaved?.question);
   const what = count(targets.count, 'tenant');
 
-  const runFor = async (read: () => Promise<readonly Target[]>) => {
-    const { signal } = controller.current;
-    const chosen = await read();
+  const run = (read: (signal: AbortSignal) => Promise<readonly Target[]>) =>
+    action.run(async () => {
+      controller.current = new AbortController();
+      const { signal } = controller.current;
+      const chosen = await read(signal);
+      const onProgress = (finished: number, waiting: number) =>
+        setProgress({
+          what: `${formatNumber(finished)} of ${count(chosen.length, 'tenant')}${waiting > 0 ? ', waiting for the service' : ''}`,
+          fraction: finished / chosen.length,
+        });
+      onProgress(0, 0);
+      const result = await runForEach({ targets: chosen, work, atOnce, onProgress, signal });
+      const all = [...(outcomes ?? []).filter(isOver), ...result.outcomes];
+      setInterruption(result.interruption);
+      if (!all.every(isOver) || results !== undefined) return setOutcomes(all);
+      toast(`${done} ${count(all.filter((each) => each.result === 'done').length, 'tenant')}.`);
+      onClose();
+      onDone();
+    });
+  const start = async (signal: AbortSignal) => {
+    const onRead = (read: number) =>
+      setProgress({ what: `Listing: ${formatNumber(read)} of ${what}`, fraction: read / targets.count });
+    const chosen = await targets.read(onRead, signal);
     if (isExact && chosen.length !== targets.count)
       throw new Error(
         `The filter now matches ${count(chosen.length, 'tenant')}, not ${targets.count}. Select them again.`,
       );
-    const onProgress = (finished: number) =>
-      setProgress({
-        what: `${formatNumber(finished)} of ${count(chosen.length, 'tenant')}`,
-        fraction: finished / chosen.length,
-      });
-    onProgress(0);
-    const newOutcomes = await runForEach({ targets: chosen, work, atOnce, onProgress, signal });
-    if (!signal.aborted) await finish?.();
-    const all = [...(outcomes ?? []).filter(({ result }) => result !== 'failed'), ...newOutcomes];
-    const isComplete = all.every(({ result }) => result === 'done' || result === 'skipped');
-    if (!isComplete || results !== undefined) return setOutcomes(all);
-    toast(`${done} ${count(all.filter(({ result }) => result === 'done').length, 'tenant')}.`);
-    onClose();
-    onDone();
+    return chosen;
   };
-  const run = () =>
-    action.run(() =>
-      runFor(() =>
-        targets.read(
-          (read) =>
-            setProgress({
-              what: `Listing: ${formatNumber(read)} of ${what}`,
-              fraction: read / targets.count,
-            }),
-          controller.current.signal,
-        ),
-      ),
-    );
+  const stop = () => controller.current.abort();
+  if (session.value === null) return null;
   if (outcomes !== undefined) {
-    const failed = outcomes.filter(({ result }) => result === 'failed').map(({ target }) => target);
+    const rest = outcomes.filter((each) => !isOver(each)).map(({ target }) => target);
     return (
       <OutcomesDialog
         done={done}
         outcomes={outcomes}
+        interruption={interruption}
+        error={action.error}
         results={results?.(outcomes)}
         progress={action.isRunning ? progress : undefined}
-        onRetry={failed.length === 0 ? undefined : () => action.run(() => runFor(async () => failed))}
-        onClose={() => {
+        onContinue={rest.length === 0 ? undefined : () => run(async () => rest)}
+        onStop={stop}
+        onClose={async () => {
+          if (!(await mayDiscard())) return;
           onClose();
           onDone();
         }}
@@ -113,11 +131,17 @@ export function BulkDialog(props: Props) {
       hasInput={(props.hasInput ?? false) && !action.isRunning}
       {...(progress === undefined ? {} : { doing: progress.what, fraction: progress.fraction })}
       action={action}
-      onClose={() => (action.isRunning ? controller.current.abort() : onClose())}
-      onSubmit={run}
+      onClose={() => (action.isRunning ? stop() : onClose())}
+      onSubmit={() => run(start)}
     >
-      {children}
-      <Examples targets={targets} />
+      {action.isRunning ? (
+        <p>The action runs in this tab: keep the tab open.</p>
+      ) : (
+        <>
+          {children}
+          <Examples targets={targets} />
+        </>
+      )}
     </FormDialog>
   );
 }
@@ -137,7 +161,9 @@ function Examples({ targets }: { targets: Targets }) {
   return (
     <ul class="bulk-list small">
       {shown.map(({ id }) => (
-        <li key={id}>{id}</li>
+        <li key={id}>
+          <Name text={id} />
+        </li>
       ))}
       {targets.count > shown.length && (
         <li class="muted">and {formatNumber(targets.count - shown.length)} more</li>

@@ -1,27 +1,21 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { exportArchive } from '../../../api/transfer.ts';
 import { count } from '../../../text/format.ts';
+import { Icon } from '../../../ui/icon.tsx';
+import { ErrorText } from '../../../ui/messages.tsx';
 import { save } from '../../../ui/save.ts';
+import { useAction } from '../../../ui/use-load.ts';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
+import { isOver } from './run.ts';
 import type { Target } from './targets.ts';
 
 /** Downloads the memories of several tenants as one archive of archives. */
 export function ExportDialog(props: BulkProps) {
   const [withHistory, setWithHistory] = useState(false);
-  const archives = useRef<{ name: string; archive: Blob }[]>([]);
-  const download = async ({ id }: Target, signal: AbortSignal) => {
-    const archive = await exportArchive(id, { history: withHistory }, () => {}, signal);
-    archives.current.push({ name: `${id}.tar`, archive });
-  };
-  const finish = async () => {
-    const [first, ...others] = archives.current;
-    if (first === undefined) return;
-    const { archiveOfArchives } = await import('../../../api/archive.ts');
-    const isOne = others.length === 0;
-    save(
-      isOne ? first.archive : await archiveOfArchives(archives.current),
-      isOne ? first.name : 'memories.tar',
-    );
+  const [saved, setSaved] = useState(0);
+  const archives = useRef(new Map<string, Blob>());
+  const read = async ({ id }: Target, signal: AbortSignal) => {
+    archives.current.set(id, await exportArchive(id, { history: withHistory }, () => {}, signal));
   };
   return (
     <BulkDialog
@@ -31,8 +25,16 @@ export function ExportDialog(props: BulkProps) {
       done="Exported"
       // The service limits exports that run at the same time.
       atOnce={1}
-      work={download}
-      finish={finish}
+      work={read}
+      unsaved={{ is: () => archives.current.size > saved, question: LEAVE }}
+      results={(outcomes) => (
+        <Archives
+          archives={archives.current}
+          isComplete={outcomes.every(isOver)}
+          isSaved={archives.current.size === saved}
+          onSaved={() => setSaved(archives.current.size)}
+        />
+      )}
     >
       <p>
         Downloads one tar archive with an archive for each tenant. Each archive can be imported into a tenant.
@@ -46,5 +48,51 @@ export function ExportDialog(props: BulkProps) {
         With the history
       </label>
     </BulkDialog>
+  );
+}
+
+const LEAVE = {
+  title: 'Leave without the archives?',
+  text: 'You have not downloaded them.',
+  verb: 'Leave',
+  otherwise: 'Stay',
+  isDangerous: true,
+};
+
+interface ArchivesProps {
+  archives: ReadonlyMap<string, Blob>;
+  /** Whether each tenant is exported, so that the download starts by itself. */
+  isComplete: boolean;
+  isSaved: boolean;
+  onSaved: () => void;
+}
+
+/** Downloads the archives of the exported tenants. */
+function Archives({ archives, isComplete, isSaved, onSaved }: ArchivesProps) {
+  const action = useAction();
+  const download = () =>
+    action.run(async () => {
+      const [first, ...others] = archives;
+      if (first === undefined) return;
+      const { archiveOfArchives } = await import('../../../api/archive.ts');
+      const files = [...archives].map(([tenant, archive]) => ({ name: `${tenant}.tar`, archive }));
+      if (others.length === 0) save(first[1], `${first[0]}.tar`);
+      else save(await archiveOfArchives(files), 'memories.tar');
+      onSaved();
+    });
+  useEffect(() => {
+    if (isComplete && !isSaved) void download();
+  }, [isComplete]);
+  if (archives.size === 0) return null;
+  return (
+    <>
+      <div class="buttons">
+        <button type="button" disabled={action.isRunning} onClick={download}>
+          <Icon name="download" /> Download {count(archives.size, 'archive')}
+          {isSaved && ' again'}
+        </button>
+      </div>
+      <ErrorText message={action.error} />
+    </>
   );
 }

@@ -1,11 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
-import { createKey, type KeyWithSecret, keyCreation } from '../../../api/tenants.ts';
+import { createKey, type KeyWithSecret, keyCreation, type NewKey } from '../../../api/tenants.ts';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
 import { CopyButton } from '../../../ui/copy.tsx';
 import { Icon } from '../../../ui/icon.tsx';
 import { save } from '../../../ui/save.ts';
-import { useUnsaved } from '../../../ui/unsaved.ts';
 import { KeyFields } from '../../keys/key-fields.tsx';
 import { leastKey, newKeyOf, randomId } from '../../keys/new-key.ts';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
@@ -15,17 +14,19 @@ const START = leastKey('');
 /** Creates a key for each of several tenants. */
 export function KeysDialog(props: BulkProps) {
   const [form, setForm] = useState(START);
+  const [saved, setSaved] = useState(0);
   const created = useRef(new Map<string, KeyWithSecret>());
-  // A second attempt after a lost response creates no second key.
-  const creations = useRef(new Map<string, string>());
+  // A repeated request is equal, also in its expiry, so that it creates no second key.
+  const creations = useRef(new Map<string, { key: NewKey; id: string }>());
   const create = async (tenant: string) => {
     const key = newKeyOf({ ...form, tenant });
     if (key === null) throw new Error('The form is incomplete.');
-    const creation = creations.current.get(tenant) ?? randomId();
+    const creation = creations.current.get(tenant) ?? { key, id: randomId() };
     creations.current.set(tenant, creation);
-    created.current.set(tenant, await createKey(key, creation));
+    created.current.set(tenant, await createKey(creation.key, creation.id));
   };
   const key = newKeyOf({ ...form, tenant: 'any' });
+  const isSaved = () => created.current.size === saved;
   return (
     <BulkDialog
       {...props}
@@ -36,7 +37,14 @@ export function KeysDialog(props: BulkProps) {
       hasInput={form !== START}
       request={key === null ? undefined : (tenant) => keyCreation({ ...key, tenant })}
       work={({ id }) => create(id)}
-      results={() => <Secrets keys={[...created.current]} />}
+      unsaved={{ is: () => !isSaved(), question: LEAVE }}
+      results={() => (
+        <Secrets
+          keys={[...created.current]}
+          isSaved={isSaved()}
+          onSaved={() => setSaved(created.current.size)}
+        />
+      )}
     >
       <KeyFields form={form} isForTenant onChange={(changes) => setForm({ ...form, ...changes })} />
     </BulkDialog>
@@ -51,13 +59,17 @@ const LEAVE = {
   isDangerous: true,
 };
 
+interface SecretsProps {
+  keys: readonly (readonly [tenant: string, KeyWithSecret])[];
+  isSaved: boolean;
+  onSaved: () => void;
+}
+
 /** Offers the new secrets, which are shown only once. */
-function Secrets({ keys }: { keys: readonly (readonly [tenant: string, KeyWithSecret])[] }) {
-  const [isSaved, setIsSaved] = useState(keys.length === 0);
-  useUnsaved(!isSaved, LEAVE);
-  const csv = [['tenant', 'id', 'key'], ...keys.map(([tenant, { id, key }]) => [tenant, id, key])]
-    .map(csvRow)
-    .join('');
+function Secrets({ keys, isSaved, onSaved }: SecretsProps) {
+  if (keys.length === 0) return null;
+  const csv = () =>
+    [['tenant', 'id', 'key'], ...keys.map(([tenant, { id, key }]) => [tenant, id, key])].map(csvRow).join('');
   return (
     <>
       <p>Download or copy the keys now: they are shown only once.</p>
@@ -65,13 +77,13 @@ function Secrets({ keys }: { keys: readonly (readonly [tenant: string, KeyWithSe
         <button
           type="button"
           onClick={() => {
-            save(new Blob([csv]), 'keys.csv');
-            setIsSaved(true);
+            save(new Blob([csv()]), 'keys.csv');
+            onSaved();
           }}
         >
           <Icon name="download" /> Keys as CSV
         </button>
-        <CopyButton text={csv} what="the keys" isLarge onCopied={() => setIsSaved(true)} />
+        <CopyButton text={csv} what="the keys" isLarge onCopied={onSaved} />
       </div>
       {!isSaved && <p class="notice warning">You have not downloaded or copied the keys.</p>}
     </>

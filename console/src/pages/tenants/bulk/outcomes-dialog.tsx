@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { csvRow } from '../../../text/csv.ts';
 import { count } from '../../../text/format.ts';
+import { DialogEnd } from '../../../ui/dialog.tsx';
 import { Icon } from '../../../ui/icon.tsx';
+import { ErrorText } from '../../../ui/messages.tsx';
 import { Modal } from '../../../ui/modal.tsx';
 import { save } from '../../../ui/save.ts';
 import { WorkProgress } from '../../../ui/work-progress.tsx';
@@ -12,38 +14,42 @@ interface Props {
   done: string;
   outcomes: readonly Outcome[];
   results: ComponentChildren;
-  /** Progress of a second attempt. */
+  /** Reason for which the action stopped by itself, or null. */
+  interruption: string | null;
+  /** Error of the last attempt. */
+  error: string | null;
+  /** Progress of a further attempt. */
   progress: { what: string; fraction: number | null } | undefined;
-  /** Tries the failed tenants again; undefined without a failure. */
-  onRetry: (() => void) | undefined;
+  /** Starts the action again for the tenants that are not done; undefined if all are done. */
+  onContinue: (() => void) | undefined;
+  onStop: () => void;
   onClose: () => void;
 }
 
 const SHOWN = 100;
 
 /** Shows the result of an action for each tenant, the failures first. */
-export function OutcomesDialog({ done, outcomes, results, progress, onRetry, onClose }: Props) {
+export function OutcomesDialog(props: Props) {
+  const { done, outcomes, results, interruption, error, progress, onContinue, onStop, onClose } = props;
   const numberOf = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;
   const failed = outcomes.filter(({ result }) => result === 'failed');
-  const facts = [
-    [numberOf('failed'), 'failed'],
-    [numberOf('skipped'), 'needed no change'],
-    [numberOf('stopped'), 'not started, because you stopped'],
-  ] as const;
+  const [skipped, stopped] = [numberOf('skipped'), numberOf('stopped')];
+  const isRunning = progress !== undefined;
   return (
     <Modal
       title={`${done} ${count(numberOf('done'), 'tenant')}.`}
       isWide={results !== undefined}
-      onClose={onClose}
+      onClose={isRunning ? onStop : onClose}
     >
       <div class="dialog-body">
-        {results}
-        {facts.map(([number, text]) =>
-          number === 0 ? null : (
-            <p key={text}>
-              {count(number, 'tenant')} {text}.
-            </p>
-          ),
+        {!isRunning && results}
+        {failed.length > 0 && <p>{count(failed.length, 'tenant')} failed.</p>}
+        {skipped > 0 && <p>{count(skipped, 'tenant')} needed no change.</p>}
+        {stopped > 0 && (
+          <p>
+            {count(stopped, 'tenant')} not started, because {interruption === null ? 'you' : 'the action'}{' '}
+            stopped. {interruption}
+          </p>
         )}
         {failed.length > 0 && (
           <ul class="bulk-list small">
@@ -57,21 +63,32 @@ export function OutcomesDialog({ done, outcomes, results, progress, onRetry, onC
             )}
           </ul>
         )}
-        {progress && <WorkProgress {...progress} />}
       </div>
-      <footer>
-        <button type="button" onClick={() => save(outcomesCsv(outcomes), 'outcomes.csv')}>
-          <Icon name="download" /> Outcomes as CSV
-        </button>
-        {onRetry && (
-          <button type="button" disabled={progress !== undefined} onClick={onRetry}>
-            Try {count(failed.length, 'tenant')} again
+      <DialogEnd>
+        <ErrorText message={error} />
+        {progress && <WorkProgress {...progress} />}
+        <footer>
+          <button type="button" onClick={() => save(outcomesCsv(outcomes), 'outcomes.csv')}>
+            <Icon name="download" /> Outcomes as CSV
           </button>
-        )}
-        <button type="button" class="primary" onClick={onClose}>
-          Done
-        </button>
-      </footer>
+          {onContinue && (
+            <button type="button" disabled={isRunning} onClick={onContinue}>
+              {stopped > 0
+                ? `Continue with ${count(failed.length + stopped, 'tenant')}`
+                : `Try ${count(failed.length, 'tenant')} again`}
+            </button>
+          )}
+          {isRunning ? (
+            <button type="button" onClick={onStop}>
+              Cancel
+            </button>
+          ) : (
+            <button type="button" class="primary" onClick={onClose}>
+              Done
+            </button>
+          )}
+        </footer>
+      </DialogEnd>
     </Modal>
   );
 }

@@ -1,0 +1,46 @@
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { session, signedOutBecause } from '../../../api/session.ts';
+import { hrefOf, route } from '../../../router.ts';
+import type { BulkProps } from './bulk-dialog.tsx';
+import type { Targets } from './targets.ts';
+
+interface OpenBulk {
+  Dialog: ComponentType<BulkProps>;
+  targets: Targets;
+}
+
+/** The open dialog of an action on several tenants. */
+export const openBulk = signal<OpenBulk | null>(null);
+
+/** Number of finished actions on several tenants. After each action, the list of tenants loads again. */
+export const finishedBulks = signal(0);
+
+function close(): void {
+  openBulk.value = null;
+}
+
+/**
+ * Renders the dialog of an action on several tenants. The dialog is above the pages, because its outcomes, new keys, and
+ * archives must survive the end of the session: after the next sign-in, the dialog continues.
+ */
+export function BulkHost() {
+  const page = hrefOf(route.value.segments);
+  useEffect(() => close, [page]);
+  const isSignedOut = session.value === null && signedOutBecause.value === null;
+  useEffect(() => {
+    if (isSignedOut) close();
+  }, [isSignedOut]);
+  if (openBulk.value === null) return null;
+  const { Dialog, targets } = openBulk.value;
+  return (
+    <Dialog
+      targets={targets}
+      onClose={close}
+      onDone={() => {
+        finishedBulks.value++;
+      }}
+    />
+  );
+}
