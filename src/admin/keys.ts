@@ -264,6 +264,7 @@ export const MAX_PAGE = 200;
 
 const listQuery = z.strictObject({
   tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
+  tenant_contains: text(128).optional().meta({ description: "Part of the tenant's id, case-insensitive." }),
   kind: kind.optional(),
   status: z.enum(['active', 'expired', 'revoked']).optional(),
   search: text(255).optional().meta({ description: 'Part of the id or the label, case-insensitive.' }),
@@ -274,7 +275,8 @@ const listQuery = z.strictObject({
     .optional()
     .meta({ description: 'Only active keys that expire within this many days.' }),
   sort: order.default('created').meta({
-    description: '`created`: newest first; `used`: longest unused first; `expires`: next to expire first.',
+    description:
+      '`created`: newest first; `used`: longest unused first; `expires`: active keys that expire next first.',
   }),
   ...pageFields(MAX_PAGE, 50),
 });
@@ -300,6 +302,7 @@ export const listKeys = defineOperation({
     }
     const filter = {
       tenant,
+      tenantContains: query.tenant_contains ?? null,
       kind: only,
       status,
       search,

@@ -10,7 +10,8 @@ export const tenantStatus = z.enum(TENANT_STATUSES).meta({
     '`suspended`: all requests are rejected. `archived`: files can only be read and deleted. A tenant that is both is `suspended`.',
 });
 
-export const tenantSearch = text(128)
+/** As long as the longest name. */
+export const tenantSearch = text(255)
   .optional()
   .meta({ description: 'Part of the id or the name, case-insensitive.' });
 

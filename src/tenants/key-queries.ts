@@ -134,6 +134,8 @@ export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>
 /** Filter of a list of keys. Null fields do not filter. A rotated key is listed with its latest secret. */
 export interface KeyFilter {
   tenant: string | null;
+  /** Part of the tenant's ID, case-insensitive. */
+  tenantContains: string | null;
   kind: KeyKind | null;
   status: 'active' | 'expired' | 'revoked' | null;
   /** Part of the ID or the label, case-insensitive. */
@@ -152,11 +154,12 @@ const IN_SCOPE = (scope: string) => `(${scope}::text[] IS NULL OR tenant_id = AN
 
 /**
  * The number by which keys are listed in ascending order: the newest key first, the longest unused key first, or the
- * key that expires next first.
+ * active key that expires next first. The order by expiry ends with keys that do not expire any more.
  */
 const ORDER = `CASE $order::text
     WHEN 'used' THEN COALESCE(extract(epoch FROM last_used_at), 0)
-    WHEN 'expires' THEN COALESCE(extract(epoch FROM expires_at), 1e15)
+    WHEN 'expires' THEN
+      CASE WHEN revoked_at IS NULL AND expires_at > now() THEN extract(epoch FROM expires_at) ELSE 1e15 END
     ELSE -extract(epoch FROM created_at) END::double precision`;
 
 /** Lists a page of keys, starting after the key with the number `afterKey` and the ID `afterId`. */
@@ -173,6 +176,7 @@ export const listKeysQuery = defineQuery<
   `
 SELECT ${COLUMNS}, ${ORDER} AS key FROM api_keys
 WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
+  AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains)) > 0)
   AND ($afterId::text IS NULL OR (${ORDER}, id) > ($afterKey::double precision, $afterId::text))
   AND ($kind::text IS NULL OR $kind = CASE
     WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)

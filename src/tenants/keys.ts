@@ -103,6 +103,7 @@ export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'
 
 export const ALL_KEYS: KeyFilter = {
   tenant: null,
+  tenantContains: null,
   kind: null,
   status: null,
   search: null,

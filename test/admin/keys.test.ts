@@ -117,6 +117,9 @@ describeService(
       expect(await ids(`search=${id.slice(4).toUpperCase()}`)).toStrictEqual([id]);
       expect(await ids('search=_%25')).toStrictEqual([]);
       expect(await ids('kind=tenant')).toHaveLength(3);
+      const ofPart = await call('GET', `/keys?tenant_contains=${tenant.slice(1).toUpperCase()}&limit=200`);
+      expect((ofPart.body.keys as { id: string }[]).map((each) => each.id)).toContain(id);
+      expect(await ids('tenant_contains=_%25')).toStrictEqual([]);
       expect(await ids('kind=admin')).toStrictEqual([]);
       const admins = (await call('GET', '/keys?kind=admin&limit=200')).body.keys as { kind: string }[];
       expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
@@ -162,6 +165,11 @@ describeService(
         if (sort === 'expires') expect(ids.slice(0, 2)).toStrictEqual(order);
         if (sort === 'used') expect(ids[3]).toBe(used);
       }
+      await service().query(
+        "UPDATE api_keys SET expires_at = now() - interval '1 hour' WHERE id = $1::text",
+        [soon],
+      );
+      expect((await list('sort=expires')).ids[0]).toBe(later);
       const { next } = await list('limit=1');
       expect(problem(await call('GET', `/keys?sort=used&after=${next}`))[0]).toBe(400);
     });

@@ -238,8 +238,8 @@ describeServiceOnOwnDatabase(
         expect(await query(`limit=${limit}`)).toBe('The query parameter limit must be a whole number.');
       expect(await query('limit=-1')).toBe('The query parameter limit must be at least 1.');
       expect(await query('foo=1')).toBe('The query has an unknown parameter: foo.');
-      expect(await query(`search=${'x'.repeat(129)}`)).toBe(
-        'The query parameter search must have at most 128 characters.',
+      expect(await query(`search=${'x'.repeat(256)}`)).toBe(
+        'The query parameter search must have at most 255 characters.',
       );
       for (const pairs of ['metadata=plan', 'metadata=', 'metadata=plan=pro&metadata=eu'])
         expect(await query(pairs)).toBe(

@@ -231,6 +231,12 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByPlaceholder('Label or ID').fill('AGENT');
     await expect.poll(sorted).toStrictEqual(['billing-agent', 'support-agent']);
     expect(page.url()).toContain('kind=tenant&search=AGENT');
+    // A part of the ID of a tenant finds its keys.
+    await page.getByPlaceholder('Tenant', { exact: true }).fill(tenant.slice(1).toUpperCase());
+    await expect.poll(() => page.url()).toContain('tenant=');
+    await expect.poll(sorted).toEqual(expect.arrayContaining(['billing-agent', 'support-agent']));
+    await page.getByPlaceholder('Tenant', { exact: true }).fill('no such tenant');
+    await page.getByText('No matching keys').waitFor();
   });
 
   it('edits the label and expiry of a key, and sends no unchanged field', async () => {

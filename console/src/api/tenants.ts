@@ -125,6 +125,8 @@ export const unmounting = (tenant: string, name: string): ApiRequest => ({
 
 export interface KeyQuery {
   tenant?: string | undefined;
+  /** Part of the tenant's ID. */
+  tenant_contains?: string;
   search?: string;
   kind?: string;
   status?: string;

@@ -29,7 +29,7 @@ const EXPIRING_DAYS = 30;
 export function keyQueryOf(query: URLSearchParams): KeyQuery {
   const of = (name: string) => query.get(name) ?? '';
   return {
-    tenant: of('tenant'),
+    tenant_contains: of('tenant').trim(),
     search: of('search').trim(),
     kind: of('kind'),
     status: of('status'),
