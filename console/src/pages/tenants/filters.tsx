@@ -36,9 +36,12 @@ export function tenantQueryOf(query: URLSearchParams): TenantQuery {
   return {
     ...STATE_QUERIES[query.get('state') ?? ''],
     search: (query.get('search') ?? '').trim(),
-    metadata: query.getAll('metadata'),
+    metadata: query.getAll('metadata').filter(isPair),
   };
 }
+
+/** Whether a text is a pair that the service accepts as a filter. */
+const isPair = (text: string) => /^[^=]{1,64}=.{0,512}$/s.test(text);
 
 /** Whether a URL has a filter, so that an empty list does not mean that there are no tenants. */
 export const isFiltered = (query: URLSearchParams) => FILTERS.some((name) => query.has(name));
@@ -55,6 +58,7 @@ export function viewOf(query: URLSearchParams): string {
 
 /** Search, filters, and order of the list of tenants. The URL holds their values. */
 export function TenantFilters({ query }: { query: URLSearchParams }) {
+  const metadata = query.get('metadata') ?? '';
   return (
     <div class="filters tenant-filters">
       <label class="search-field">
@@ -74,7 +78,7 @@ export function TenantFilters({ query }: { query: URLSearchParams }) {
           spellcheck={false}
           placeholder="Metadata: plan=pro"
           title="A key and its exact value, such as plan=pro"
-          value={query.get('metadata') ?? ''}
+          value={metadata}
           onInput={(event) => replaceQuery({ metadata: event.currentTarget.value })}
         />
       </label>
@@ -96,6 +100,11 @@ export function TenantFilters({ query }: { query: URLSearchParams }) {
           <Options texts={SORTS} />
         </select>
       </label>
+      {metadata !== '' && !isPair(metadata) && (
+        <p class="muted small filter-hint" role="status">
+          The metadata filters after you type a key, an equals sign, and a value, such as plan=pro.
+        </p>
+      )}
     </div>
   );
 }
