@@ -9,6 +9,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
 import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
+import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
 import { Comments, type DraftComments } from './comments.tsx';
@@ -144,7 +145,9 @@ function BlockedBy({ path, files, file_count }: NonNullable<DraftChange['blocked
 }
 
 /** @param props.chosen text of the resolution, if it has one */
-function Differences({ diff, chosen }: { diff: DraftDiff; chosen: string | null }) {
+function Differences({ diff, chosen: current }: { diff: DraftDiff; chosen: string | null }) {
+  // A comparison of long texts for each key would delay the next one.
+  const chosen = useDebounced(current, 200);
   const hasText = chosen !== null;
   const views = useMemo(() => viewsOf(diff, hasText), [diff, hasText]);
   const [selected, setSelected] = useState<View | null>(null);
