@@ -192,11 +192,11 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await dialog.getByText('1 of 2 tenants', { exact: true }).waitFor();
     await dialog.getByText('The action runs in this tab: keep the tab open.').waitFor();
     const asked = page.waitForEvent('dialog');
-    const reload = page.reload().catch(() => {});
+    // A reload by Playwright would wait for the page that the user does not leave.
+    await page.evaluate('setTimeout(() => location.reload())');
     const question = await asked;
     expect(question.type()).toBe('beforeunload');
     await question.dismiss();
-    await reload;
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     release();
     await dialog.getByRole('heading', { name: 'Exported 1 tenant.' }).waitFor();
