@@ -87,7 +87,7 @@ const selectionFields = {
 export const HAS_SELECTION = [
   ({ by, source, until }: { [Name in 'by' | 'source' | 'until']?: string | undefined }) =>
     [by, source, until].some((each) => each !== undefined),
-  { error: 'requires `by`, `source`, or `until`.' },
+  { error: 'requires `by`, `source`, or `until` to undo the changes of all actors in a period.' },
 ] as const;
 
 const resolution = z

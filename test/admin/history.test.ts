@@ -366,7 +366,7 @@ describeService(
       expect(Object.keys(reverted.body)[0]).toBe('conflicts');
       expect((await post('/revert', { by: 'agent' })).status).toBe(400);
       expect(problem(await post('/revert', { since: '1h' }))[2]).toBe(
-        'The body requires `by`, or `until` to undo the changes of all actors in a period.',
+        'The body requires `by`, `source`, or `until` to undo the changes of all actors in a period.',
       );
     });
 

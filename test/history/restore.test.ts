@@ -248,7 +248,7 @@ describeService('a restore', (service) => {
     );
     await tenants.set(tenant, { maxBytes: null, maxFiles: 1 });
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
-      'uses 1 of 1 directories, and the restore needs 1 more.',
+      'uses 1 of 1 directory, and the restore needs 1 more.',
     );
     expect(await moment(service(), tenant)).toEqual(small);
     await tenants.set(tenant, { maxFiles: 2 });
