@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiRequest } from '../../../api/client.ts';
-import { session } from '../../../api/session.ts';
+import { canWrite } from '../../../api/session.ts';
 import { count, formatNumber } from '../../../text/format.ts';
 import type { Question } from '../../../ui/confirm.tsx';
 import { FormDialog } from '../../../ui/dialog.tsx';
@@ -102,7 +102,8 @@ export function BulkDialog(props: Props) {
     return chosen;
   };
   const stop = () => controller.current.abort();
-  if (session.value === null) return null;
+  // Also hides new keys from another admin who signs in and may only read.
+  if (!canWrite.value) return null;
   if (outcomes !== undefined) {
     const rest = outcomes.filter((each) => !isOver(each)).map(({ target }) => target);
     return (
