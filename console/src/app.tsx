@@ -39,8 +39,8 @@ import { mayDiscard } from './ui/unsaved.ts';
 export function App() {
   return (
     <>
-      <Console />
       <BulkHost />
+      <Console />
     </>
   );
 }
