@@ -387,13 +387,13 @@ function registerSuspend(tenants: Command, { connect, io }: Cli): void {
 }
 
 /** Tables of the counts of a deleted tenant. */
-const TABLES = {
-  entries: 'entries',
-  versions: 'versions',
-  directories: 'past_directories',
-  stored_results: 'idempotency_keys',
-  keys: 'api_keys',
-} as const;
+const TABLES = [
+  ['entries', 'entries'],
+  ['versions', 'versions'],
+  ['directories', 'past_directories'],
+  ['stored_results', 'idempotency_keys'],
+  ['keys', 'api_keys'],
+] as const;
 
 function registerDelete(tenants: Command, { connect, io }: Cli): void {
   tenants
@@ -423,9 +423,7 @@ function registerDelete(tenants: Command, { connect, io }: Cli): void {
         const { erased, forgotten, receipt } = deleted;
         if (file !== undefined) await saveReceipt(file, receipt);
         if (found !== undefined) {
-          const rows = Object.entries(TABLES).map(
-            ([name, table]) => `${amount(erased[name as keyof typeof TABLES], 'row')} of ${table}`,
-          );
+          const rows = TABLES.map(([name, table]) => `${amount(erased[name], 'row')} of ${table}`);
           printLine(io.stdout, `Deleted tenant ${tenant}: 1 row of tenants, ${rows.join(', ')}.`);
         }
         if (forgotten !== undefined && forgotten.events > 1)

@@ -1,4 +1,4 @@
-/** Splits items into batches of at most `items` items and at most `weight`. A batch has one item if the item is heavier. */
+/** Splits items into batches of at most `items` items and at most `weight`. A heavier item is in a separate batch. */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,
   { items, weight, weightOf }: { items: number; weight: number; weightOf: (item: T) => number },

@@ -149,7 +149,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
           />
         </label>
         {canWrite.value && at === null && (
-          <button type="button" onClick={() => setIsCreating(true)}>
+          <button type="button" aria-label="New file" onClick={() => setIsCreating(true)}>
             <Icon name="plus" /> <span class="new-file-text">New file</span>
           </button>
         )}
