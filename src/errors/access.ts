@@ -68,10 +68,11 @@ export const ACCESS_ERRORS = {
     }),
   },
   has_admin_key: {
-    description: 'The link for the first admin key is over, because there is an admin key.',
+    description: 'The link for the first admin key is over, because an admin key was created before.',
     problem: () => ({
       status: 409,
-      message: 'There is an admin key already. Sign in with it, or create another one on the command line.',
+      message:
+        'The link is over, because this installation had an admin key before. Sign in with an admin key, or create one on the server: memory-service keys create --admin',
     }),
   },
   read_only_key: {

@@ -10,7 +10,8 @@ import { ALL_KEYS, Keys } from '../../tenants/keys.ts';
 
 /**
  * The creation of the first admin key in the console, by a link in the start log. The link works once, in this process,
- * and while there is no admin key.
+ * and only if there was never an admin key. Otherwise a link in an old log would work again after the last key was
+ * revoked or has expired.
  */
 export class FirstKey {
   readonly #database: Database;
@@ -20,9 +21,9 @@ export class FirstKey {
     this.#database = database;
   }
 
-  /** Returns undefined if there is an active admin key. */
+  /** Returns undefined if there is or was an admin key. */
   static async offer(database: Database): Promise<FirstKey | undefined> {
-    return (await hasAdminKey(database)) ? undefined : new FirstKey(database);
+    return (await hasHadAdminKey(database)) ? undefined : new FirstKey(database);
   }
 
   /**
@@ -69,7 +70,7 @@ export class FirstKey {
 }
 
 /**
- * Creates an admin key with full access if there is none.
+ * Creates an admin key with full access if there was never one.
  *
  * @throws ServiceError 409 `has_admin_key`
  */
@@ -77,7 +78,7 @@ async function createFirst(database: Database): Promise<{ key: string; id: strin
   let created: { key: string; id: string } | undefined;
   // The lock prevents that the links of two replicas both create a key.
   await database.withJobLock(JOB_LOCKS.firstKey, async () => {
-    if (await hasAdminKey(database)) return;
+    if (await hasHadAdminKey(database)) return;
     const purpose = { tenant: null, isAdmin: true, access: 'read_write', label: 'first key' } as const;
     created = await new Keys(database).issue({ ...purpose, expiresAt: null });
   });
@@ -85,8 +86,9 @@ async function createFirst(database: Database): Promise<{ key: string; id: strin
   return created;
 }
 
-async function hasAdminKey(database: Database): Promise<boolean> {
-  const { keys } = await new Keys(database).page({ ...ALL_KEYS, kind: 'admin', status: 'active' }, null, 1);
+/** Whether an admin key was ever created. Keys remain stored after they are revoked or expire. */
+async function hasHadAdminKey(database: Database): Promise<boolean> {
+  const { keys } = await new Keys(database).page({ ...ALL_KEYS, kind: 'admin' }, null, 1);
   return keys.length > 0;
 }
 
