@@ -145,7 +145,7 @@ export const rotateKey = defineOperation({
   url: '/keys/:id/rotate',
   summary: 'Give a key a new secret and show it once',
   description:
-    'The id, the label and the rights stay. The previous secret works for `overlap_seconds` more, and up to `AUTH_CACHE_SECONDS` after that.',
+    'The id, the label and the rights stay. The previous secret works for `overlap_seconds` more, and up to `AUTH_CACHE_SECONDS` after that. Secrets before it stop working now, so with `overlap_seconds: 0` only the new secret works.',
   tag: 'keys',
   access: 'read_write',
   scope: 'handler',

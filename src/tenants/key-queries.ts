@@ -278,10 +278,13 @@ FROM api_keys WHERE hash = $hash
 `,
 );
 
-export const retireSecretQuery = defineQuery<{ hash: string; overlapSeconds: number }>(
-  'retire_secret',
+/** Retires the current secret of a key after `overlapSeconds`, and all earlier secrets now. */
+export const retireSecretsQuery = defineQuery<{ id: string; hash: string; overlapSeconds: number }>(
+  'retire_secrets',
   `
-UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $overlapSeconds::integer * interval '1 second') WHERE hash = $hash
+UPDATE api_keys SET rotated_at = COALESCE(rotated_at, now()), expires_at = least(expires_at,
+  now() + CASE WHEN hash = $hash THEN $overlapSeconds::integer ELSE 0 END * interval '1 second')
+WHERE id = $id AND (hash = $hash OR ${IS_PREVIOUS('api_keys')})
 `,
 );
 

@@ -26,7 +26,7 @@ import {
   type PreviousSecret,
   previousSecretQuery,
   replaceSecretQuery,
-  retireSecretQuery,
+  retireSecretsQuery,
   revokeKeyQuery,
   updateKeyQuery,
 } from './key-queries.ts';
@@ -275,7 +275,8 @@ export class Keys {
   }
 
   /**
-   * Creates a new secret for a key. The previous secret remains valid for `overlapSeconds`.
+   * Creates a new secret for a key. The previous secret remains valid for `overlapSeconds`, and all secrets before it
+   * end, so a key has at most one previous secret.
    *
    * @throws ServiceError if the key does not exist, is revoked, or is expired
    */
@@ -291,7 +292,7 @@ export class Keys {
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
       await query(addSecretQuery, { hash, newHash });
-      await query(retireSecretQuery, { hash, overlapSeconds });
+      await query(retireSecretsQuery, { id, hash, overlapSeconds });
       return { key, tenant };
     });
   }

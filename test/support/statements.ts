@@ -73,7 +73,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'lock_used_keys',
   'update_key',
   'add_secret',
-  'retire_secret',
+  'retire_secrets',
   'forget_creation',
   'find_creation',
   'replace_secret',

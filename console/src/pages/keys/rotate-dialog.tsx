@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { sendEmpty, sendRequest } from '../../api/client.ts';
+import { sendRequest } from '../../api/client.ts';
 import { isOfSession, storeKey } from '../../api/session.ts';
-import { getKey, type KeyWithSecret, rotation, secretEnd } from '../../api/tenants.ts';
+import { getKey, type KeyWithSecret, rotation } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { formatTime } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -47,8 +47,6 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   const request = rotation(id, isLeaked ? 0 : Number.parseInt(overlap, 10));
   const rotate = () =>
     action.run(async () => {
-      // Secrets of earlier rotations may have leaked with the current one.
-      if (isLeaked) await sendEmpty(secretEnd(id));
       const { key } = await sendRequest<KeyWithSecret>(request);
       // Without this, the session would end when the previous secret expires.
       if (isOwn) storeKey(key);
@@ -66,7 +64,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
     <FormDialog
       title="Rotate the key?"
       verb="Rotate"
-      request={isLeaked ? [secretEnd(id), request] : request}
+      request={request}
       action={action}
       onClose={onClose}
       onSubmit={rotate}
@@ -95,7 +93,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
           The secret before the last rotation works until {formatTime(data.previous.expires_at)}
           {data.previous.last_used_at !== null &&
             `, and was last used ${formatTime(data.previous.last_used_at)}`}
-          .
+          . The rotation ends it now.
         </p>
       )}
     </FormDialog>
