@@ -4,8 +4,9 @@ import { containsText } from '../incidents/erase-text.ts';
 import { addKeptOut, checkKeptOut, FOR_ALL } from '../tenants/kept-out.ts';
 import { text } from './fields.ts';
 import { jobSchema, noSuchJob, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
-import { keptOutErrors } from './kept-out.ts';
+import { keepOutOfAll, keptOutErrors } from './kept-out.ts';
 import { defineOperation } from './operation.ts';
+import { requireRight } from './permissions.ts';
 
 const eraseBody = z
   .strictObject({
@@ -24,7 +25,7 @@ const eraseBody = z
     }),
     keep_out: z.boolean().default(false).meta({
       description:
-        'Keep the text out before it is erased, so that no agent writes it again: out of all tenants if all are selected, otherwise out of each selected tenant.',
+        'Keep the text out before it is erased, so that no agent writes it again: out of all tenants if all are selected, which requires `read_write` access, otherwise out of each selected tenant.',
     }),
     tenants: selectionBody,
     dry_run: z.boolean().default(true).meta({ description: 'Find and count the places, without a change.' }),
@@ -61,6 +62,7 @@ export const startErase = defineOperation({
     const selection = selectionOf(body.tenants, administrator.onlyTenants);
     const filters = [selection.onlyTenants ?? undefined, ...Object.values(selection.selection)];
     const selectsAll = filters.every((filter) => filter === undefined);
+    if (keepsOut && selectsAll) requireRight(administrator, keepOutOfAll);
     if (keepsOut) await checkKeptOut(wanted);
     if (keepsOut && selectsAll && !isDryRun) {
       const entry = { text: wanted, label: 'erase', by: administrator.actor };

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ADMIN_ACCESS } from '../config.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Administrator } from '../tenants/authenticator.ts';
@@ -23,24 +23,42 @@ declare module 'fastify' {
 const READING = new Set(['GET', 'HEAD']);
 
 /** Whether a request only reads. */
-export const isReading = ({ method }: Pick<FastifyRequest, 'method'>) => READING.has(method);
+export const isReading = ({ method }: { method: string }) => READING.has(method);
+
+/** The properties of a route or an operation that determine who may use it. */
+interface Rules {
+  method: string;
+  access?: Administrator['access'] | undefined;
+  scope?: FastifyContextConfig['scope'] | undefined;
+}
 
 /** @throws ServiceError 403 if the admin may not use the route of the request */
-export function authorize({ access, onlyTenants }: Administrator, request: FastifyRequest): void {
+export function authorize(administrator: Administrator, request: FastifyRequest): void {
+  const { access, scope } = request.routeOptions.config;
   const { tenant } = request.params as { tenant?: string };
-  const { config } = request.routeOptions;
-  const required = config.access ?? defaultAccess(request, tenant);
+  requireRight(administrator, { method: request.method, access, scope }, tenant);
+}
+
+/**
+ * Checks the right of a route or an operation. An operation whose input asks for the effect of another operation calls
+ * it for this operation, so that no right is gained by a detour.
+ *
+ * @param tenant the tenant of the URL; undefined if the operation concerns the fleet
+ * @throws ServiceError 403
+ */
+export function requireRight({ access, onlyTenants }: Administrator, rules: Rules, tenant?: string): void {
+  const required = rules.access ?? defaultAccess(rules, tenant);
   if (ADMIN_ACCESS.indexOf(access) < ADMIN_ACCESS.indexOf(required)) {
     throw new ServiceError(access === 'read_only' ? 'read_only_key' : 'operate_only_key');
   }
-  const scope = config.scope ?? (tenant === undefined ? 'fleet' : 'tenant');
+  const scope = rules.scope ?? (tenant === undefined ? 'fleet' : 'tenant');
   if (onlyTenants === null || scope === 'handler') return;
   if (scope === 'fleet') throw new ServiceError('outside_scope', 'fleet');
   requireInScope(onlyTenants, tenant ?? null);
 }
 
-function defaultAccess(request: FastifyRequest, tenant: string | undefined): Administrator['access'] {
-  if (isReading(request)) return 'read_only';
+function defaultAccess({ method }: Rules, tenant: string | undefined): Administrator['access'] {
+  if (isReading({ method })) return 'read_only';
   return tenant === undefined ? 'read_write' : 'operate';
 }
 

@@ -58,7 +58,7 @@ export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): v
     .addOption(
       new Option(
         '--access <access>',
-        'access level; propose, with --tenant: writes go into a draft that a reviewer merges; operate, with --admin: everything except managing keys and mounts, and creating, copying, renaming, or deleting tenants',
+        'access level; propose, with --tenant: a reviewer merges the writes; operate, with --admin: everything except keys, mounts, texts kept out of all tenants, and creating, copying, renaming, or deleting tenants',
       )
         .choices(['read_write', 'propose', 'operate', 'read_only'])
         .default('read_write'),

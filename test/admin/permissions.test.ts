@@ -39,6 +39,75 @@ const OF_THE_FLEET = [
   'POST /v1/tenants/{tenant}/rename',
 ];
 
+interface IncludingRequest {
+  body?: object;
+  query?: string;
+  /** Whether the request of a scoped key concerns its tenants only, and has no effect on the fleet. */
+  isNarrowed?: boolean;
+}
+
+/**
+ * Routes that change data, with the routes whose effects a request of them can have. A caller whose access is not
+ * enough for one of these must not get the effect by the detour.
+ */
+const INCLUDED: [route: string, included: string[], request?: IncludingRequest][] = [
+  [
+    'POST /v1/erase',
+    ['PUT /v1/tenants/{tenant}/file', 'POST /v1/tenants/{tenant}/versions/{version}/redact'],
+  ],
+  ...[true, false].map((dry_run): (typeof INCLUDED)[number] => [
+    'POST /v1/erase',
+    ['POST /v1/kept-out'],
+    { body: { text: 'a text of the detour', keep_out: true, dry_run }, isNarrowed: true },
+  ]),
+  [
+    'POST /v1/erase',
+    ['POST /v1/tenants/{tenant}/kept-out'],
+    { body: { text: 'a text of the detour', keep_out: true, tenants: { ids: ['{tenant}'] } } },
+  ],
+  ['POST /v1/find', ['GET /v1/tenants/{tenant}/search', 'GET /v1/tenants/{tenant}/versions']],
+  ['POST /v1/revert', ['POST /v1/tenants/{tenant}/revert']],
+  ['POST /v1/jobs/{job}/apply', ['POST /v1/revert']],
+  ['POST /v1/jobs/{job}/cancel', ['POST /v1/revert']],
+  ['POST /v1/receipts/{receipt}/text', ['GET /v1/receipts/{receipt}']],
+  ['POST /v1/files/expire', ['DELETE /v1/tenants/{tenant}/file']],
+  ['POST /v1/history/prune', ['POST /v1/tenants/{tenant}/history/prune']],
+  ['POST /v1/tenants', []],
+  ['PATCH /v1/tenants/{tenant}', ['POST /v1/tenants/{tenant}/history/prune']],
+  ['DELETE /v1/tenants/{tenant}', ['DELETE /v1/keys/{id}', 'DELETE /v1/tenants/{tenant}/file']],
+  ['DELETE /v1/tenants/{tenant}', ['DELETE /v1/tenants/{tenant}/mounts/{name}'], { query: '?force=true' }],
+  ['POST /v1/tenants/{tenant}/copy', ['POST /v1/tenants', 'GET /v1/tenants/{tenant}/export']],
+  ['POST /v1/tenants/{tenant}/rename', ['POST /v1/tenants', 'DELETE /v1/tenants/{tenant}']],
+  ['POST /v1/tenants/{tenant}/suspend', []],
+  ['POST /v1/tenants/{tenant}/resume', []],
+  ['POST /v1/keys', []],
+  ['PATCH /v1/keys/{id}', ['DELETE /v1/keys/{id}']],
+  ['POST /v1/keys/{id}/rotate', ['POST /v1/keys', 'DELETE /v1/keys/{id}/previous-secret']],
+  ['DELETE /v1/keys/{id}', ['DELETE /v1/keys/{id}/previous-secret']],
+  ['DELETE /v1/keys/{id}/previous-secret', []],
+  ['POST /v1/kept-out', ['POST /v1/tenants/{tenant}/kept-out']],
+  ['DELETE /v1/kept-out/{entry}', []],
+  ['POST /v1/tenants/{tenant}/kept-out', []],
+  ['DELETE /v1/tenants/{tenant}/kept-out/{entry}', []],
+  ['PUT /v1/tenants/{tenant}/mounts/{name}', ['GET /v1/tenants/{tenant}/file']],
+  ['DELETE /v1/tenants/{tenant}/mounts/{name}', []],
+  ['PUT /v1/tenants/{tenant}/file', []],
+  ['DELETE /v1/tenants/{tenant}/file', []],
+  ['POST /v1/tenants/{tenant}/move', ['PUT /v1/tenants/{tenant}/file', 'DELETE /v1/tenants/{tenant}/file']],
+  ['POST /v1/tenants/{tenant}/import', ['PUT /v1/tenants/{tenant}/file']],
+  ['POST /v1/tenants/{tenant}/restore', ['PUT /v1/tenants/{tenant}/file']],
+  ['POST /v1/tenants/{tenant}/revert', ['PUT /v1/tenants/{tenant}/file', 'DELETE /v1/tenants/{tenant}/file']],
+  ['POST /v1/tenants/{tenant}/history/prune', []],
+  ['POST /v1/tenants/{tenant}/versions/{version}/redact', []],
+  ['POST /v1/tenants/{tenant}/directories/redact', []],
+  ['POST /v1/tenants/{tenant}/drafts', []],
+  ['POST /v1/tenants/{tenant}/drafts/{draft}/close', []],
+  ['POST /v1/tenants/{tenant}/drafts/{draft}/comments', []],
+  ['DELETE /v1/tenants/{tenant}/drafts/{draft}/comments/{comment}', []],
+  ['POST /v1/tenants/{tenant}/drafts/{draft}/merge', ['PUT /v1/tenants/{tenant}/file']],
+  ['POST /v1/tenants/{tenant}/drafts/{draft}/replace', ['PUT /v1/tenants/{tenant}/file']],
+];
+
 const REFUSALS = ['read_only_key', 'operate_only_key', 'outside_scope'];
 
 describeService(
@@ -61,19 +130,26 @@ describeService(
       expect(await new Tenants(service().database).create(mine)).toBe(true);
     });
 
-    /**
-     * Returns the routes that reject a key, with the error code. The requests are otherwise invalid or change no data.
-     */
+    /** Returns the code of a rejection by the permissions. Requests without a body are invalid or change no data. */
+    const rejection = async (key: string, tenant: string, route: string, body?: object, query = '') => {
+      const [method = '', path = ''] = route.split(' ');
+      const url = path
+        .replace('/v1', '')
+        .replace('{tenant}', tenant)
+        .replace(/\{\w+\}/g, 'none');
+      const sent = body && JSON.parse(JSON.stringify(body).replaceAll('{tenant}', tenant));
+      const { code } = (
+        await admin().call(method as 'GET', url + query, { key, ...(sent && { body: sent }) })
+      ).body;
+      return code !== undefined && REFUSALS.includes(code) ? code : undefined;
+    };
+
+    /** Returns the routes that reject a key, with the error code. */
     const refused = async (key: string, tenant: string) => {
       const codes: Record<string, string> = {};
       for (const route of routes) {
-        const [method = '', path = ''] = route.split(' ');
-        const url = path
-          .replace('/v1', '')
-          .replace('{tenant}', tenant)
-          .replace(/\{\w+\}/g, 'none');
-        const { body } = await admin().call(method as 'GET', url, { key });
-        if (body.code !== undefined && REFUSALS.includes(body.code)) codes[route] = body.code;
+        const code = await rejection(key, tenant, route);
+        if (code !== undefined) codes[route] = code;
       }
       return codes;
     };
@@ -95,6 +171,32 @@ describeService(
     it('allows an operate key everything but managing keys and tenants', async () => {
       const codes = await refused(await issue({ access: 'operate' }), 'nobody');
       expect(codes).toStrictEqual(all(MANAGING, 'operate_only_key'));
+    });
+
+    it('lists each changing route with the routes it includes', () => {
+      const changing = routes.filter((route) => !route.startsWith('GET ')).toSorted();
+      expect([...new Set(INCLUDED.map(([route]) => route))].toSorted()).toStrictEqual(changing);
+    });
+
+    it.each(
+      (['read_only', 'operate', 'read_write'] as const).flatMap((access) => [
+        { access, scope: 'all tenants' },
+        { access, scope: 'one tenant' },
+      ]),
+    )('includes no right that a key with $access access for $scope lacks', async ({ access, scope }) => {
+      const tenant = freshTenant('included');
+      await new Tenants(service().database).create(tenant);
+      const key = await issue({ access, ...(scope === 'one tenant' && { onlyTenants: [tenant] }) });
+      const lacking = await refused(key, 'nobody');
+      const own = scope === 'one tenant' ? await refused(key, tenant) : lacking;
+      const gained: string[] = [];
+      for (const [route, included, { body, query, isNarrowed = false } = {}] of INCLUDED) {
+        const missing = included.filter((each) => own[each] !== undefined);
+        if (missing.length === 0 || (isNarrowed && scope === 'one tenant')) continue;
+        if ((await rejection(key, tenant, route, body, query)) === undefined)
+          gained.push(`${route} includes ${missing}`);
+      }
+      expect(gained).toStrictEqual([]);
     });
 
     it('rejects a scoped key on routes of other tenants and of the fleet', async () => {

@@ -549,7 +549,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -578,7 +578,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -790,7 +790,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys and mounts and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";

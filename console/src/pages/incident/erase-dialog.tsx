@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { eraseRequest, sendJob, type TenantSelection } from '../../api/incidents.ts';
+import { canManageFleet, onlyTenants } from '../../api/session.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { useAction } from '../../ui/use-load.ts';
@@ -26,6 +27,8 @@ export function EraseDialog({ text: known, ignoresCase, tenants, where, places, 
   const [keepsOut, setKeepsOut] = useState(false);
   const [isSure, setIsSure] = useState(false);
   const action = useAction();
+  const isForAll = onlyTenants.value === null && Object.values(tenants).every((each) => each === undefined);
+  const mayKeepOut = canManageFleet.value || !isForAll;
   // Another text than the text of the job has other places.
   const isDryRun = places === undefined || known === undefined || text !== known;
   const request = eraseRequest({
@@ -83,14 +86,16 @@ export function EraseDialog({ text: known, ignoresCase, tenants, where, places, 
               onInput={(event) => setReplacement(event.currentTarget.value)}
             />
           </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={keepsOut}
-              onChange={(event) => setKeepsOut(event.currentTarget.checked)}
-            />
-            Keep the text out of new writes
-          </label>
+          {mayKeepOut && (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={keepsOut}
+                onChange={(event) => setKeepsOut(event.currentTarget.checked)}
+              />
+              Keep the text out of new writes
+            </label>
+          )}
           <label class="check">
             <input
               type="checkbox"
