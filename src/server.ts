@@ -140,7 +140,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     await stop();
     throw hasReason(error, 'installation_secret_differs') ? new OperatorError(error.message) : error;
   });
-  const shared = { config, database, log, tracing, metrics, services, heavyWork: new HeavyWork() };
+  const heavyWork = new HeavyWork(config.HANDLER_TIMEOUT_MS);
+  const shared = { config, database, log, tracing, metrics, services, heavyWork };
   const isLocked = config.AUTH !== 'none' && config.ADMIN_PORT !== undefined;
   const firstKey = isLocked ? await FirstKey.offer(database) : undefined;
   const listeners = await buildListeners(agents, { ...shared, firstKey });

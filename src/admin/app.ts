@@ -219,7 +219,8 @@ export async function buildAdminApp(options: {
   /** Creates the first admin key. Undefined if there is one. */
   firstKey?: FirstKey | undefined;
 }): Promise<FastifyInstance> {
-  const { database, metrics, tracing, heavyWork = new HeavyWork(), isLocal = false } = options;
+  const { database, metrics, tracing, isLocal = false } = options;
+  const { heavyWork = new HeavyWork(options.config.HANDLER_TIMEOUT_MS) } = options;
   // TRUST_PROXY does not apply, because a Unix domain socket has no proxy in front of it.
   const config = isLocal ? { ...options.config, TRUST_PROXY: false } : options.config;
   const { log = createLogger(config.LOG_LEVEL) } = options;

@@ -37,6 +37,11 @@ function nameOf(actor: Actor): string {
   return 'id' in actor ? actor.id : actor.type;
 }
 
+/** Returns the ID or type of the caller, whose share of limited resources a request uses. */
+export function callerOf(request: FastifyRequest): string {
+  return nameOf(administratorOf(request).actor);
+}
+
 /** @throws Error if the route has no authentication */
 export function administratorOf({ administrator }: FastifyRequest): Administrator {
   if (administrator === undefined)

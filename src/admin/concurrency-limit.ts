@@ -5,7 +5,7 @@ import { disconnectSignal } from '../http/access-log.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
-import { administratorOf } from './authentication.ts';
+import { callerOf } from './authentication.ts';
 
 /** Maximum number of requests that run at once. The limit reserves database connections for agents. */
 const MAX_IN_FLIGHT = 8;
@@ -53,8 +53,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
     app.decorateRequest('responseBytes');
     app.addHook('onRequest', (request, reply, done) => {
       if (reply.raw.destroyed) return done(new ServiceError('client_gone'));
-      const { actor } = administratorOf(request);
-      const key = 'id' in actor ? actor.id : actor.type;
+      const key = callerOf(request);
       const slot = inFlight.slot(key);
       const responseBytes = bytes.slot(key);
       request.responseBytes = responseBytes;

@@ -1,41 +1,36 @@
 import { availableParallelism } from 'node:os';
-import { setImmediate } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { ServiceError } from '../errors/errors.ts';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { ServiceError } from '../errors/errors.ts';
 import { HeavyWork } from './heavy-work.ts';
 
-it('runs heavy work on half of the cores and removes clients that disconnect from the queue', async () => {
-  const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
-  const heavyWork = new HeavyWork();
-  const started: number[] = [];
-  const ends: (() => void)[] = [];
-  const clients = Array.from({ length: atOnce + 2 }, () => new AbortController());
-  const all = clients.map(({ signal }, i) =>
-    heavyWork.run('acme', signal, () => {
-      started.push(i);
-      return new Promise<number>((resolve) => {
-        ends[i] = () => resolve(i);
-      });
-    }),
-  );
-  await setImmediate();
-  const first = Array.from({ length: atOnce }, (_, i) => i);
-  expect(started).toStrictEqual(first);
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
-  // The first client disconnects while its work runs, and the next client while it waits.
-  clients[0]?.abort(new ServiceError('client_gone'));
-  const left = expect(all[atOnce]).rejects.toThrow(new ServiceError('client_gone'));
-  clients[atOnce]?.abort(new ServiceError('client_gone'));
-  await left;
-  expect(started).toStrictEqual(first);
+const OF_ONE_CALLER = Math.max(1, Math.floor(availableParallelism() / 2));
+const MAX_WAIT_MS = 20_000;
 
-  for (const i of first) ends[i]?.();
-  await setImmediate();
-  expect(started).toStrictEqual([...first, atOnce + 1]);
-  ends[atOnce + 1]?.();
-  expect(await Promise.allSettled(all)).toMatchObject([
-    ...first.map((value) => ({ status: 'fulfilled', value })),
-    { status: 'rejected' },
-    { status: 'fulfilled', value: atOnce + 1 },
-  ]);
+const endless = () => new Promise<never>(() => {});
+const code = (work: Promise<unknown>) => work.catch((error: ServiceError) => error.code);
+const run = (heavyWork: HeavyWork, caller: string) =>
+  heavyWork.run(caller, async () => caller, new AbortController().signal);
+
+it("runs one caller's heavy work on half of the cores, and another caller's beside it", async () => {
+  const heavyWork = new HeavyWork(MAX_WAIT_MS);
+  const { signal } = new AbortController();
+  for (let i = 0; i < OF_ONE_CALLER; i++) void heavyWork.run('busy', endless, signal);
+  const refused = code(run(heavyWork, 'busy'));
+  expect(await run(heavyWork, 'other')).toBe('other');
+  expect(heavyWork.current).toMatchObject({ inFlight: OF_ONE_CALLER, waiting: 1 });
+  await vi.advanceTimersByTimeAsync(MAX_WAIT_MS);
+  expect(await refused).toBe('too_many_at_once');
+});
+
+it('removes a client that disconnects from the queue for heavy work', async () => {
+  const heavyWork = new HeavyWork(MAX_WAIT_MS);
+  for (let i = 0; i < OF_ONE_CALLER; i++) void heavyWork.run('busy', endless, new AbortController().signal);
+  const client = new AbortController();
+  const waiting = code(heavyWork.run('busy', endless, client.signal));
+  client.abort();
+  expect(await waiting).toBe('client_gone');
+  expect(heavyWork.current).toMatchObject({ inFlight: OF_ONE_CALLER, waiting: 0 });
 });

@@ -2,44 +2,22 @@ import { availableParallelism } from 'node:os';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 
 /**
- * Maximum number of heavy operations at once. Half of the cores remain free for agents, because the process and its
- * database may share the same cores.
+ * Maximum number of heavy operations of one caller at once. Half of the cores remain free for agents, because the
+ * process and its database may share the same cores.
  */
-const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
+const OF_ONE_CALLER = Math.max(1, Math.floor(availableParallelism() / 2));
+/** The maximum of all callers is higher, so that one caller's long operations do not delay other callers. */
+const AT_ONCE = OF_ONE_CALLER + 1;
 /** Maximum number of waiting operations. `concurrencyLimit` admits fewer requests, so the queue never fills. */
 const MAX_WAITING = 100;
-const MAX_WAIT_MS = 60 * 60 * 1000;
 
 /**
- * Limits the heavy work of the admin listener, because more work at once would not end sooner. Waiting tenants
- * alternate.
+ * Limits the heavy work of the admin listener, because more work at once would not end sooner. Waiting callers
+ * alternate. A deadlock is possible if work waits for another slot.
  */
-export class HeavyWork {
-  readonly #limiter = new RequestLimiter({
-    total: AT_ONCE,
-    perKey: 0,
-    maxWaiting: MAX_WAITING,
-    maxWaitMs: MAX_WAIT_MS,
-  });
-
-  /**
-   * Waits for a slot and runs `work`. A deadlock is possible if `work` waits for another slot.
-   *
-   * @param signal ends the wait, but not running work
-   * @throws the reason of the signal, or the error of `work`
-   */
-  async run<T>(tenant: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
-    const slot = this.#limiter.slot(tenant);
-    const leave = () => slot.release();
-    signal.addEventListener('abort', leave, { once: true });
-    try {
-      await slot.acquire(1);
-      signal.removeEventListener('abort', leave);
-      return await work();
-    } finally {
-      signal.removeEventListener('abort', leave);
-      slot.release();
-    }
+export class HeavyWork extends RequestLimiter {
+  /** @param maxWaitMs maximum time that an operation waits for a slot */
+  constructor(maxWaitMs: number) {
+    super({ total: AT_ONCE, perKey: OF_ONE_CALLER, maxWaiting: MAX_WAITING, maxWaitMs });
   }
 }

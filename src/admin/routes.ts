@@ -15,7 +15,7 @@ import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { finishAudit, noteAudit } from './audit.ts';
-import { administratorOf, originOf } from './authentication.ts';
+import { administratorOf, callerOf, originOf } from './authentication.ts';
 import { reserveResponse } from './concurrency-limit.ts';
 import type { HeavyWork } from './heavy-work.ts';
 import {
@@ -65,7 +65,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
         return { output, encoded: await operation.encode?.(output, request.headers) };
       };
       const { output, encoded } = await (isHeavy
-        ? services.heavyWork.run(limitedAs(request), signal, work)
+        ? services.heavyWork.run(callerOf(request), work, signal)
         : work());
       if (status !== 200) reply.code(status);
       if (operation.location) reply.header('Location', `/v1${operation.location(output)}`);
@@ -150,6 +150,7 @@ function callFor(
     onProgress,
   }: { tenant: TenantRow | undefined; signal: AbortSignal; onProgress: OnProgress | undefined },
 ): AdminCall {
+  const caller = callerOf(request);
   return {
     params: request.params,
     query: request.query,
@@ -158,9 +159,9 @@ function callFor(
     config,
     database,
     services: async () => services,
-    inSlot: (work) => heavyWork.run(limitedAs(request), signal, work),
-    compare: (before, after) => patches.compare(before, after, signal),
-    merges,
+    inSlot: (work) => heavyWork.run(caller, work, signal),
+    compare: (before, after) => patches.compare(before, after, caller, signal),
+    merges: merges.for(caller),
     administrator: administratorOf(request),
     origin: originOf(request),
     get tenant() {
@@ -171,9 +172,4 @@ function callFor(
     onProgress,
     note: (subject) => noteAudit(request, subject),
   };
-}
-
-/** Returns the tenant whose share of the slots for heavy work a request uses. */
-function limitedAs(request: FastifyRequest): string {
-  return (request.params as { tenant?: string }).tenant ?? '';
 }

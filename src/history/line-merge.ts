@@ -1,5 +1,5 @@
 import { diff3Merge } from 'node-diff3';
-import { SerialQueue } from '../lib/queues.ts';
+import { areShort } from '../lib/short-texts.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 
@@ -92,12 +92,6 @@ function mergedText(regions: readonly Region[]): string | null {
 }
 
 /**
- * Limits for merging on the event loop, in total over all files. The time of a merge grows with the product of the
- * repetitions of its lines. Within these limits, a merge takes a few milliseconds at worst.
- */
-const FEW_LINES = 200;
-const FEW_CHARACTERS = 32 * 1024;
-/**
  * Limits of one merge in a thread. Texts within the default limits use far less, unless most of their lines are
  * identical.
  */
@@ -106,18 +100,23 @@ const MAX_HEAP_MIB = 512;
 
 /** Merges short texts on the event loop, and all others in a worker thread. */
 export class MergeThreads {
-  /** A single thread, so that merges leave the other cores to the database and to requests. */
-  readonly #threads = new WorkerThreads<MergeTask, PackedRegions | string | null>({
-    module: new URL('./line-merge', import.meta.url),
-    threads: 1,
-    idleMs: 30_000,
-    maxHeapMiB: MAX_HEAP_MIB,
-  });
-  readonly #queue = new SerialQueue();
+  readonly #threads: WorkerThreads<MergeTask, PackedRegions | string | null>;
+  readonly #caller: string;
+
+  /** @param caller the caller whose share of the threads the merges use */
+  constructor(caller = '', threads = createThreads()) {
+    this.#caller = caller;
+    this.#threads = threads;
+  }
+
+  /** Returns the same threads for the merges of a caller. */
+  for(caller: string): MergeThreads {
+    return new MergeThreads(caller, this.#threads);
+  }
 
   /** @returns the regions, or a single conflict of all lines if the merge exceeds its time or memory limit */
   async merge(texts: ThreeTexts): Promise<Region[]> {
-    if (areShort([texts])) return mergeLines(texts);
+    if (areShort([sidesOf(texts)])) return mergeLines(texts);
     const packed = await this.#run<PackedRegions>({ texts, result: 'regions' });
     return packed === null ? allInConflict(texts) : unpack(packed);
   }
@@ -131,18 +130,15 @@ export class MergeThreads {
   async *mergeAll(
     files: ReadonlyMap<string, ThreeTexts>,
   ): AsyncGenerator<[name: string, text: string | null]> {
-    const isShort = areShort(files.values());
+    const isShort = areShort(Array.from(files.values(), sidesOf));
     for (const [name, texts] of files)
       yield [name, isShort ? mergedText(mergeLines(texts)) : await this.#run({ texts, result: 'text' })];
   }
 
   /** @returns null if the task exceeds its time or memory limit */
-  #run<Result extends PackedRegions | string | null>(task: MergeTask): Promise<Result | null> {
-    // Tasks run one at a time, so that the time limit does not include waiting for the thread.
-    return this.#queue.run('', async () => {
-      const merged = await this.#threads.runWithin(MAX_MS, task);
-      return merged === 'out_of_memory' || merged === 'out_of_time' ? null : (merged as Result);
-    });
+  async #run<Result extends PackedRegions | string | null>(task: MergeTask): Promise<Result | null> {
+    const merged = await this.#threads.runWithin(MAX_MS, task, this.#caller);
+    return merged === 'out_of_memory' || merged === 'out_of_time' ? null : (merged as Result);
   }
 
   close(): Promise<void> {
@@ -150,26 +146,22 @@ export class MergeThreads {
   }
 }
 
+/** Returns one thread for each caller, so that a caller's long merges do not delay other callers. */
+function createThreads(): WorkerThreads<MergeTask, PackedRegions | string | null> {
+  return new WorkerThreads({
+    module: new URL('./line-merge', import.meta.url),
+    threads: 2,
+    perCaller: 1,
+    idleMs: 30_000,
+    maxHeapMiB: MAX_HEAP_MIB,
+  });
+}
+
 export function allInConflict(texts: ThreeTexts): Region[] {
   return [{ kind: 'conflict', ...texts }];
 }
 
-function areShort(files: Iterable<ThreeTexts>): boolean {
-  let [characters, lines] = [0, 0];
-  for (const { base, draft, original } of files) {
-    characters += Math.max(base.length, draft.length, original.length);
-    if (characters > FEW_CHARACTERS) return false;
-    lines += Math.max(countLines(base), countLines(draft), countLines(original));
-    if (lines > FEW_LINES) return false;
-  }
-  return true;
-}
-
-function countLines(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf('\n'); at !== -1 && lines <= FEW_LINES; at = text.indexOf('\n', at + 1)) lines++;
-  return lines;
-}
+const sidesOf = ({ base, draft, original }: ThreeTexts) => [base, draft, original];
 
 /** A task of the worker thread: returns the regions or only the merged text. */
 interface MergeTask {

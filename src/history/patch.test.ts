@@ -11,6 +11,8 @@ const file = (content: string): LoadedState => ({ kind: 'file', path: '/memories
 
 const { before, after, lines: LINES } = hardToCompare();
 const [attack, plain] = [file(before), file(after)];
+/** A text that is too long to compare on the event loop. */
+const long = (last: string) => `${'line\n'.repeat(300)}${last}\n`;
 const LARGEST_READ = (4 * 1024 * 1024) / 32;
 
 it('replaces all lines in the patch if a comparison exceeds the limit of work', { tags: 'long' }, () => {
@@ -41,7 +43,7 @@ it('stops the comparison thread when the client disconnects', { tags: 'long' }, 
   const threads = new PatchThreads();
   const started = once(process, 'worker') as Promise<[Worker]>;
   const signal = new AbortController().signal;
-  const small = await threads.compare(file('one\n'), file('two\n'), signal);
+  const small = await threads.compare(file(long('one')), file(long('two')), '', signal);
   expect(small.patch).toContain('-one\n+two\n');
 
   let turns = 0;
@@ -50,7 +52,7 @@ it('stops the comparison thread when the client disconnects', { tags: 'long' }, 
     ticking = setImmediate(turn);
   };
   let ticking = setImmediate(turn);
-  expect(await threads.compare(attack, plain, signal)).toStrictEqual(compare(attack, plain));
+  expect(await threads.compare(attack, plain, '', signal)).toStrictEqual(compare(attack, plain));
   clearImmediate(ticking);
   // A comparison in this thread would block the event loop, and the counter would not grow.
   expect(turns).toBeGreaterThan(10);
@@ -58,7 +60,7 @@ it('stops the comparison thread when the client disconnects', { tags: 'long' }, 
   const disconnect = new AbortController();
   const [thread] = await started;
   const stopped = once(thread, 'exit');
-  const left = expect(threads.compare(attack, plain, disconnect.signal)).rejects.toThrow(
+  const left = expect(threads.compare(attack, plain, '', disconnect.signal)).rejects.toThrow(
     new ServiceError('client_gone'),
   );
   // By then, the thread has received the task.

@@ -1,5 +1,6 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
 import { ServiceError } from '../errors/errors.ts';
+import { areShort } from '../lib/short-texts.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { FileDiff } from './diff.ts';
 import type { LoadedState } from './log.ts';
@@ -176,33 +177,40 @@ function pathOf(state: LoadedState): string | null {
  * Limits of one comparison in a thread. Texts within the default limits use far less; only texts of many megabytes
  * approach them.
  */
-const DEADLINE_MS = 20_000;
+const MAX_MS = 20_000;
 const MAX_HEAP_MIB = 512;
 
 const TOO_MUCH: Comparison = { patch: undefined, work: MAX_WORK };
 
-/** Compares texts in a worker thread, so that comparisons do not block the event loop. */
+/** Compares short texts on the event loop, and all others in a worker thread. */
 export class PatchThreads {
-  /** A single thread: diffs run one after another and leave the other cores to the database and to requests. */
+  /** One thread for each caller, so that a caller's long comparisons do not delay other callers. */
   readonly #threads = new WorkerThreads<{ before: LoadedState; after: LoadedState }, Comparison>({
     module: new URL('./patch', import.meta.url),
-    threads: 1,
+    threads: 2,
+    perCaller: 1,
     idleMs: 30_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
 
   /**
+   * @param caller the caller whose share of the threads the comparison uses
    * @param signal aborts the comparison after the client has disconnected
    * @returns no patch if the comparison exceeds its time or memory limit
    */
-  async compare(before: LoadedState, after: LoadedState, signal: AbortSignal): Promise<Comparison> {
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
+  async compare(
+    before: LoadedState,
+    after: LoadedState,
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Comparison> {
+    const sides = [before, after].filter(isComparable).map(contentOf);
+    if (areShort([sides])) return compare(before, after);
     try {
-      const compared = await this.#threads.run({ before, after }, AbortSignal.any([signal, deadline]));
-      return compared === 'out_of_memory' ? TOO_MUCH : compared;
+      const compared = await this.#threads.runWithin(MAX_MS, { before, after }, caller, signal);
+      return compared === 'out_of_memory' || compared === 'out_of_time' ? TOO_MUCH : compared;
     } catch (error) {
       if (signal.aborted) throw new ServiceError('client_gone');
-      if (deadline.aborted) return TOO_MUCH;
       throw error;
     }
   }

@@ -1,20 +1,43 @@
 import type { Piscina } from 'piscina';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 
 export interface WorkerOptions {
   /** URL of the module without its extension. Its default export is a function from a task to a result. */
   module: URL;
+  /** Maximum number of threads. */
   threads: number;
+  /** Maximum number of threads that one caller uses at once. The default is `threads`. */
+  perCaller?: number;
   idleMs: number;
   maxHeapMiB: number;
 }
 
-/** Runs tasks outside the event loop, each in a separate thread. Further tasks wait in order of arrival. */
+/** The longest delay of a timer. A task ends its wait by its signal, not by a time. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+
+/**
+ * Runs tasks outside the event loop, each in a separate thread. Further tasks wait: in order of arrival within a
+ * caller, and alternating between callers, so that many tasks delay only their own caller.
+ */
 export class WorkerThreads<Task, Result> {
   readonly #options: WorkerOptions;
-  #pool: Promise<Piscina> | undefined;
+  readonly #limiter: ConcurrencyLimiter;
+  /** Pools of one thread each, so that a time limit can start with the task. */
+  readonly #pools: Promise<Piscina>[] = [];
+  /** Pools without a task. The last has run the latest task, so its thread probably still exists. */
+  readonly #idle: Promise<Piscina>[] = [];
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#limiter = new ConcurrencyLimiter(
+      {
+        total: options.threads,
+        perKey: options.perCaller ?? options.threads,
+        maxWaiting: Number.POSITIVE_INFINITY,
+        maxWaitMs: MAX_WAIT_MS,
+      },
+      (refusal) => new Error(`A task did not get a thread: ${refusal}.`),
+    );
   }
 
   /**
@@ -22,62 +45,101 @@ export class WorkerThreads<Task, Result> {
    * @returns 'out_of_memory' if the task exceeded the memory of its thread
    * @throws the error of the task, or an `AbortError`
    */
-  async run(task: Task, signal: AbortSignal): Promise<Result | 'out_of_memory'> {
-    this.#pool ??= startPool(this.#options);
-    const pool = await this.#pool;
-    try {
-      return await pool.run(task, { signal });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return 'out_of_memory';
-      throw error;
-    }
+  async run(task: Task, signal: AbortSignal, caller = ''): Promise<Result | 'out_of_memory'> {
+    return this.#inThread(caller, signal, (pool) => runIn<Task, Result>(pool, task, signal));
   }
 
   /**
-   * Runs a task for at most `maxMs`, without the time to start a thread, which may be long on a busy machine. The pool
-   * must have one thread and run one task at a time.
+   * Runs a task for at most `maxMs`, without the wait for a thread and the time to start it, which may be long on a
+   * busy machine.
    *
    * @returns 'out_of_time' if the task took longer, or 'out_of_memory' as for `run`
-   * @throws the error of the task
+   * @throws as `run`
    */
-  async runWithin(maxMs: number, task: Task): Promise<Result | 'out_of_memory' | 'out_of_time'> {
-    this.#pool ??= startPool(this.#options);
-    const pool = await this.#pool;
-    const limit = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const startTimer = () => {
-      timer = setTimeout(() => limit.abort(), maxMs);
-    };
-    if (pool.threads.length > 0) startTimer();
-    else pool.once('workerCreate', startTimer);
-    try {
-      return await this.run(task, limit.signal);
-    } catch (error) {
-      if (limit.signal.aborted) return 'out_of_time';
-      throw error;
-    } finally {
-      pool.off('workerCreate', startTimer);
-      clearTimeout(timer);
-    }
+  async runWithin(
+    maxMs: number,
+    task: Task,
+    caller = '',
+    signal?: AbortSignal,
+  ): Promise<Result | 'out_of_memory' | 'out_of_time'> {
+    return this.#inThread(caller, signal, async (pool) => {
+      const limit = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      const startTimer = () => {
+        timer = setTimeout(() => limit.abort(), maxMs);
+      };
+      if (pool.threads.length > 0) startTimer();
+      else pool.once('workerCreate', startTimer);
+      try {
+        const signals = signal === undefined ? [limit.signal] : [limit.signal, signal];
+        return await runIn<Task, Result>(pool, task, AbortSignal.any(signals));
+      } catch (error) {
+        if (limit.signal.aborted) return 'out_of_time';
+        throw error;
+      } finally {
+        pool.off('workerCreate', startTimer);
+        clearTimeout(timer);
+      }
+    });
   }
 
   /** Ends the threads. A later task starts new threads. */
   async close(): Promise<void> {
-    const pool = await this.#pool;
-    this.#pool = undefined;
-    await pool?.destroy();
+    this.#idle.length = 0;
+    await Promise.all(this.#pools.splice(0).map(async (pool) => (await pool).destroy()));
+  }
+
+  /** Waits for a thread of the caller's share. */
+  async #inThread<T>(
+    caller: string,
+    signal: AbortSignal | undefined,
+    work: (pool: Piscina) => Promise<T>,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    try {
+      return await this.#limiter.run(caller, () => this.#withPool(work), signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  }
+
+  async #withPool<T>(work: (pool: Piscina) => Promise<T>): Promise<T> {
+    let pool = this.#idle.pop();
+    if (pool === undefined) {
+      pool = startPool(this.#options);
+      this.#pools.push(pool);
+    }
+    try {
+      return await work(await pool);
+    } finally {
+      if (this.#pools.includes(pool)) this.#idle.push(pool);
+    }
+  }
+}
+
+async function runIn<Task, Result>(
+  pool: Piscina,
+  task: Task,
+  signal: AbortSignal,
+): Promise<Result | 'out_of_memory'> {
+  try {
+    return await pool.run(task, { signal });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return 'out_of_memory';
+    throw error;
   }
 }
 
 /** The import is deferred because few processes need threads. */
-async function startPool({ module, threads, idleMs, maxHeapMiB }: WorkerOptions): Promise<Piscina> {
+async function startPool({ module, idleMs, maxHeapMiB }: WorkerOptions): Promise<Piscina> {
   const { Piscina } = await import('piscina');
   // When running from source (`npm run dev` and tests), a thread also needs tsx.
   const isSource = import.meta.url.endsWith('.ts');
   return new Piscina({
     filename: `${module.href}${isSource ? '.ts' : '.js'}`,
     minThreads: 0,
-    maxThreads: threads,
+    maxThreads: 1,
     idleTimeout: idleMs,
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB },
     ...(isSource ? { execArgv: ['--import', 'tsx'] } : {}),

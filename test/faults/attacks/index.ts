@@ -5,6 +5,7 @@
 import type { Environment } from '../environment.ts';
 import type { Row } from '../report.ts';
 import { departures } from './departures.ts';
+import { differenceShares } from './difference-shares.ts';
 import { draftSecrets } from './draft-secrets.ts';
 import { draftShares } from './draft-shares.ts';
 import { longRequests } from './long-requests.ts';
@@ -18,6 +19,7 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   longRequests,
   refusedRequests,
   departures,
+  differenceShares,
   draftShares,
   draftSecrets,
   replacedTenants,
