@@ -110,7 +110,6 @@ const FULL_VIEWS: View[] = [
       if ((await dialog.count()) === 0) {
         await page.getByRole('button', { name: /created.*okafor/ }).click();
         await page.getByRole('button', { name: 'Restore…' }).click();
-        await dialog.getByRole('button', { name: /modified.*okafor/ }).click();
       }
       await dialog.getByRole('group', { name: 'Differences' }).waitFor();
     },
