@@ -26,6 +26,7 @@ import { audit } from './audit.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
 import { restore } from './changes.ts';
+import { compression } from './compression.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
@@ -259,6 +260,8 @@ export async function buildAdminApp(options: {
   await app.register(
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
+      // The commands on the same machine gain nothing by it.
+      if (!isLocal) await api.register(compression);
       await api.register(adminAuthentication, { authenticator });
       await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });

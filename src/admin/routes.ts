@@ -44,7 +44,8 @@ export interface AdminServices {
  */
 export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
   return {
-    configOf: ({ access, scope, tenantOf }) => ({
+    configOf: ({ access, scope, tenantOf, encode }) => ({
+      ...(encode && { encodesBytes: true }),
       ...(access && { access }),
       ...(scope && { scope }),
       ...(tenantOf && { tenantOf }),
