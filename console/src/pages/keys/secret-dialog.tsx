@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { session } from '../../api/session.ts';
 import type { Key } from '../../api/types.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -68,7 +69,10 @@ interface HandOverProps extends Pick<Props, 'apiKey' | 'secret'> {
 
 /** Settings and code for the user of the key, ready to copy. */
 function HandOver({ apiKey, secret, onCopied }: HandOverProps) {
-  const [url, setUrl] = useState(apiKey.kind === 'admin' ? consoleUrl() : serviceUrlOf(location));
+  const info = session.value;
+  const [url, setUrl] = useState(
+    apiKey.kind === 'admin' || info === null ? consoleUrl() : serviceUrlOf(info, location),
+  );
   const [title, setTitle] = useState<string | null>(null);
   const snippets = snippetsOf(apiKey, secret, url);
   const shown = snippets.find((each) => each.title === title) ?? snippets[0];

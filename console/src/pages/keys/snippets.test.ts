@@ -7,9 +7,17 @@ const texts = (kind: 'tenant' | 'service' | 'admin', tenant: string | null) =>
     code,
   ]);
 
-it('guesses the URL of the service from the URL of the console', () => {
-  expect(serviceUrlOf({ protocol: 'http:', hostname: 'localhost' })).toBe('http://localhost:8080');
-});
+it.each([
+  [null, 8080, 'http://localhost:8080'],
+  [null, 9000, 'http://localhost:9000'],
+  ['https://memory.example.com/agents', 9000, 'https://memory.example.com/agents'],
+])(
+  'hands over PUBLIC_URL %j, else the host of the console with PORT %d',
+  (service_url, service_port, url) => {
+    const place = { protocol: 'http:', hostname: 'localhost' };
+    expect(serviceUrlOf({ service_url, service_port }, place)).toBe(url);
+  },
+);
 
 it('hands over a key for one tenant without the name of the tenant', () => {
   expect(texts('tenant', 'acme')).toStrictEqual([

@@ -1,4 +1,4 @@
-import type { Key } from '../../api/types.ts';
+import type { Key, SessionInfo } from '../../api/types.ts';
 
 type Receiver = Pick<Key, 'kind' | 'tenant'>;
 
@@ -7,12 +7,14 @@ export interface Snippet {
   code: string;
 }
 
-/** Default of the service's `PORT`. */
-const PORT = 8080;
-
-/** Guesses the URL of the main listener. The console only knows the URL of the admin listener. */
-export function serviceUrlOf({ protocol, hostname }: Pick<Location, 'protocol' | 'hostname'>): string {
-  return `${protocol}//${hostname}:${PORT}`;
+/**
+ * Returns the URL of the agents' API: `PUBLIC_URL`, else the console's host with `PORT`, which may differ behind a proxy.
+ */
+export function serviceUrlOf(
+  { service_url, service_port }: Pick<SessionInfo, 'service_url' | 'service_port'>,
+  { protocol, hostname }: Pick<Location, 'protocol' | 'hostname'>,
+): string {
+  return service_url ?? `${protocol}//${hostname}:${service_port}`;
 }
 
 /** Returns the texts to hand over with a new key: settings, and a first request in several languages. */

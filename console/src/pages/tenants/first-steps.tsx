@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { canManageFleet, onlyTenants } from '../../api/session.ts';
+import { canManageFleet, onlyTenants, session } from '../../api/session.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Empty } from '../../ui/messages.tsx';
 import { serviceUrlOf } from '../keys/snippets.ts';
@@ -13,7 +13,9 @@ export function FirstSteps({ onCreate }: { onCreate: () => void }) {
       </Empty>
     );
   }
-  const url = serviceUrlOf(location);
+  const info = session.value;
+  if (info === null) return null;
+  const url = serviceUrlOf(info, location);
   return (
     <section class="card first-steps" aria-labelledby="first-steps">
       <h2 id="first-steps">Three steps to the first memory</h2>
