@@ -16,7 +16,11 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     const link = firstKey.linkAt('https://memory.example.com');
     const token = /^https:\/\/memory\.example\.com\/#\/first-key\/([\w-]{32})$/.exec(link)?.[1];
     const use = (payload: object) => app.inject({ method: 'POST', url: '/sign-in/first-key', payload });
-    return { app, token, use };
+    const check = () =>
+      app
+        .inject({ method: 'POST', url: '/sign-in/first-key/check', payload: { token } })
+        .then((r) => r.statusCode);
+    return { app, token, use, check };
   }
 
   it('creates one first key with full access, once for ever, by the links of all replicas', async () => {
@@ -24,6 +28,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     const wrong = await replicas[0]?.use({ token: replicas[1]?.token });
     expect([wrong?.statusCode, wrong?.json().code]).toStrictEqual([401, 'unauthorized']);
     expect((await replicas[0]?.use({ token: 1 }))?.statusCode).toBe(401);
+    expect(await replicas[0]?.check()).toBe(204);
 
     const responses = await Promise.all(
       [...replicas, ...replicas].map((replica) => replica?.use({ token: replica.token })),
@@ -32,6 +37,7 @@ describeServiceOnOwnDatabase('the link for the first admin key', (service) => {
     expect(created.length).toBe(1);
     const late = await replicas[2]?.use({ token: replicas[2]?.token });
     expect([late?.statusCode, late?.json().code]).toStrictEqual([409, 'has_admin_key']);
+    expect(await replicas[0]?.check()).toBe(409);
 
     const { key, id } = created[0]?.json() ?? {};
     const headers = { authorization: `Bearer ${key}` };

@@ -3,15 +3,22 @@ import { ApiError, problemOf } from '../api/client.ts';
 import { session, storeKey } from '../api/session.ts';
 import { getSession } from '../api/tenants.ts';
 import { goTo } from '../router.ts';
-import { ErrorText } from '../ui/messages.tsx';
-import { useAction } from '../ui/use-load.ts';
+import { ErrorText, LoadError, Loading } from '../ui/messages.tsx';
+import { useAction, useLoad } from '../ui/use-load.ts';
 import { SecretDialog } from './keys/secret-dialog.tsx';
 
 /** The page of the link in the start log: creates the first admin key and signs in with it. */
 export function FirstKeyPage({ token }: { token: string }) {
   const [key, setKey] = useState<string | null>(null);
+  const [isUsed, setIsUsed] = useState(false);
   const action = useAction();
-  const create = () => action.run(async () => setKey(await createFirstKey(token)));
+  const { data: isValid, error, reload } = useLoad(() => checkLink(token), [token]);
+  const create = () =>
+    action.run(async () => {
+      const created = await createFirstKey(token);
+      if (created === null) setIsUsed(true);
+      else setKey(created);
+    });
   const enter = (created: string) =>
     action.run(async () => {
       storeKey(created);
@@ -32,31 +39,59 @@ export function FirstKeyPage({ token }: { token: string }) {
       <div class="card">
         <img src="./icon.svg" alt="" width="40" height="40" />
         <h1>Welcome</h1>
-        <p>
-          This service has no admin key yet. Create the first one: it has full access to this console, to the
-          admin API, and to the memory of every tenant.
-        </p>
-        <ErrorText message={action.error} />
-        <button type="button" class="primary" disabled={action.isRunning} onClick={create}>
-          Create admin key
-        </button>
-        <p class="muted small">The link works once, and until the service stops.</p>
+        {error !== undefined && <LoadError error={error} onRetry={reload} />}
+        {isValid === undefined && error === undefined && <Loading what="the link" />}
+        {isValid === false || isUsed ? (
+          <>
+            <p class="notice warning" role="alert">
+              This link was used, or the service has started again since. It cannot create a key.
+            </p>
+            <a class="button primary" href="#/">
+              Sign in with an admin key
+            </a>
+            <p class="muted small">
+              Without an admin key, create one on the server: <code>memory-service keys create --admin</code>
+            </p>
+          </>
+        ) : (
+          isValid && (
+            <>
+              <p>
+                This service has no admin key yet. Create the first one: it has full access to this console,
+                to the admin API, and to the memory of every tenant.
+              </p>
+              <ErrorText message={action.error} />
+              <button type="button" class="primary" disabled={action.isRunning} onClick={create}>
+                Create admin key
+              </button>
+              <p class="muted small">The link works once, and until the service stops.</p>
+            </>
+          )
+        )}
       </div>
     </main>
   );
 }
 
-async function createFirstKey(token: string): Promise<string> {
-  const response = await fetch('sign-in/first-key', {
+/** Statuses of a link that is over: another token, no offer since the last start, and a key that exists. */
+const OVER = [401, 404, 409];
+
+/** Returns null if the link is over. */
+async function post(path: string, token: string): Promise<Response | null> {
+  const response = await fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token }),
   });
-  if (response.ok) return (await response.json()).key;
-  const problem = await problemOf(response);
-  const detail = response.status === 401 ? LINK_OVER : problem.detail;
-  throw new ApiError(response.status, detail === undefined ? {} : { detail });
+  if (OVER.includes(response.status)) return null;
+  if (response.ok) return response;
+  throw new ApiError(response.status, await problemOf(response));
 }
 
-const LINK_OVER =
-  'This link is over. Restart the service for another one, or run memory-service keys create --admin.';
+const checkLink = async (token: string) => (await post('sign-in/first-key/check', token)) !== null;
+
+/** Returns null if the link is over. */
+async function createFirstKey(token: string): Promise<string | null> {
+  const response = await post('sign-in/first-key', token);
+  return response === null ? null : (await response.json()).key;
+}

@@ -35,16 +35,25 @@ export class FirstKey {
     return `${consoleUrl}/#/first-key/${this.#token}`;
   }
 
-  /** Registers the route that the page of the link calls. */
+  /** Registers the routes that the page of the link calls: one checks the link, and the other creates the key. */
   readonly routes = async (app: FastifyInstance): Promise<void> => {
+    app.post('/sign-in/first-key/check', { schema: { hide: true } }, async (request, reply) => {
+      this.#requireToken(request);
+      if (await hasHadAdminKey(this.#database)) throw new ServiceError('has_admin_key');
+      return reply.status(204).send();
+    });
     app.post('/sign-in/first-key', { schema: { hide: true } }, (request, reply) =>
       this.#create(request, reply),
     );
   };
 
-  async #create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const given = isObject(request.body) ? request.body.token : undefined;
+  #requireToken({ body }: FastifyRequest): void {
+    const given = isObject(body) ? body.token : undefined;
     if (typeof given !== 'string' || !isSame(given, this.#token)) throw new ServiceError('unauthorized');
+  }
+
+  async #create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    this.#requireToken(request);
     const intent = {
       actor: { type: 'anonymous' },
       action: 'createKey',
