@@ -12,7 +12,7 @@ import {
   setMount,
 } from '../tenants/mounts.ts';
 import { noSuchTenant } from './errors.ts';
-import { tenantId, tenantParams, text } from './fields.ts';
+import { flag, tenantId, tenantParams, text } from './fields.ts';
 import { defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
 import { mountRecord } from './tenant-record.ts';
@@ -44,13 +44,18 @@ export const listMounts = defineOperation({
   summary: "List a tenant's mounts, and where it is mounted",
   tag: 'mounts',
   params: tenantParams,
+  query: z.strictObject({
+    mounted_by: flag
+      .default(true)
+      .meta({ description: 'Whether to list `mounted_by`, which reads all tenants. Otherwise it is empty.' }),
+  }),
   response: { description: 'The mounts.', schema: mountsSchema },
   errors: [noSuchTenant],
-  async run({ database, tenant, administrator }) {
+  async run({ database, tenant, administrator, query }) {
     const page = { scope: administrator.onlyTenants, limit: MAX_LISTED };
     const [mounts, { mounts: by, more }] = await Promise.all([
       mountStatuses(database, tenant, administrator.onlyTenants),
-      mountedBy(database, tenant.id, page),
+      query.mounted_by ? mountedBy(database, tenant.id, page) : { mounts: [], more: false },
     ]);
     return { mounts, mounted_by: by, more };
   },

@@ -798,6 +798,10 @@ export interface components {
             tenants: string[] | null;
             /** @description Whether the credential may only read. */
             read_only: boolean;
+            /** @description `PUBLIC_URL`, the URL of the agents' API as clients reach it; null if it is not set. */
+            service_url: string | null;
+            /** @description `PORT`, the port of the agents' API. */
+            service_port: number;
             /** @description Version of the service. */
             version: string;
             /** @description The time by the database's clock, which the history goes by. */

@@ -108,6 +108,12 @@ export const deleteTenant = (tenant: string) => sendEmpty(deletion(tenant));
 export const listMounts = (tenant: string, signal: AbortSignal) =>
   sendJson<Mounts>(tenantPath(tenant, '/mounts'), { signal });
 
+/** Lists the mounts of a tenant without the tenants that mount it, which would read all tenants. */
+export const listOwnMounts = async (tenant: string, signal: AbortSignal) => {
+  const query = { mounted_by: false };
+  return (await sendJson<Mounts>(tenantPath(tenant, '/mounts'), { query, signal })).mounts;
+};
+
 const mountPath = (tenant: string, name: string) => tenantPath(tenant, `/mounts/${encodeURIComponent(name)}`);
 
 /** Adds a mount, or replaces the mount with the same name. */

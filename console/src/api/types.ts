@@ -8,11 +8,14 @@ import type {
   FleetTotals,
   Imported,
   Key,
+  Mount,
+  Mounts,
   OwnSettings,
   Restored,
   Reverted,
   RevertResolutionInput,
   Session,
+  Tenant as StoredTenant,
 } from './schema.ts';
 
 export type {
@@ -28,7 +31,6 @@ export type {
   Mount,
   Mounts,
   SearchMatch,
-  Tenant,
   Usage,
   UsageDay,
   Version,
@@ -39,6 +41,9 @@ export interface FleetUsage {
   days: FleetDay[];
   most_active: ActiveTenant[];
 }
+/** A mount, with its status where that was read. */
+export type TenantMount = Mount & Partial<Pick<Mounts['mounts'][number], 'status'>>;
+export type Tenant = Omit<StoredTenant, 'mounts'> & { mounts: TenantMount[] };
 export type SessionInfo = Session;
 export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];

@@ -1,10 +1,12 @@
+import { Fragment } from 'preact';
 import { changesMade, historyLosses } from '../api/changes.ts';
-import { getTenant } from '../api/tenants.ts';
+import { getTenant, listOwnMounts } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { hrefOf, route } from '../router.ts';
 import { count, formatBytes, formatNumber } from '../text/format.ts';
 import { lazy } from '../ui/lazy.tsx';
 import { LoadError, Loading } from '../ui/messages.tsx';
+import { MountProblem } from '../ui/mount-problem.tsx';
 import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
 import { useLoad } from '../ui/use-load.ts';
@@ -33,7 +35,7 @@ const TABS = [
 export function TenantPage({ tenant }: { tenant: string }) {
   const [, , current = '', item] = route.value.segments;
   const { data, error, reload } = useLoad(
-    (signal) => getTenant(tenant, signal),
+    (signal) => loadTenant(tenant, signal),
     [tenant, changesMade.value, historyLosses.value],
   );
   return (
@@ -64,6 +66,12 @@ export function TenantPage({ tenant }: { tenant: string }) {
   );
 }
 
+/** Loads a tenant, with the statuses of its mounts. */
+async function loadTenant(id: string, signal: AbortSignal): Promise<Tenant> {
+  const tenant = await getTenant(id, signal);
+  return tenant.mounts.length === 0 ? tenant : { ...tenant, mounts: await listOwnMounts(id, signal) };
+}
+
 /** Maximum number of mounts in the header. The settings list all mounts. */
 const SHOWN_MOUNTS = 3;
 
@@ -91,15 +99,18 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
         </>
       )}
       {mounts.length > 0 && '· mounts'}
-      {mounts.slice(0, SHOWN_MOUNTS).map(({ name, tenant: mounted }) =>
-        mounted === null ? (
-          <Name key={name} text={`/memories/${name}`} />
-        ) : (
-          <a key={name} class="name-link" href={hrefOf(['tenants', mounted])}>
+      {mounts.slice(0, SHOWN_MOUNTS).map(({ name, tenant: mounted, status }) => (
+        <Fragment key={name}>
+          {mounted === null || status === 'missing' ? (
             <Name text={`/memories/${name}`} />
-          </a>
-        ),
-      )}
+          ) : (
+            <a class="name-link" href={hrefOf(['tenants', mounted])}>
+              <Name text={`/memories/${name}`} />
+            </a>
+          )}
+          <MountProblem status={status} />
+        </Fragment>
+      ))}
       {hidden > 0 && <a href={hrefOf(['tenants', id, 'settings'])}>and {formatNumber(hidden)} more</a>}
     </p>
   );

@@ -8,6 +8,7 @@ import { count, formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
@@ -57,7 +58,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
         <section aria-label="Mounts">
           <h2>Mounts</h2>
           <ul class="summary-rows">
-            {mounts.map(({ name, tenant: source, access }) => (
+            {mounts.map(({ name, tenant: source, access, status }) => (
               <li key={name}>
                 <Name text={`/memories/${name}`} />
                 <Badge kind="neutral">{ACCESS[access]}</Badge>
@@ -68,6 +69,7 @@ export function MemorySummary({ tenant, at, size }: Props) {
                     <Name text={source} />
                   </a>
                 )}
+                <MountProblem status={status} />
               </li>
             ))}
           </ul>

@@ -1,10 +1,11 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Mount } from '../../api/types.ts';
+import type { TenantMount } from '../../api/types.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Badge, Time } from '../../ui/inline.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
 import { ACCESS, type Row, rowsOf, type Tree } from './tree.ts';
 import type { TreeLoader } from './tree-loader.ts';
@@ -14,7 +15,7 @@ const ROW_HEIGHT = 30;
 
 interface Props extends UsedTree {
   tree: Tree;
-  mounts: readonly Mount[];
+  mounts: readonly TenantMount[];
   selected: string | null;
   onSelect: (path: string) => void;
 }
@@ -99,9 +100,9 @@ export function TreeView({ loader, state, tree, mounts, selected, onSelect }: Pr
   );
 }
 
-/** Opens the memory that a mount shows, unless it is of a tenant outside the scope of the session. */
-function openSource({ mount: { tenant } }: MountRow): void {
-  if (tenant !== null) goTo(hrefOf(['tenants', tenant]));
+/** Opens the memory that a mount shows, unless it is missing or of a tenant outside the scope of the session. */
+function openSource({ mount: { tenant, status } }: MountRow): void {
+  if (tenant !== null && status !== 'missing') goTo(hrefOf(['tenants', tenant]));
 }
 
 /** Row of a mount, with its access and its source. */
@@ -110,7 +111,7 @@ function MountRow({
   id,
   isActive,
 }: Pick<RowProps, 'id' | 'isActive'> & { row: MountRow }) {
-  const { name, tenant, access } = mount;
+  const { name, tenant, access, status } = mount;
   const source = tenant ?? 'another tenant';
   return (
     <div
@@ -121,7 +122,7 @@ function MountRow({
       tabIndex={-1}
       class={isActive ? 'tree-row mount active' : 'tree-row mount'}
       style={indent(1)}
-      title={`${path}: the memory of ${source}, ${ACCESS[access]}${tenant === null ? '' : '. Click to open it.'}`}
+      title={`${path}: the memory of ${source}, ${ACCESS[access]}${tenant === null || status === 'missing' ? '' : '. Click to open it.'}`}
     >
       <span class="twist" />
       <Icon name="tenants" />
@@ -130,6 +131,7 @@ function MountRow({
         of <bdi>{visible(source)}</bdi>
       </span>
       <Badge kind={access === 'read_only' ? 'neutral' : 'good'}>{ACCESS[access]}</Badge>
+      <MountProblem status={status} />
     </div>
   );
 }

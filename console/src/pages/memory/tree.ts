@@ -1,4 +1,4 @@
-import type { Entry, Mount } from '../../api/types.ts';
+import type { Entry, TenantMount } from '../../api/types.ts';
 
 export const ROOT = '/memories';
 
@@ -24,20 +24,24 @@ export interface Tree {
 }
 
 /** Words for the access of a mount. */
-export const ACCESS: Record<Mount['access'], string> = {
+export const ACCESS: Record<TenantMount['access'], string> = {
   read_only: 'read only',
   read_write: 'read and write',
 };
 
 export type Row =
   /** Another memory, which the tenant shows as a directory. */
-  | { kind: 'mount'; path: string; mount: Mount; level: 1 }
+  | { kind: 'mount'; path: string; mount: TenantMount; level: 1 }
   | { kind: 'file' | 'directory'; path: string; entry: Entry; name: string; level: number }
   /** Placeholder for the entries after a part, which are not loaded. */
   | { kind: 'more'; path: string; part: number; level: number };
 
 /** @param mounts mounts of the tenant, which are the first rows */
-export function rowsOf(tree: Tree, isOpen: (path: string) => boolean, mounts: readonly Mount[] = []): Row[] {
+export function rowsOf(
+  tree: Tree,
+  isOpen: (path: string) => boolean,
+  mounts: readonly TenantMount[] = [],
+): Row[] {
   const rows: Row[] = mounts.map((mount) => ({
     kind: 'mount',
     path: `${ROOT}/${mount.name}`,

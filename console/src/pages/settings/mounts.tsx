@@ -7,8 +7,8 @@ import type { Mounts } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Badge } from '../../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
 import { Name } from '../../ui/name.tsx';
 import { mayOverwrite, type NewerValue } from '../../ui/overwrite.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -19,11 +19,6 @@ import { MountFields, type MountForm, mountOf, NEW_MOUNT } from './mount-fields.
 type ListedMount = Mounts['mounts'][number];
 
 const ACCESS = { read_only: 'read only', read_write: 'read, write' };
-const PROBLEMS = {
-  suspended: 'The tenant is suspended',
-  missing: 'There is no such tenant',
-  name_taken: 'Hides a file or directory of this name',
-};
 
 /** Lists the mounts of a tenant, and the tenants that mount its memory. */
 export function MountsSection({ tenant }: { tenant: string }) {
@@ -95,9 +90,7 @@ function MountsTable(props: {
             </th>
             <td class="mounted-tenant" data-title="Memory of">
               {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
-              {mount.status !== null && mount.status !== 'ok' && (
-                <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>
-              )}
+              <MountProblem status={mount.status} />
             </td>
             <td data-title="Access">{ACCESS[mount.access]}</td>
             <td class="actions">
