@@ -59,7 +59,10 @@ export async function activity(
     const total = totals.get(keyOf(actor)) ?? { actor, changes: 0 };
     totals.set(keyOf(actor), { actor, changes: total.changes + changes });
   }
-  const busiest = [...totals.entries()].sort(([, a], [, b]) => b.changes - a.changes);
+  // By key among equals, because the rows have no order.
+  const busiest = [...totals.entries()].sort(
+    ([key, a], [other, b]) => b.changes - a.changes || (key < other ? -1 : 1),
+  );
   const positions = new Map(busiest.map(([key], position) => [key, position]));
   const start = Date.parse(since);
   const width = (Date.parse(until) - start) / buckets;

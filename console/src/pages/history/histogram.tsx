@@ -1,15 +1,21 @@
 import { useMemo } from 'preact/hooks';
 import type { Activity } from '../../api/types.ts';
 import { count } from '../../text/format.ts';
-import { seriesOf } from './legend.tsx';
 
 const HEIGHT = 100;
 const GAP = 0.15;
 
+interface Props {
+  activity: Activity;
+  /** Color classes of the actors. */
+  colors: readonly string[];
+  at: string | null;
+}
+
 /** Bar chart with one bar per bucket, stacked by actor. Bars after `at` are faded. */
-export function Histogram({ activity, at }: { activity: Activity; at: string | null }) {
+export function Histogram({ activity, colors, at }: Props) {
   const { buckets, actors, bucket_seconds } = activity;
-  const bars = useMemo(() => barsOf(activity), [activity]);
+  const bars = useMemo(() => barsOf(activity, colors), [activity, colors]);
   const last = at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
   return (
     <svg
@@ -40,7 +46,7 @@ interface Bar {
 }
 
 /** Heights are square roots, so that one change remains visible beside a thousand. */
-function barsOf({ buckets }: Activity): Bar[] {
+function barsOf({ buckets }: Activity, colors: readonly string[]): Bar[] {
   const totals = buckets.map(({ counts, others }) => counts.reduce((sum, n) => sum + n, others));
   const highest = Math.sqrt(Math.max(1, ...totals));
   return buckets.flatMap(({ start, counts, others }, x) => {
@@ -51,7 +57,7 @@ function barsOf({ buckets }: Activity): Bar[] {
     const parts = [...counts, others].flatMap((n, i) => {
       if (n === 0) return [];
       y -= n * scale;
-      return [{ y, height: n * scale, series: i === counts.length ? 'series-other' : seriesOf(i) }];
+      return [{ y, height: n * scale, series: colors[i] ?? 'series-other' }];
     });
     return [{ x, start: Date.parse(start), parts }];
   });

@@ -5,8 +5,15 @@ import { actorFilter } from '../../text/actor.ts';
 import { formatNumber } from '../../text/format.ts';
 import { Name } from '../../ui/name.tsx';
 
+interface Props {
+  tenant: string;
+  activity: Activity;
+  /** Color classes of the actors. */
+  colors: readonly string[];
+}
+
 /** Legend of the timeline: actors, with their number of changes. */
-export function Legend({ tenant, activity }: { tenant: string; activity: Activity }) {
+export function Legend({ tenant, activity, colors }: Props) {
   const { actors, buckets } = activity;
   const others = buckets.reduce((sum, bucket) => sum + bucket.others, 0);
   if (actors.length === 0) return <p class="muted small">No changes in this time</p>;
@@ -14,7 +21,7 @@ export function Legend({ tenant, activity }: { tenant: string; activity: Activit
     <ul class="legend small" aria-label="Changes by actor">
       {actors.map((actor, i) => (
         <li key={actorText(actor)}>
-          <span class={`swatch ${seriesOf(i)}`} />
+          <span class={`swatch ${colors[i]}`} />
           <a href={hrefOf(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
             <Name text={actorText(actor)} />
           </a>
@@ -31,7 +38,3 @@ export function Legend({ tenant, activity }: { tenant: string; activity: Activit
     </ul>
   );
 }
-
-const SERIES = 8;
-/** Returns the color class of the actor at `index`. */
-export const seriesOf = (index: number) => (index < SERIES ? `series-${index}` : 'series-other');

@@ -4,7 +4,6 @@ import type { Activity } from '../../api/types.ts';
 import { count, formatNumber, formatTime } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Histogram } from './histogram.tsx';
-import { seriesOf } from './legend.tsx';
 import { Slider, type SliderProps } from './slider.tsx';
 import { type Tick, ticksBetween } from './ticks.ts';
 
@@ -13,8 +12,13 @@ const MOST_LABELS = 8;
 /** Actors in a tooltip; others are counted together. */
 const NAMED = 5;
 
+interface Colors {
+  /** Color classes of the actors. */
+  colors: readonly string[];
+}
+
 /** The histogram with its slider, the time axis, and a tooltip for the bar below the pointer. */
-export function TimelineChart({ activity, endsNow, at, ...slider }: SliderProps) {
+export function TimelineChart({ activity, colors, endsNow, at, ...slider }: SliderProps & Colors) {
   const { since, until, buckets } = activity;
   const ticks = useMemo(() => ticksBetween(since, until, MOST_TICKS), [since, until]);
   const [hovered, setHovered] = useState<number | null>(null);
@@ -33,9 +37,9 @@ export function TimelineChart({ activity, endsNow, at, ...slider }: SliderProps)
         onPointerLeave={() => setHovered(null)}
       >
         <Ticks ticks={ticks} />
-        <Histogram activity={activity} at={at} />
+        <Histogram activity={activity} colors={colors} at={at} />
         <Slider activity={activity} endsNow={endsNow} at={at} {...slider} />
-        {hovered !== null && <Tooltip activity={activity} index={hovered} />}
+        {hovered !== null && <Tooltip activity={activity} colors={colors} index={hovered} />}
       </div>
       <Axis since={since} until={until} endsNow={endsNow} ticks={ticks} />
     </>
@@ -81,7 +85,7 @@ function Axis({ since, until, endsNow, ticks }: AxisProps) {
 }
 
 /** The times of a bar, and the changes in it by actor. */
-function Tooltip({ activity, index }: { activity: Activity; index: number }) {
+function Tooltip({ activity, colors, index }: { activity: Activity; index: number } & Colors) {
   const { actors, buckets, bucket_seconds } = activity;
   const bucket = buckets[index];
   if (bucket === undefined) return null;
@@ -100,7 +104,7 @@ function Tooltip({ activity, index }: { activity: Activity; index: number }) {
       <span class="muted">to {formatTime(end)}</span>
       {shown.map(({ number, i, actor }) => (
         <span key={i}>
-          <span class={`swatch ${seriesOf(i)}`} /> {actor === undefined ? '' : visible(actorText(actor))}{' '}
+          <span class={`swatch ${colors[i]}`} /> {actor === undefined ? '' : visible(actorText(actor))}{' '}
           {formatNumber(number)}
         </span>
       ))}

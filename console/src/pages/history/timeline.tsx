@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
@@ -13,6 +13,7 @@ import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { GoToDialog } from './go-to-dialog.tsx';
+import { colorsOf } from './kept-colors.ts';
 import { Legend } from './legend.tsx';
 import { NewChanges } from './new-changes.tsx';
 import { ALL, isAll, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
@@ -50,6 +51,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
     async (signal) => (isShown ? readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal) : undefined),
     [tenant.id, range.since, range.until, isShown, changesMade.value],
   );
+  const colors = useMemo(() => colorsOf(tenant.id, data?.actors ?? []), [tenant.id, data]);
   const moveTo: MoveTo = async (moment) => {
     if (!(await onChange(moment))) return false;
     const next = data && moved(data, tenant.history_since, moment ?? new Date().toISOString());
@@ -91,6 +93,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
         <>
           <TimelineChart
             activity={data}
+            colors={colors}
             earliest={tenant.history_since}
             endsNow={endsNow}
             at={at}
@@ -99,7 +102,7 @@ export function Timeline({ tenant, at, onChange, past }: Props) {
             onZoom={zoom}
           />
           <div class="timeline-foot">
-            <Legend tenant={tenant.id} activity={data} />
+            <Legend tenant={tenant.id} activity={data} colors={colors} />
             {periodOf(range) === 'range' && <ExactRange activity={data} range={range} setRange={setRange} />}
             <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
           </div>

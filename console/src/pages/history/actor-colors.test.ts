@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { assigned } from './actor-colors.ts';
+
+const EIGHT = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+
+it('assigns the same colors whatever the order of the actors', () => {
+  const colors = assigned({}, EIGHT);
+  expect(new Set(Object.values(colors)).size).toBe(8);
+  expect(assigned({}, EIGHT.toReversed())).toStrictEqual(colors);
+});
+
+it('keeps the colors of actors when others come and go', () => {
+  const first = assigned({}, ['support', 'billing', 'crawler']);
+  const more = assigned(first, ['a', 'b', 'crawler', 'c', 'd', 'e', 'support', 'billing']);
+  expect(more).toMatchObject(first);
+  expect(new Set(Object.values(more)).size).toBe(8);
+  expect(assigned(more, ['billing'])).toMatchObject(first);
+});
+
+it('gives two shown actors two colors, though each had the same color before', () => {
+  const { a, b } = assigned({ a: 3, b: 3 }, ['a', 'b']);
+  expect([a, b]).toContain(3);
+  expect(a).not.toBe(b);
+});
