@@ -130,7 +130,9 @@ describeConsole('the history in the console', (fixture) => {
     await click(page.getByRole('link', { name: 'key web-crawler' }));
     await click(page.getByRole('button', { name: /^Revert… the changes of / }));
     const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
-    await dialog.getByText('1 file modified, 2 files deleted, 1 directory removed.').waitFor();
+    await dialog
+      .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
+      .waitFor();
     expect(await dialog.getByLabel('Since').inputValue()).toMatch(/T\d\d:\d\d/);
     await click(dialog.getByRole('button', { name: 'Revert', exact: true }));
     await page.getByText(/^Reverted the changes of key web-crawler/).waitFor();
@@ -178,7 +180,7 @@ describeConsole('the history in the console', (fixture) => {
     const dialog = page.getByRole('dialog', { name: 'Restore' });
     await expect
       .poll(() => dialog.getByRole('listitem').allTextContents())
-      .toStrictEqual(['modifiedcustomers/lee.md', 'deletedinstructions.md', 'modifiedrefunds.md']);
+      .toStrictEqual(['modifycustomers/lee.md', 'deleteinstructions.md', 'modifyrefunds.md']);
     // The preview shows the new content of each file.
     await dialog.getByRole('button', { name: /refunds\.md/ }).click();
     await dialog.getByText(OLD_LINE).waitFor();
@@ -250,7 +252,7 @@ describeConsole('the history in the console', (fixture) => {
       await page.getByRole('button', { name: open }).click();
     }
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^1 file (modified|deleted)\.$/).waitFor();
+    await dialog.getByText(/^1 file will be (modified|deleted)\.$/).waitFor();
     const late = await createAgent(app, database, tenant, 'late');
     const touched = verb === 'Restore' ? 'customers/lee.md' : 'instructions.md';
     await late({ command: 'insert', path: `/memories/${touched}`, insert_line: 0, insert_text: 'late\n' });
@@ -282,7 +284,9 @@ describeConsole('the history in the console', (fixture) => {
     await openVersion(page, /created products/);
     await page.getByRole('button', { name: 'Revert actor…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
-    await dialog.getByText('1 file modified, 2 files deleted, 1 directory removed.').waitFor();
+    await dialog
+      .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
+      .waitFor();
     await dialog.getByLabel('Until').fill('2020-01-01T00:00:00');
     await dialog.getByText('Nothing would change.').waitFor();
     expect(await dialog.getByRole('button', { name: 'Revert', exact: true }).isDisabled()).toBe(true);
@@ -299,8 +303,8 @@ describeConsole('the history in the console', (fixture) => {
     const dialog = page.getByRole('dialog', { name: 'Restore' });
     await expect
       .poll(() => dialog.getByRole('group', { name: 'Changes' }).getByRole('listitem').allTextContents())
-      .toStrictEqual(['renamed and modifiedrules.md → refunds.md']);
-    await dialog.getByText('1 file renamed and modified.').waitFor();
+      .toStrictEqual(['rename and modifyrules.md → refunds.md']);
+    await dialog.getByText('1 file will be renamed and modified.').waitFor();
   });
 
   it('reverts an actor after a preview', async () => {
@@ -312,7 +316,7 @@ describeConsole('the history in the console', (fixture) => {
     const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
     await expect
       .poll(() => dialog.getByRole('listitem').allTextContents())
-      .toContain('deletedinstructions.md');
+      .toContain('deleteinstructions.md');
     await dialog.getByRole('button', { name: 'Revert', exact: true }).click();
     await page.getByText(/^Reverted the changes of key web-crawler/).waitFor();
     await page.getByRole('link', { name: 'Memory', exact: true }).click();

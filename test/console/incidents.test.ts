@@ -142,7 +142,7 @@ describeConsole(
       await click('resolve', button(page, `Resolve… ${edited}`));
       const dialog = page.getByRole('dialog', { name: 'Revert an actor' });
       await click('reverted', button(dialog, 'Reverted'));
-      await dialog.getByText('1 file modified.').waitFor();
+      await dialog.getByText('1 file will be modified.').waitFor();
       await click('revert', button(dialog, 'Revert'));
       await rows.first().getByText('undone').waitFor();
       await click('undo', button(page, 'Undo in 3 tenants…'));

@@ -52,12 +52,14 @@ describeConsole('the conflicts of a revert in the console', (fixture) => {
     const { page, dialog, click, clicks } = await openTenant(fixture());
     // The dialog names the conflict before the changes.
     const text = (await dialog.textContent()) ?? '';
-    expect(text.indexOf('Not reverted: 1 conflict.')).toBeLessThan(text.indexOf('2 files deleted'));
+    expect(text.indexOf('Not reverted: 1 conflict.')).toBeLessThan(text.indexOf('2 files will be deleted'));
     const pane = dialog.getByRole('region', { name: 'Conflict' });
     await expect.poll(() => removed(pane)).toStrictEqual([EDITED_LINE]);
     expect(await added(pane)).toStrictEqual([OLD_LINE]);
     await click('reverted', pane.getByRole('button', { name: 'Reverted' }));
-    await dialog.getByText('1 file modified, 2 files deleted, 1 directory removed.').waitFor();
+    await dialog
+      .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
+      .waitFor();
     expect(await dialog.getByText('Not reverted').count()).toBe(0);
     await click('apply', dialog.getByRole('button', { name: 'Revert', exact: true }));
     await page.getByText(/^Reverted the changes of key web-crawler/).waitFor();
@@ -73,8 +75,10 @@ describeConsole('the conflicts of a revert in the console', (fixture) => {
     await pane.getByRole('button', { name: 'Own text' }).click();
     await expect.poll(() => readEditor(pane.getByLabel('Own text'))).toContain(OLD_LINE);
     await pane.getByLabel('Own text').fill('# Refunds\n\n- Ask finance.\n');
-    await dialog.getByText('1 file modified, 2 files deleted, 1 directory removed.').waitFor();
-    await dialog.getByRole('button', { name: /^modified.*refunds\.md/ }).click();
+    await dialog
+      .getByText('1 file will be modified, 2 files will be deleted, 1 directory will be removed.')
+      .waitFor();
+    await dialog.getByRole('button', { name: /^modify.*refunds\.md/ }).click();
     const difference = dialog.getByRole('region', { name: 'Difference' });
     await expect.poll(() => added(difference)).toContain('- Ask finance.');
     await dialog.getByRole('button', { name: 'Revert', exact: true }).click();

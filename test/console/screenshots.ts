@@ -75,7 +75,7 @@ for (const [scheme, size] of [
   await shoot('past');
   if (suffix === 'light') {
     await page.getByRole('button', { name: 'Restore everything' }).click();
-    await page.getByText(/files? modified/).waitFor();
+    await page.getByText(/files? will be modified/).waitFor();
     await shoot('restore');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'Compare with now' }).click();

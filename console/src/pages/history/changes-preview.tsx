@@ -19,6 +19,35 @@ type Row =
   | { kind: 'conflict' | 'resolved'; conflict: Conflict }
   | { kind: 'made' | 'removed'; directory: string };
 
+/** Verbs of changes that are not made yet. */
+const VERBS: Record<string, string> = {
+  added: 'add',
+  modified: 'modify',
+  deleted: 'delete',
+  renamed: 'rename',
+  'renamed and modified': 'rename and modify',
+  made: 'make',
+  removed: 'remove',
+};
+
+/** Formats the counts of changes that are not made yet: `2 files will be added, 1 file will be renamed`. */
+function plannedText({ files, directories_made, directories_removed }: Changes): string {
+  const kinds = files.map(kindOf);
+  const planned = (n: number, what: string, change: string) => (n === 0 ? [] : [`${what} will be ${change}`]);
+  return [
+    ...Object.keys(VERBS).flatMap((kind) => {
+      const n = kinds.filter((each) => each === kind).length;
+      return planned(n, count(n, 'file'), kind);
+    }),
+    ...(
+      [
+        ['made', directories_made],
+        ['removed', directories_removed],
+      ] as const
+    ).flatMap(([change, { length }]) => planned(length, count(length, 'directory', 'directories'), change)),
+  ].join(', ');
+}
+
 interface Props {
   tenant: string;
   changes: Changes;
@@ -59,7 +88,7 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
         </p>
       )}
       <p>
-        <strong>{rows.length === 0 ? 'Nothing would change.' : `${changes.summary}.`}</strong>
+        <strong>{rows.length === 0 ? 'Nothing would change.' : `${plannedText(changes)}.`}</strong>
       </p>
       {rows.length > 0 && (
         <VirtualList
@@ -105,7 +134,7 @@ interface RowProps {
 }
 
 function PreviewRow({ row, selected, setSelected }: RowProps) {
-  const badge = <span class={`change ${row.kind}`}>{row.kind}</span>;
+  const badge = <span class={`change ${row.kind}`}>{VERBS[row.kind] ?? row.kind}</span>;
   const text =
     'file' in row ? (
       <MovedPath {...row.file} />
