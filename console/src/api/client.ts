@@ -124,11 +124,14 @@ export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
+const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
+
 /** Returns the message to show for an error. */
 export function messageOf(error: unknown): string {
   // Errors about parameters contain examples of valid times, which must stay in UTC.
   if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
-  if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';
+  if (error instanceof TypeError || isTimeout(error))
+    return 'The service cannot be reached. Check the connection and try again.';
   return String(error);
 }

@@ -1,20 +1,38 @@
+/** Time until a request without a response counts as lost. */
+const TIMEOUT_MS = 15_000;
+
+interface WatchOptions {
+  intervalMs: number;
+  /** Whether to call `look` immediately. */
+  now: boolean;
+  /**
+   * Called after each call with its error, or undefined. Without it, errors are ignored: then the next request of the
+   * user reports the error.
+   */
+  onResult?: (error: unknown) => void;
+}
+
 /**
- * Calls `look` periodically while the page is visible, and when the page becomes visible. Errors are ignored, because
- * the user did not start the request.
+ * Calls `look` periodically while the page is visible, and when the page becomes visible. After an error, it goes on.
  *
  * @returns a function that stops the calls, for use as an effect's cleanup
  */
 export function watch(
   look: (signal: AbortSignal) => Promise<void>,
-  { intervalMs, now }: { intervalMs: number /** Whether to call `look` immediately. */; now: boolean },
+  { intervalMs, now, onResult }: WatchOptions,
 ): () => void {
   const controller = new AbortController();
+  let isLooking = false;
   const lookIfVisible = async () => {
-    if (document.hidden) return;
+    if (document.hidden || isLooking) return;
+    isLooking = true;
     try {
-      await look(controller.signal);
-    } catch {
-      // The next request of the user reports the error.
+      await look(AbortSignal.any([controller.signal, AbortSignal.timeout(TIMEOUT_MS)]));
+      onResult?.(undefined);
+    } catch (error) {
+      if (!controller.signal.aborted) onResult?.(error);
+    } finally {
+      isLooking = false;
     }
   };
   if (now) void lookIfVisible();

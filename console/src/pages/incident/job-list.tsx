@@ -3,6 +3,7 @@ import { type Job, listJobs } from '../../api/incidents.ts';
 import { hrefOf } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { LostNotice, useLost } from '../../ui/lost.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -22,6 +23,7 @@ export function JobList() {
   }, []);
   const [newer, setNewer] = useState<ReadonlyMap<string, Job>>(new Map());
   const jobs = pages.items?.map((job) => newer.get(job.id) ?? job);
+  const { lost, onResult } = useLost();
   const isAnyActive = jobs?.some(isActive) ?? false;
   useEffect(() => {
     if (!isAnyActive) return;
@@ -30,7 +32,7 @@ export function JobList() {
         const { jobs: latest } = await listJobs(null, signal);
         setNewer(new Map(latest.map((job) => [job.id, job])));
       },
-      { intervalMs: INTERVAL_MS, now: false },
+      { intervalMs: INTERVAL_MS, now: false, onResult },
     );
   }, [isAnyActive]);
   if (pages.error !== undefined) return <LoadError error={pages.error} onRetry={pages.reload} />;
@@ -43,6 +45,7 @@ export function JobList() {
     );
   return (
     <>
+      <LostNotice lost={isAnyActive ? lost : null} what="Active jobs go on in the service." />
       <Table class="jobs" minWidth={MIN_WIDTH}>
         <thead>
           <tr>

@@ -4,6 +4,7 @@ import { canWrite, onlyTenants } from '../../api/session.ts';
 import { hrefOf } from '../../router.ts';
 import { count, formatNumber, formatTime } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { LostNotice } from '../../ui/lost.tsx';
 import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -31,12 +32,13 @@ import {
 
 /** Shows a job: its progress, its results by tenant, and the actions on these. */
 export function JobPage({ id }: { id: string }) {
-  const { job, error, reload, update } = useJob(id);
+  const { job, error, lost, reload, update } = useJob(id);
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (job === undefined) return <Loading what="the job" />;
   return (
     <>
       <JobHead job={job} onChange={update} />
+      <LostNotice lost={lost} what="The job goes on in the service." />
       <Results key={id} job={job} />
     </>
   );
