@@ -13,15 +13,15 @@ interface Props {
   text: string | undefined;
   ignoresCase: boolean;
   tenants: TenantSelection;
-  /** Description of the tenants. */
-  where: string;
+  /** Description of the tenants that the job reads: all selected ones, also those in which the find had no hit. */
+  reads: string;
   /** Description of the places, if the job has read all of them. Undefined if a dry run is still to be made. */
   places: string | undefined;
   onClose: () => void;
 }
 
 /** Erases a text. If its places are not all known, the dialog first starts a dry run. */
-export function EraseDialog({ text: known, ignoresCase, tenants, where, places, onClose }: Props) {
+export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, onClose }: Props) {
   const [text, setText] = useState(known ?? '');
   const [replacement, setReplacement] = useState(REPLACEMENT);
   const [keepsOut, setKeepsOut] = useState(false);
@@ -72,8 +72,9 @@ export function EraseDialog({ text: known, ignoresCase, tenants, where, places, 
         )}
       </label>
       <p>
-        Replaces the text in current files and drafts, renames paths, and redacts versions and stored results
-        in <strong>{where}</strong>. {ignoresCase ? 'Upper and lower case are the same.' : ''}
+        Reads <strong>{reads}</strong>, also where the find had no hit. Replaces the text in current files and
+        drafts, renames paths, and redacts versions and stored results.{' '}
+        {ignoresCase ? 'Upper and lower case are the same.' : ''}
       </p>
       {!isDryRun && (
         <>
@@ -102,7 +103,7 @@ export function EraseDialog({ text: known, ignoresCase, tenants, where, places, 
               checked={isSure}
               onChange={(event) => setIsSure(event.currentTarget.checked)}
             />
-            Erase {places}. This cannot be undone.
+            Erase {places}, and the text where it was written since. This cannot be undone.
           </label>
         </>
       )}

@@ -2,7 +2,14 @@ import { useState } from 'preact/hooks';
 import type { Job } from '../../api/incidents.ts';
 import { count } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { type Choice, chosenSum, chosenTenants, selectionOf, wholeSelectionOf } from './choice.ts';
+import {
+  type Choice,
+  chosenSum,
+  chosenTenants,
+  readTenants,
+  selectionOf,
+  wholeSelectionOf,
+} from './choice.ts';
 import { EraseDialog } from './erase-dialog.tsx';
 import { MAX_NAMED } from './form-input.ts';
 import { KeepOutDialog } from './keep-out-dialog.tsx';
@@ -67,7 +74,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
           text={text}
           ignoresCase={request.ignoresCase ?? false}
           tenants={wholeSelectionOf(choice, job)}
-          where={where}
+          reads={count(readTenants(choice, job), 'tenant')}
           places={isComplete ? `${bound}${count(hits, 'hit')} in ${where}` : undefined}
           onClose={close}
         />
