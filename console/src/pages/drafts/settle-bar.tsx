@@ -4,7 +4,6 @@ import { withLineEnding } from '../memory/line-endings.ts';
 import { markedText, startingText } from './own-text.ts';
 import { withSides } from './regions.ts';
 import { type Choice, progressOf, type Settlement, settle, stateOf } from './settlements.ts';
-import { markViewed } from './viewed.ts';
 
 type Shown = Choice | 'merge';
 
@@ -31,7 +30,6 @@ export function SettleBar({ tenant, draft, change, settlement, diff, parts, onRe
     if (choice === 'text') next.text ??= withLineEnding(startOf(diff, parts, settlement), '\n');
     if (choice === 'parts' && parts !== null) next.parts ??= partsAtStart(parts, change);
     set(next);
-    markViewed(draft, change, true);
     if (progress === 'open' && (choice === 'draft' || choice === 'original')) onResolved();
   };
   const progress = progressOf(change, settlement);
