@@ -260,7 +260,7 @@ export async function buildAdminApp(options: {
   await app.register(
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
-      // The commands on the same machine gain nothing by it.
+      // A socket on the same machine is faster than the compression.
       if (!isLocal) await api.register(compression);
       await api.register(adminAuthentication, { authenticator });
       await api.register(scopedResponses);

@@ -57,7 +57,7 @@ const HIDDEN = `(() => {
   ];
 })()`;
 
-/** Opens the conflict of the draft with a resolution that has a list or an editor of its own. */
+/** Opens the conflict of the draft with a resolution that shows a list or an editor. */
 const resolveBy = (choice: string): View[2] => {
   return async (page) => {
     const file = page.getByRole('region', { name: 'Changes of the file' });

@@ -9,7 +9,7 @@ const PROBLEMS: Record<Exclude<Status, null | 'ok'>, string> = {
   name_taken: 'Hides a file or directory of this name',
 };
 
-/** The reason that agents cannot use a mount as configured. Shows nothing if they can, or if the status is unknown. */
+/** The reason that agents cannot use a mount as configured. Empty if agents can, or if the status is unknown. */
 export function MountProblem({ status = null }: { status?: Status | undefined }) {
   return status === null || status === 'ok' ? null : <Badge kind="bad">{PROBLEMS[status]}</Badge>;
 }

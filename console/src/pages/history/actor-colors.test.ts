@@ -3,7 +3,7 @@ import { assigned } from './actor-colors.ts';
 
 const EIGHT = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-it('assigns the same colors whatever the order of the actors', () => {
+it('assigns the same colors to actors in another order', () => {
   const colors = assigned({}, EIGHT);
   expect(new Set(Object.values(colors)).size).toBe(8);
   expect(assigned({}, EIGHT.toReversed())).toStrictEqual(colors);
