@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { entry } from '../support/archives.ts';
@@ -15,6 +16,10 @@ const WATCH_PROGRESS = `new MutationObserver(() => {
   if (bar !== null) noteProgress(bar.ariaLabel, bar.position);
 }).observe(document.body, { subtree: true, childList: true, attributes: true })`;
 const name = (i: number) => `file-${String(i).padStart(5, '0')}.md`;
+
+/** Confirms the preview of an import. */
+const confirm = (page: Page, verb: 'Import' | 'Upload') =>
+  page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
 
 describeConsole('export and import in the console', (fixture) => {
   it('imports 10,000 files, displays them, and exports them again', async () => {
@@ -34,6 +39,11 @@ describeConsole('export and import in the console', (fixture) => {
     await page
       .getByLabel('Archive to import')
       .setInputFiles({ name: 'memory.tar', mimeType: 'application/x-tar', buffer: archive });
+    const dialog = page.getByRole('dialog', { name: 'Import an archive' });
+    await dialog.getByText('10,000 files (47.7 KB) will be added.').waitFor();
+    await dialog.getByText(name(0)).waitFor();
+    expect((await new Tenants(service.database).find(tenant))?.files).toBe(0);
+    await confirm(page, 'Import');
     await page.getByText(/^Imported 10,000 files/).waitFor({ timeout: 120_000 });
     for (const { position } of shown) expect(position).toBeGreaterThanOrEqual(0);
     const steps = [/^Uploading and checking [\d.]+ [KM]?B of 9.8 MB$/, /^Writing [\d,]+ of 10,000 files$/];
@@ -63,6 +73,7 @@ describeConsole('export and import in the console', (fixture) => {
       .getByLabel('Archive to import')
       .setInputFiles({ name: 'memory.tar', mimeType: 'application/x-tar', buffer: archive });
     expect(await page.getByRole('alert').textContent()).toContain('/memories/style.md');
+    expect(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled()).toBe(true);
   });
 
   it('exports a memory with the history and imports it into another tenant', async () => {
@@ -79,6 +90,8 @@ describeConsole('export and import in the console', (fixture) => {
     await page.goto(`${fixture().url}/#/tenants/${other}/settings`);
     await page.getByRole('heading', { name: other }).waitFor();
     await page.getByLabel('Archive to import').setInputFiles(await download.path());
+    await page.getByText(/^9 files \(.*\) will be added, with a history of \d+ versions\.$/).waitFor();
+    await confirm(page, 'Import');
     await page.getByText(/^Imported 9 files/).waitFor();
     const [row] = await service.query('SELECT history_versions FROM tenants WHERE id = $1', [other]);
     expect(Number(row?.history_versions)).toBeGreaterThan(5);
@@ -94,8 +107,11 @@ describeConsole('export and import in the console', (fixture) => {
     await writeFile(join(folder, 'notes', '.DS_Store'), Buffer.from([0xff, 0]));
     await writeFile(join(folder, 'plain.md'), 'plain\n');
     await page.getByLabel('Directory to upload').setInputFiles(join(folder, 'notes'));
+    await confirm(page, 'Upload');
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
+    await page.getByRole('dialog').getByText('/memories/customers/plain.md').waitFor();
+    await confirm(page, 'Upload');
     await page.getByRole('treeitem', { name: 'plain.md' }).waitFor();
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
     const content = (path: string) =>
@@ -109,6 +125,7 @@ describeConsole('export and import in the console', (fixture) => {
     // An upload with an existing file replaces and adds no file.
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
     await page.getByRole('alert').getByText('/memories/customers/plain.md').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     // The success of the earlier upload does not appear beside the error.
     expect(await page.getByText('Uploaded 1 file').count()).toBe(0);
 

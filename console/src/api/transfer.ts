@@ -39,10 +39,14 @@ type ImportLine =
 
 const LINES = 'application/x-ndjson';
 
-/** Uploads a tar archive. `XMLHttpRequest` reports upload progress, which `fetch` does not. */
+/**
+ * Uploads a tar archive. A dry run only checks it, and lists the files that an import would add. `XMLHttpRequest` reports upload progress, which
+ * `fetch` does not.
+ */
 export function importArchive(
   tenant: string,
   archive: Blob,
+  { dryRun }: { dryRun: boolean },
   onProgress: (progress: ImportProgress) => void,
   signal: AbortSignal,
 ): Promise<ImportResult> {
@@ -59,7 +63,7 @@ export function importArchive(
       if (areLines) read(request.responseText);
       return areLines;
     };
-    request.open('POST', urlOf(tenantPath(tenant, '/import')));
+    request.open('POST', urlOf(tenantPath(tenant, '/import'), { dry_run: dryRun }));
     request.setRequestHeader('content-type', 'application/x-tar');
     request.setRequestHeader('accept', LINES);
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);

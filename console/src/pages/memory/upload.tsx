@@ -1,29 +1,21 @@
 import { useRef, useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { importArchive } from '../../api/transfer.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
+import { ImportDialog } from '../../ui/import-dialog.tsx';
 import { ErrorText } from '../../ui/messages.tsx';
-import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
 /** Uploads files, or a directory with all its files, in one transaction. */
 export function UploadButtons({ tenant, path }: { tenant: string; path: string }) {
-  const [progress, setProgress] = useState<Progress>(IMPORTING);
+  const [archive, setArchive] = useState<Blob | null>(null);
   const action = useAction();
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
   const upload = (chosen: File[]) =>
-    action.run(async (signal) => {
-      setProgress(IMPORTING);
+    action.run(async () => {
       // The archive code is loaded on the first upload.
       const { archiveOf } = await import('../../api/archive.ts');
-      const archive = await archiveOf(path, chosen);
-      const onProgress = (step: Parameters<typeof progressOf>[0]) => setProgress(progressOf(step));
-      const imported = await importArchive(tenant, archive, onProgress, signal);
-      changed();
-      toast(importedText('Uploaded', imported));
+      setArchive(await archiveOf(path, chosen));
     });
   const picker = {
     type: 'file' as const,
@@ -53,8 +45,11 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
       </p>
       <input ref={files} {...picker} aria-label="Files to upload" />
       <input ref={folder} {...folderPicker} aria-label="Directory to upload" />
-      {action.isRunning && <WorkProgress {...progress} />}
+      {action.isRunning && <WorkProgress what="Reading the files" fraction={null} />}
       <ErrorText message={action.error} />
+      {archive !== null && (
+        <ImportDialog tenant={tenant} archive={archive} verb="Upload" onClose={() => setArchive(null)} />
+      )}
     </>
   );
 }

@@ -1,37 +1,32 @@
 import { useRef, useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
-import { exportArchive, type ImportProgress, importArchive } from '../../api/transfer.ts';
+import { exportArchive } from '../../api/transfer.ts';
 import { formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { amountOf, IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
+import { ImportDialog } from '../../ui/import-dialog.tsx';
+import { amountOf, type Progress } from '../../ui/import-progress.ts';
 import { ErrorText } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
+const EXPORTING: Progress = { what: 'Making the archive', fraction: null };
+
 /** Exports and imports a memory, and shows the progress. */
 export function Transfer({ tenant }: { tenant: string }) {
-  const [progress, setProgress] = useState<Progress>(IMPORTING);
+  const [progress, setProgress] = useState(EXPORTING);
+  const [archive, setArchive] = useState<Blob | null>(null);
   const [withHistory, setWithHistory] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const action = useAction();
   const download = () =>
     action.run(async (signal) => {
-      setProgress({ what: 'Making the archive', fraction: null });
+      setProgress(EXPORTING);
       const onProgress = (done: number, of: number) => setProgress(amountOf('Downloading', done, of));
       const archive = await exportArchive(tenant, { history: withHistory }, onProgress, signal);
       save(archive, `${tenant}.tar`);
       toast(`Exported ${tenant}: ${formatBytes(archive.size)}.`);
-    });
-  const upload = (archive: Blob) =>
-    action.run(async (signal) => {
-      setProgress(progressOf({ step: 'send', done: 0, of: archive.size }));
-      const onProgress = (step: ImportProgress) => setProgress(progressOf(step));
-      const imported = await importArchive(tenant, archive, onProgress, signal);
-      changed();
-      toast(importedText('Imported', imported));
     });
   return (
     <>
@@ -66,13 +61,16 @@ export function Transfer({ tenant }: { tenant: string }) {
         aria-label="Archive to import"
         tabIndex={-1}
         onChange={({ currentTarget }) => {
-          const [archive] = currentTarget.files ?? [];
+          const [chosen] = currentTarget.files ?? [];
           currentTarget.value = '';
-          if (archive !== undefined) void upload(archive);
+          if (chosen !== undefined) setArchive(chosen);
         }}
       />
       {action.isRunning && <WorkProgress {...progress} />}
       <ErrorText message={action.error} />
+      {archive !== null && (
+        <ImportDialog tenant={tenant} archive={archive} verb="Import" onClose={() => setArchive(null)} />
+      )}
     </>
   );
 }

@@ -1,0 +1,113 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../api/changes.ts';
+import { type ImportProgress, importArchive } from '../api/transfer.ts';
+import type { ImportResult } from '../api/types.ts';
+import { count, formatBytes, formatNumber } from '../text/format.ts';
+import { FormDialog } from './dialog.tsx';
+import { amountOf, type Progress } from './import-progress.ts';
+import { LoadError } from './messages.tsx';
+import { PathName } from './path-name.tsx';
+import { toast } from './toasts.ts';
+import { useAction, useLoad } from './use-load.ts';
+import { VirtualList } from './virtual-list.tsx';
+import { WorkProgress } from './work-progress.tsx';
+
+const ROW_HEIGHT = 33;
+/** Maximum number of files that are named because secrets are masked in them. */
+const NAMED = 5;
+
+interface Props {
+  tenant: string;
+  archive: Blob;
+  verb: 'Import' | 'Upload';
+  onClose: () => void;
+}
+
+/** Previews the import of an archive with a dry run, and imports the archive after a confirmation. */
+export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
+  const [progress, setProgress] = useState<Progress>(progressOf({ step: 'send', done: 0, of: archive.size }));
+  const onProgress = (step: ImportProgress) => setProgress(progressOf(step));
+  const { data, error, isLoading, reload } = useLoad(
+    (signal) => importArchive(tenant, archive, { dryRun: true }, onProgress, signal),
+    [tenant, archive],
+  );
+  const action = useAction();
+  const start = () =>
+    action.run(async (signal) => {
+      const imported = await importArchive(tenant, archive, { dryRun: false }, onProgress, signal);
+      changed();
+      toast(importedText(`${verb}ed`, imported));
+      onClose();
+    });
+  return (
+    <FormDialog
+      title={verb === 'Import' ? 'Import an archive' : 'Upload files'}
+      verb={verb}
+      isReady={data !== undefined && !isLoading}
+      doing={progress.what}
+      fraction={progress.fraction}
+      action={action}
+      onClose={onClose}
+      onSubmit={start}
+    >
+      {isLoading && <WorkProgress {...progress} />}
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data !== undefined && <ImportPreview imported={data} />}
+    </FormDialog>
+  );
+}
+
+function ImportPreview({ imported }: { imported: ImportResult }) {
+  const { files, bytes, versions, directories, history_left_out, masked, file_paths } = imported;
+  const paths = file_paths ?? [];
+  return (
+    <>
+      <p>
+        <strong>
+          {count(files, 'file')} ({formatBytes(bytes)}) will be added
+          {versions !== null && `, with a history of ${count(versions, 'version')}`}.
+        </strong>{' '}
+        {directories.length > 0 && `${count(directories.length, 'directory', 'directories')} will be made.`}
+      </p>
+      {history_left_out !== null && (
+        <p class="notice warning">The history will be left out: {history_left_out}</p>
+      )}
+      {masked.length > 0 && (
+        <p class="notice warning">
+          Secrets will be masked in {count(masked.length, 'file')}:{' '}
+          {masked
+            .slice(0, NAMED)
+            .map(({ name }) => name)
+            .join(', ')}
+          {masked.length > NAMED && `, and ${formatNumber(masked.length - NAMED)} more`}
+        </p>
+      )}
+      {paths.length > 0 && (
+        <VirtualList
+          class="preview"
+          style={{ height: `${paths.length * ROW_HEIGHT + 2}px` }}
+          kind="list"
+          label="Files to add"
+          count={paths.length}
+          rowHeight={ROW_HEIGHT}
+        >
+          {(index) => (
+            <div class="preview-row">
+              <PathName path={paths[index] ?? ''} />
+            </div>
+          )}
+        </VirtualList>
+      )}
+    </>
+  );
+}
+
+function progressOf({ step, done, of }: ImportProgress): Progress {
+  if (step === 'send') return amountOf('Uploading and checking', done, of);
+  return { what: `Writing ${formatNumber(done)} of ${count(of, 'file')}`, fraction: done / of };
+}
+
+function importedText(did: string, { files, bytes, masked }: ImportResult): string {
+  const note = masked.length === 0 ? '' : ` Secrets were masked in ${count(masked.length, 'file')}.`;
+  return `${did} ${count(files, 'file')} (${formatBytes(bytes)}).${note}`;
+}
