@@ -248,7 +248,7 @@ export async function buildAdminApp(options: {
   const signIn =
     isLocal || config.OIDC_ISSUER === undefined
       ? undefined
-      : new (await import('./sign-in/routes.ts')).SignIn(config);
+      : new (await import('./sign-in/routes.ts')).SignIn(config, database);
   const keys = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
   const authenticator = signIn?.sessions.besides(keys) ?? keys;
   const merges = new MergeThreads();

@@ -39,6 +39,7 @@ export const REFERENCE_TABLES = [
  */
 export const COORDINATOR_TABLES = [
   'public.audit_events',
+  'public.ended_sessions',
   'public.fleet_usage',
   'public.jobs',
   'public.receipts',

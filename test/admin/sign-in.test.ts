@@ -6,7 +6,7 @@ import { makeKey } from '../support/admin.ts';
 import { startConsole } from '../support/console.ts';
 import { freePort } from '../support/faults/postgres.ts';
 import { type OpenIdServer, openIdVariables, startOpenId } from '../support/openid.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, freshTenant, startService } from '../support/service.ts';
 
 /** A browser that follows redirects and keeps the cookies of each origin. */
 class Browser {
@@ -33,6 +33,11 @@ class Browser {
       else cookies.set(name, value);
     }
     return response;
+  }
+
+  /** Returns the cookies of an origin, as the header of a request. */
+  cookiesOf(origin: string): string {
+    return [...(this.#cookies.get(origin) ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
   /** Fills in the forms of the provider until it sends the browser back. */
@@ -125,6 +130,73 @@ describeService('sign-in to the console with OpenID Connect', (service) => {
       ['console_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict'],
     ]);
     expect(await session(browser)).toMatchObject({ status: 401 });
+  });
+
+  describe('the cookie of a session', () => {
+    /** Sends the cookie to an installation or replica with other settings, and returns the status of the response. */
+    const statusAt = async (
+      cookie: string,
+      env: Record<string, string> = {},
+      database = service().database,
+    ) => {
+      const variables = { ...openIdVariables(openId.issuer, consoleUrl), AUTH: 'keys', LOG_LEVEL: 'silent' };
+      const app = await buildAdminApp({ config: loadConfig({ ...variables, ...env }), database });
+      const { statusCode } = await app.inject({ url: '/v1/session', headers: { ...CONSOLE, cookie } });
+      await app.close();
+      return statusCode;
+    };
+    const signedIn = async () => {
+      const browser = new Browser();
+      await browser.signIn(consoleUrl, 'anna memory-admin');
+      return { browser, cookie: browser.cookiesOf(consoleUrl) };
+    };
+
+    it('opens other replicas, and no installation with other settings or another database', async () => {
+      const { cookie } = await signedIn();
+      expect(await statusAt(cookie)).toBe(200);
+      for (const env of [
+        { OIDC_ISSUER: `${openId.issuer}/other` },
+        { OIDC_CLIENT_ID: 'another-client' },
+        { OIDC_CLIENT_SECRET: 'another secret' },
+        { CONSOLE_URL: 'http://127.0.0.1:1' },
+        { OIDC_ROLES: 'memory-admin=read_only' },
+        { OIDC_ROLES_CLAIM: 'roles' },
+      ])
+        expect([env, await statusAt(cookie, env)]).toStrictEqual([env, 401]);
+      const other = await startService('pglite', { AUTH: 'keys' });
+      expect(await statusAt(cookie, {}, other.database)).toBe(401);
+      await other.close();
+    });
+
+    it('ends for all copies and on all replicas at a sign-out, and for no other session', async () => {
+      const { browser, cookie } = await signedIn();
+      const other = await signedIn();
+      expect((await browser.fetch(`${consoleUrl}/sign-out`, { method: 'POST' })).status).toBe(204);
+      const headers = { ...CONSOLE, cookie };
+      expect((await fetch(`${consoleUrl}/v1/session`, { headers })).status).toBe(401);
+      expect(await statusAt(cookie)).toBe(401);
+      expect(await statusAt(other.cookie)).toBe(200);
+      // A sign-out with a cookie that is not valid ends no session and is no error.
+      const again = await fetch(`${consoleUrl}/sign-out`, { method: 'POST', headers: { cookie } });
+      expect(again.status).toBe(204);
+    });
+  });
+
+  it('asks for the account after a person without a role, once', async () => {
+    const browser = new Browser();
+    await browser.signIn(consoleUrl, 'eve memory-nothing');
+    const prompt = async () => {
+      const { headers } = await browser.fetch(`${consoleUrl}/sign-in/openid`);
+      return new URL(headers.get('location') ?? '').searchParams.get('prompt');
+    };
+    expect([await prompt(), await prompt()]).toStrictEqual(['select_account', null]);
+  });
+
+  it('leads to the sign-out of the provider', async () => {
+    const response = await fetch(`${consoleUrl}/sign-out/openid`, { redirect: 'manual' });
+    const url = new URL(response.headers.get('location') ?? '');
+    expect([response.status, url.origin, url.pathname]).toStrictEqual([303, openId.issuer, '/session/end']);
+    expect(url.searchParams.get('client_id')).toBe('memory-console');
   });
 
   it('accepts no session from the page of another site', async () => {

@@ -61,6 +61,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     'draft_base distributed tenant_id 1',
     'drafts distributed tenant_id 1',
     'drizzle.__drizzle_migrations reference <none> 2',
+    'ended_sessions local <none> 0',
     'entries distributed tenant_id 1',
     'fleet_usage local <none> 0',
     'idempotency_keys distributed tenant_id 1',

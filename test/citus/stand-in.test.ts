@@ -76,6 +76,7 @@ describe('distributing the tables', () => {
       'public.kept_out': 'reference',
       'drizzle.__drizzle_migrations': 'reference',
       'public.audit_events': 'coordinator',
+      'public.ended_sessions': 'coordinator',
       'public.fleet_usage': 'coordinator',
       'public.jobs': 'coordinator',
       'public.receipts': 'coordinator',

@@ -48,10 +48,15 @@ export function endSession(because: string | null): void {
   signedOutBecause.value = because;
 }
 
+/** Whether this page has ended a session with an account, which may still be signed in at the provider. */
+export const hasLeftAccount = signal(false);
+
 /** Ends the session by the wish of the user. */
 export async function signOut(): Promise<void> {
-  if (isSignedIn.value) await fetch('sign-out', { method: 'POST' });
+  const isWithAccount = isSignedIn.value;
+  if (isWithAccount) await fetch('sign-out', { method: 'POST' });
   endSession(null);
+  hasLeftAccount.value = isWithAccount;
 }
 
 /** Whether the service offers a sign-in with OpenID Connect. */
@@ -63,6 +68,9 @@ export async function hasOpenId(): Promise<boolean> {
 const REJECTIONS: Record<string, string> = {
   denied: 'Your provider rejected the sign-in.',
   failed: 'The sign-in failed or took too long. Try again.',
+  misconfigured:
+    'The sign-in is not configured correctly. Ask the operator of this service: its log has the reason.',
+  no_sign_out: 'Your provider has no sign-out for this console. Sign out in your account there.',
   no_role: 'You have no role for this console. Ask the person who manages your accounts for one.',
   unreachable: 'Your provider cannot be reached. Try again later, or sign in with an admin key.',
 };

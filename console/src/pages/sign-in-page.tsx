@@ -1,6 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
-import { endSession, hasOpenId, openProvider, session, signedOutBecause, storeKey } from '../api/session.ts';
+import {
+  endSession,
+  hasLeftAccount,
+  hasOpenId,
+  openProvider,
+  session,
+  signedOutBecause,
+  storeKey,
+} from '../api/session.ts';
 import { getSession } from '../api/tenants.ts';
 import { count } from '../text/format.ts';
 import { ErrorText } from '../ui/messages.tsx';
@@ -48,6 +56,12 @@ export function SignInPage() {
             The action on {count(openBulk.value.targets.count, 'tenant')} continues after you sign in.
             {isWithProvider &&
               ' To sign in with your account, use another tab: leaving this page ends the action.'}
+          </p>
+        )}
+        {hasLeftAccount.value && (
+          <p class="notice">
+            You are signed out of this console. <a href="sign-out/openid">Sign out of your account</a> as well
+            if other people use this browser.
           </p>
         )}
         {isWithProvider && (

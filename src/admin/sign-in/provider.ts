@@ -8,7 +8,7 @@ export interface OpenIdOptions {
   clientId: string;
   clientSecret: string;
   scope: string;
-  /** Name of the claim with the roles, or the names on the path to a nested claim, separated by dots. */
+  /** Name of the claim with the roles, or the names on the path to a nested claim, joined by dots. */
   rolesClaim: string;
   /** The access of each role. */
   roles: Readonly<Record<string, AdminAccess>>;
@@ -30,15 +30,18 @@ export interface Person {
 }
 
 /** Reason of a rejected sign-in, which the console explains. */
-export type SignInRejection = 'denied' | 'failed' | 'no_role' | 'unreachable';
+export type SignInRejection = 'denied' | 'failed' | 'misconfigured' | 'no_role' | 'unreachable';
 
 export class SignInError extends Error {
   override name = 'SignInError';
   readonly rejection: SignInRejection;
+  /** Facts for the log, without secrets and without parameters of the request. */
+  readonly details: Readonly<Record<string, string | number | undefined>>;
 
-  constructor(rejection: SignInRejection, cause?: unknown) {
-    super(`sign-in ${rejection}`, { cause });
+  constructor(rejection: SignInRejection, details: SignInError['details'] = {}) {
+    super(`sign-in ${rejection}`);
     this.rejection = rejection;
+    this.details = details;
   }
 }
 
@@ -57,9 +60,10 @@ export class OpenIdProvider {
   /**
    * Returns the URL at which the person signs in.
    *
-   * @throws SignInError `unreachable`
+   * @param options.asksForAccount whether the provider asks for the account, even if the person is signed in there
+   * @throws SignInError `unreachable` or `misconfigured`
    */
-  async begin(): Promise<{ url: string; pending: PendingSignIn }> {
+  async begin(options: { asksForAccount: boolean }): Promise<{ url: string; pending: PendingSignIn }> {
     const configuration = await this.#discovered();
     const pending: PendingSignIn = {
       state: client.randomState(),
@@ -73,6 +77,7 @@ export class OpenIdProvider {
       nonce: pending.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
       code_challenge_method: 'S256',
+      ...(options.asksForAccount && { prompt: 'select_account' }),
     });
     return { url: url.href, pending };
   }
@@ -94,10 +99,8 @@ export class OpenIdProvider {
         expectedNonce: pending.nonce,
         idTokenExpected: true,
       })
-      .catch((cause) => {
-        const isDenied =
-          cause instanceof client.AuthorizationResponseError && cause.error === 'access_denied';
-        throw new SignInError(isDenied ? 'denied' : isTransport(cause) ? 'unreachable' : 'failed', cause);
+      .catch(async (cause) => {
+        throw await grantError(cause);
       });
     const claims = tokens.claims();
     if (claims === undefined) throw new SignInError('failed');
@@ -106,10 +109,17 @@ export class OpenIdProvider {
     return { actor: { type: 'user', id: claims.sub, label: labelOf(claims) }, access };
   }
 
+  /** Returns the URL at which the person signs out of the provider. Undefined if the provider has none. */
+  async signOutUrl(): Promise<string | undefined> {
+    const configuration = await this.#discovered();
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return client.buildEndSessionUrl(configuration, {}).href;
+  }
+
   #discovered(): Promise<client.Configuration> {
     this.#configuration ??= discover(this.#options).catch((cause) => {
       this.#configuration = undefined;
-      throw new SignInError('unreachable', cause);
+      throw discoveryError(cause, this.#options.issuer);
     });
     return this.#configuration;
   }
@@ -120,11 +130,121 @@ function discover({ issuer, clientId, clientSecret }: OpenIdOptions): Promise<cl
   const execute = [client.enableNonRepudiationChecks];
   // The configuration permits plain HTTP for a provider on the same machine only.
   if (url.protocol === 'http:') execute.push(client.allowInsecureRequests);
-  const authentication = client.ClientSecretBasic(clientSecret);
+  const authentication = authenticationBy(clientSecret);
   return client.discovery(url, clientId, {}, authentication, { execute, timeout: TIMEOUT_SECONDS });
 }
 
-/** Whether an error means that the provider did not respond, or responded with a server error. */
+/** Sends the client secret by the first method that the provider offers. The default of OpenID Connect is Basic. */
+function authenticationBy(secret: string): client.ClientAuth {
+  const methods = new Map<string, client.ClientAuth>([
+    ['client_secret_basic', client.ClientSecretBasic(secret)],
+    ['client_secret_post', client.ClientSecretPost(secret)],
+    ['client_secret_jwt', client.ClientSecretJwt(secret)],
+  ]);
+  return (server, ...rest) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const [, authenticate] = [...methods].find(([name]) => offered.includes(name)) ?? [];
+    if (authenticate === undefined)
+      throw new SignInError('misconfigured', {
+        detail: `The provider offers none of ${[...methods.keys()].join(', ')} at its token endpoint.`,
+      });
+    return authenticate(server, ...rest);
+  };
+}
+
+/** Error codes of OAuth 2.0 and OpenID Connect. Other codes are not logged, because they may be parameters. */
+const KNOWN_CODES: ReadonlySet<string> = new Set([
+  'access_denied',
+  'account_selection_required',
+  'consent_required',
+  'interaction_required',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'login_required',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+]);
+
+const REJECTIONS: Readonly<Record<string, SignInRejection>> = {
+  access_denied: 'denied',
+  invalid_client: 'misconfigured',
+  unauthorized_client: 'misconfigured',
+  invalid_scope: 'misconfigured',
+  unsupported_grant_type: 'misconfigured',
+  unsupported_response_type: 'misconfigured',
+  server_error: 'unreachable',
+  temporarily_unavailable: 'unreachable',
+};
+
+/** Converts an error of the exchange of a code. */
+async function grantError(cause: unknown): Promise<SignInError> {
+  const inner = innermost(cause);
+  if (inner instanceof SignInError) return inner;
+  const error = await providerErrorOf(cause);
+  const providerError = error === undefined || KNOWN_CODES.has(error) ? error : 'other';
+  const status = statusOf(cause);
+  const isUnreachable = isTransport(cause) || (status !== undefined && isServerFault(status));
+  const rejection = REJECTIONS[providerError ?? ''] ?? (isUnreachable ? 'unreachable' : 'failed');
+  return new SignInError(rejection, { ...factsOf(cause), providerError });
+}
+
+/** Returns the error code that the provider sent in the callback or in the response of its token endpoint. */
+async function providerErrorOf(cause: unknown): Promise<string | undefined> {
+  if (cause instanceof client.AuthorizationResponseError || cause instanceof client.ResponseBodyError)
+    return cause.error;
+  // The library reads the body of responses with a status of 4xx only.
+  const inner = innermost(cause);
+  if (!(inner instanceof Response) || inner.bodyUsed) return undefined;
+  const body = (await inner.json().catch(() => undefined)) as { error?: unknown } | undefined;
+  return typeof body?.error === 'string' ? body.error : undefined;
+}
+
+/** Converts an error of the discovery. A provider that responds with something else is reachable. */
+function discoveryError(cause: unknown, issuer: string): SignInError {
+  const status = statusOf(cause);
+  if (isTransport(cause) || (status !== undefined && isServerFault(status)))
+    return new SignInError('unreachable', factsOf(cause));
+  const { body } = (innermost(cause) ?? {}) as { body?: { issuer?: unknown } };
+  const discovered = typeof body?.issuer === 'string' ? body.issuer.slice(0, MAX_ISSUER) : undefined;
+  const found = discovered === undefined ? 'no OpenID Connect configuration' : 'another issuer';
+  return new SignInError('misconfigured', {
+    ...factsOf(cause),
+    issuer,
+    discovered,
+    detail: `OIDC_ISSUER must be the exact issuer of the provider. Its URL has ${found}.`,
+  });
+}
+
+/** Maximum length of an issuer in the log. */
+const MAX_ISSUER = 500;
+
+function factsOf(cause: unknown): SignInError['details'] {
+  const { name, code } = (cause ?? {}) as { name?: string; code?: string };
+  const { claim } = (innermost(cause) ?? {}) as { claim?: string };
+  return { cause: name, code, status: statusOf(cause), claim };
+}
+
+/** Returns the cause of an error of the library, which wraps the response or the details. */
+function innermost(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
+}
+
+function statusOf(cause: unknown): number | undefined {
+  if (cause instanceof client.ResponseBodyError) return cause.status;
+  const inner = innermost(cause);
+  return inner instanceof Response ? inner.status : undefined;
+}
+
+function isServerFault(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+/** Whether an error means that the provider did not respond. */
 function isTransport(error: unknown): boolean {
   if (error instanceof client.ClientError) return /TIMEOUT|FETCH/.test(error.code ?? '');
   return error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');
@@ -132,20 +252,25 @@ function isTransport(error: unknown): boolean {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Returns the values of a claim: an array of texts, or one text. The exact name precedes a path of names. */
+/**
+ * Returns the values of a claim: an array of texts, or one text. The name is the name of a claim, or a path of names
+ * joined by dots. A name in the path may contain dots itself, such as the ID of a client.
+ */
 export function rolesOf(claims: Claims, name: string): string[] {
-  const value = Object.hasOwn(claims, name)
-    ? claims[name]
-    : name
-        .split('.')
-        .reduce<unknown>(
-          (each, key) =>
-            typeof each === 'object' && each !== null && Object.hasOwn(each, key)
-              ? (each as Claims)[key]
-              : undefined,
-          claims,
-        );
-  return [value].flat().filter((each) => typeof each === 'string');
+  return [valueAt(claims, name.split('.'))].flat().filter((each) => typeof each === 'string');
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  if (path.length === 0) return value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  // The longest name precedes a path of shorter names.
+  for (let length = path.length; length > 0; length--) {
+    const name = path.slice(0, length).join('.');
+    if (!Object.hasOwn(value, name)) continue;
+    const found = valueAt((value as Claims)[name], path.slice(length));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Returns the highest access of the roles, or undefined if no role gives access. */

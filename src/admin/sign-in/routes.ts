@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
+import type { Database } from '../../database/database.ts';
+import { deriveKey, requireInstallation } from '../../tenants/installation.ts';
+import { EndedSessions } from './ended-sessions.ts';
 import { OpenIdProvider, SignInError } from './provider.ts';
 import { Sessions } from './sessions.ts';
 
@@ -12,7 +15,7 @@ export class SignIn {
   /** The URL of the console, as browsers reach it, without a slash at the end. */
   readonly #consoleUrl: string;
 
-  constructor(config: Config) {
+  constructor(config: Config, database: Database) {
     // The configuration requires these variables with `OIDC_ISSUER`.
     const { OIDC_ISSUER: issuer = '', OIDC_CLIENT_ID: clientId = '' } = config;
     const { OIDC_CLIENT_SECRET: clientSecret = '', CONSOLE_URL: consoleUrl = '' } = config;
@@ -25,7 +28,12 @@ export class SignIn {
       roles: config.OIDC_ROLES,
       redirectUrl: `${consoleUrl}${CALLBACK}`,
     });
-    this.sessions = new Sessions({ clientSecret, consoleUrl, hours: config.OIDC_SESSION_HOURS });
+    this.sessions = new Sessions({
+      consoleUrl,
+      hours: config.OIDC_SESSION_HOURS,
+      key: sessionKey(config, database),
+      ended: new EndedSessions(database),
+    });
     this.#consoleUrl = consoleUrl;
   }
 
@@ -36,7 +44,9 @@ export class SignIn {
 
     app.get('/sign-in/openid', { schema }, (request, reply) =>
       this.#orExplain(request, reply, async () => {
-        const { url, pending } = await this.#provider.begin();
+        const asksForAccount = await sessions.asksForAccount(request.headers.cookie);
+        if (asksForAccount) reply.header('Set-Cookie', sessions.hasAskedForAccount());
+        const { url, pending } = await this.#provider.begin({ asksForAccount });
         return reply.header('Set-Cookie', await sessions.keepPending(pending)).redirect(url, 303);
       }),
     );
@@ -53,8 +63,17 @@ export class SignIn {
       }),
     );
 
-    app.post('/sign-out', { schema }, (_request, reply) =>
-      reply.header('Set-Cookie', sessions.end()).status(204).send(),
+    app.post('/sign-out', { schema }, async (request, reply) => {
+      reply.header('Set-Cookie', sessions.remove());
+      await sessions.end(request.headers.cookie);
+      return reply.status(204).send();
+    });
+
+    app.get('/sign-out/openid', { schema }, (request, reply) =>
+      this.#orExplain(request, reply, async () => {
+        const url = await this.#provider.signOutUrl();
+        return reply.redirect(url ?? `${this.#consoleUrl}/?sign_in=no_sign_out`, 303);
+      }),
     );
   };
 
@@ -65,12 +84,36 @@ export class SignIn {
     } catch (error) {
       if (!(error instanceof SignInError)) throw error;
       request.logEntry.outcome = `sign_in_${error.rejection}`;
-      const { name, code } = (error.cause ?? {}) as { name?: string; code?: string };
       request.log.warn(
-        { reqId: request.id, rejection: error.rejection, cause: name, code },
+        { reqId: request.id, rejection: error.rejection, ...error.details },
         'sign-in rejected',
       );
+      // The provider would otherwise use the same account again without a question.
+      if (error.rejection === 'no_role') reply.header('Set-Cookie', await this.sessions.askForAccount());
       return reply.redirect(`${this.#consoleUrl}/?sign_in=${error.rejection}`, 303);
     }
   }
+}
+
+/**
+ * Returns the function that derives the key of the sessions. The key is bound to the installation and to all settings
+ * that determine a person's access. A change of any of them ends all sessions.
+ */
+function sessionKey(config: Config, database: Database): () => Promise<Uint8Array> {
+  let key: Promise<Uint8Array> | undefined;
+  const derive = async () => {
+    const { secret } = await requireInstallation(database.query, config);
+    const { OIDC_CLIENT_SECRET, OIDC_ISSUER, OIDC_CLIENT_ID, CONSOLE_URL } = config;
+    const { OIDC_ROLES_CLAIM, OIDC_ROLES } = config;
+    const bound = [secret.toString('hex'), OIDC_CLIENT_SECRET, OIDC_ISSUER, OIDC_CLIENT_ID, CONSOLE_URL];
+    const roles = [OIDC_ROLES_CLAIM, Object.entries(OIDC_ROLES).toSorted()];
+    return deriveKey({ secret: Buffer.from(JSON.stringify([bound, roles])) }, 'console sessions');
+  };
+  return () => {
+    key ??= derive().catch((error) => {
+      key = undefined;
+      throw error;
+    });
+    return key;
+  };
 }

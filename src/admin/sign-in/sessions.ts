@@ -1,52 +1,83 @@
+import { randomUUID } from 'node:crypto';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import { z } from 'zod';
 import { ADMIN_ACCESS } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import type { AdminAuthenticator, Administrator } from '../../tenants/authenticator.ts';
-import { deriveKey } from '../../tenants/installation.ts';
 import type { Credentials } from '../../tenants/principal.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { PendingSignIn, Person } from './provider.ts';
 
-/** Time for a person to sign in at the provider. */
+/** Time for a person to sign in at the provider, or to try again with another account. */
 const PENDING_SECONDS = 600;
 
-const person = z.object({
+const session = z.object({
   actor: z.object({ type: z.literal('user'), id: z.string(), label: z.string() }),
   access: z.enum(ADMIN_ACCESS),
+  jti: z.uuid(),
+  exp: z.number(),
 });
 const pending = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
+const otherAccount = z.object({});
 
-/**
- * Sessions of the console in encrypted cookies, which every replica can read. Their key is derived from the client
- * secret, so a new client secret ends all sessions.
- */
+export interface SessionOptions {
+  consoleUrl: string;
+  hours: number;
+  /** Returns the key of the cookies. It must differ between installations and between settings of the sign-in. */
+  key: () => Promise<Uint8Array>;
+  ended: Pick<EndedSessions, 'add' | 'has'>;
+}
+
+/** Sessions of the console in encrypted cookies, which every replica can read. */
 export class Sessions {
-  readonly #key: Uint8Array;
+  readonly #key: () => Promise<Uint8Array>;
+  readonly #ended: SessionOptions['ended'];
   readonly #path: string;
   readonly #isSecure: boolean;
   readonly #seconds: number;
 
-  constructor(options: { clientSecret: string; consoleUrl: string; hours: number }) {
-    const url = new URL(options.consoleUrl);
+  constructor({ consoleUrl, hours, key, ended }: SessionOptions) {
+    const url = new URL(consoleUrl);
     this.#isSecure = url.protocol === 'https:';
     this.#path = url.pathname;
-    this.#seconds = options.hours * 3600;
-    this.#key = deriveKey({ secret: Buffer.from(options.clientSecret) }, 'console sessions');
+    this.#seconds = hours * 3600;
+    this.#key = key;
+    this.#ended = ended;
   }
 
   /** Returns the `Set-Cookie` header that begins a session. */
   async begin(signedIn: Person): Promise<string> {
     return this.#cookie(
       'session',
-      await this.#seal('session', { ...signedIn }, this.#seconds),
+      await this.#seal('session', { ...signedIn, jti: randomUUID() }, this.#seconds),
       this.#seconds,
     );
   }
 
-  /** Returns the `Set-Cookie` header that ends the session of a browser. */
-  end(): string {
+  /** Returns the `Set-Cookie` header that removes the session from a browser. */
+  remove(): string {
     return this.#cookie('session', '', 0);
+  }
+
+  /** Ends the session of a browser, so that copies of its cookie are not accepted either. */
+  async end(cookies: string | undefined): Promise<void> {
+    const ending = await this.#open('session', cookies, session);
+    if (ending !== undefined) await this.#ended.add(ending.jti, new Date(ending.exp * 1000));
+  }
+
+  /** Returns the `Set-Cookie` header after which the next sign-in of the browser asks for an account. */
+  async askForAccount(): Promise<string> {
+    return this.#cookie('account', await this.#seal('account', {}, PENDING_SECONDS), PENDING_SECONDS);
+  }
+
+  async asksForAccount(cookies: string | undefined): Promise<boolean> {
+    return (await this.#open('account', cookies, otherAccount)) !== undefined;
+  }
+
+  /** Returns the `Set-Cookie` header of a sign-in that has asked for an account. */
+  hasAskedForAccount(): string {
+    return this.#cookie('account', '', 0);
   }
 
   /** Returns the `Set-Cookie` header that keeps the values of a sign-in. */
@@ -67,9 +98,10 @@ export class Sessions {
   async authenticate({ headers }: Credentials): Promise<Administrator> {
     // A page of another origin cannot send this header, because the admin API permits no other origins.
     if (headers[CONSOLE_HEADER] === undefined) throw new ServiceError('unauthorized');
-    const signedIn = await this.#open('session', headers.cookie, person);
-    if (signedIn === undefined) throw new ServiceError('unauthorized');
-    return { ...signedIn, onlyTenants: null };
+    const signedIn = await this.#open('session', headers.cookie, session);
+    if (signedIn === undefined || (await this.#ended.has(signedIn.jti)))
+      throw new ServiceError('unauthorized');
+    return { actor: signedIn.actor, access: signedIn.access, onlyTenants: null };
   }
 
   /** Returns an authenticator that accepts sessions in addition to keys. A key in the header precedes the session. */
@@ -83,12 +115,12 @@ export class Sessions {
     };
   }
 
-  #seal(kind: Kind, payload: Record<string, unknown>, seconds: number): Promise<string> {
+  async #seal(kind: Kind, payload: Record<string, unknown>, seconds: number): Promise<string> {
     return new EncryptJWT(payload)
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .setAudience(kind)
       .setExpirationTime(`${seconds} s`)
-      .encrypt(this.#key);
+      .encrypt(await this.#key());
   }
 
   /** Returns undefined for a missing, altered, or expired cookie. */
@@ -96,7 +128,7 @@ export class Sessions {
     const sealed = parseCookie(cookies ?? '')[this.#name(kind)];
     if (sealed === undefined || sealed === '') return undefined;
     try {
-      const { payload } = await jwtDecrypt(sealed, this.#key, { audience: kind });
+      const { payload } = await jwtDecrypt(sealed, await this.#key(), { audience: kind });
       return schema.parse(payload);
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
@@ -113,7 +145,7 @@ export class Sessions {
       httpOnly: true,
       secure: this.#isSecure,
       // The provider sends the browser back from another site, and only `lax` cookies are sent then.
-      sameSite: kind === 'pending' ? 'lax' : 'strict',
+      sameSite: kind === 'session' ? 'strict' : 'lax',
     });
   }
 
@@ -124,7 +156,7 @@ export class Sessions {
   }
 }
 
-type Kind = 'session' | 'pending';
+type Kind = 'session' | 'pending' | 'account';
 
 /** Header of each request of the console, in lower case. A request with a session needs it. */
 const CONSOLE_HEADER = 'x-memory-console';

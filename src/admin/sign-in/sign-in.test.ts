@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { accessOf, type Person, rolesOf } from './provider.ts';
 import { Sessions } from './sessions.ts';
@@ -8,6 +9,14 @@ describe('the roles of a person', () => {
     [{ roles: 'a' }, 'roles', ['a']],
     [{ roles: ['a', 1, null] }, 'roles', ['a']],
     [{ realm_access: { roles: ['a'] } }, 'realm_access.roles', ['a']],
+    [{ resource_access: { 'my.app': { roles: ['a'] } } }, 'resource_access.my.app.roles', ['a']],
+    [
+      { resource_access: { my: { app: {} }, 'my.app': { roles: ['a'] } } },
+      'resource_access.my.app.roles',
+      ['a'],
+    ],
+    [{ 'a.b': { roles: ['x'] }, a: { b: { roles: ['y'] } } }, 'a.b.roles', ['x']],
+    [{ 'realm_access.roles': ['a'], realm_access: { roles: ['b'] } }, 'realm_access.roles', ['a']],
     [{ 'https://example.com/roles': ['a'] }, 'https://example.com/roles', ['a']],
     [{ roles: { a: true } }, 'roles', []],
     [{ realm_access: null }, 'realm_access.roles', []],
@@ -27,8 +36,14 @@ describe('the roles of a person', () => {
 
 describe('the cookie of a session', () => {
   const person: Person = { actor: { type: 'user', id: '1', label: 'Anna' }, access: 'operate' };
-  const sessions = (consoleUrl: string, clientSecret = 'secret') =>
-    new Sessions({ clientSecret, consoleUrl, hours: 2 });
+  const ended = new Set<string>();
+  const sessions = (consoleUrl: string, key = 'key') =>
+    new Sessions({
+      consoleUrl,
+      hours: 2,
+      key: async () => hash('sha256', key, 'buffer'),
+      ended: { add: async (id) => void ended.add(id), has: async (id) => ended.has(id) },
+    });
   const withCookie = (header: string) => ({
     headers: { cookie: header.split(';', 1)[0] ?? '', 'x-memory-console': '1' },
     ip: '',
@@ -53,9 +68,17 @@ describe('the cookie of a session', () => {
     });
   });
 
-  it('rejects a session cookie made with another client secret', async () => {
+  it('rejects a session cookie after its end, and accepts other sessions of the person', async () => {
+    const at = sessions('https://example.com');
+    const [first, second] = [withCookie(await at.begin(person)), withCookie(await at.begin(person))];
+    await at.end(first.headers.cookie);
+    await expect(at.authenticate(first)).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(await at.authenticate(second)).toMatchObject(person);
+  });
+
+  it('rejects a session cookie made with another key', async () => {
     const header = await sessions('https://example.com').begin(person);
-    const other = sessions('https://example.com', 'another secret');
+    const other = sessions('https://example.com', 'another key');
     await expect(other.authenticate(withCookie(header))).rejects.toMatchObject({ code: 'unauthorized' });
   });
 });

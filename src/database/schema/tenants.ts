@@ -74,6 +74,15 @@ export const tenants = pgTable(
 );
 
 /**
+ * Sessions of the console that ended by a sign-out, until their cookies expire. On Citus, the table is on the
+ * coordinator.
+ */
+export const endedSessions = pgTable('ended_sessions', {
+  id: uuid('id').primaryKey(),
+  expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+});
+
+/**
  * API keys, stored and looked up by SHA-256. A service key or an admin key has no tenant. The table is not sharded by
  * tenant, because no query joins it.
  */
