@@ -2,7 +2,7 @@ import { type ApiRequest, type Query, sendJson, sendRequest } from './client.ts'
 import type { Hit, Job, JobOutcome, KeptOut, SignedReceipt, TenantSelectionInput } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 
-export type { Hit, Job, JobOutcome, TenantSelectionInput as TenantSelection } from './schema.ts';
+export type { Hit, Job, JobOutcome, KeptOut, TenantSelectionInput as TenantSelection } from './schema.ts';
 
 export type Counts = Job['counts'];
 export type Mode = 'literal' | 'words' | 'regex';
@@ -61,8 +61,23 @@ export const cancelRequest = (job: string): ApiRequest => ({
 /** @param tenant null keeps the text out of all memories */
 export const keepOutRequest = (tenant: string | null, json: { text: string; label: string }): ApiRequest => ({
   method: 'POST',
-  path: tenant === null ? 'kept-out' : tenantPath(tenant, '/kept-out'),
+  path: keptOutPath(tenant),
   json,
+});
+
+const keptOutPath = (tenant: string | null) =>
+  tenant === null ? 'kept-out' : tenantPath(tenant, '/kept-out');
+
+/** @param tenant null for the texts that are kept out of all memories */
+export const listKeptOut = (tenant: string | null, after: string | null, signal: AbortSignal) =>
+  sendJson<{ entries: KeptOut[]; next: string | null }>(keptOutPath(tenant), {
+    query: { after, limit: 100 },
+    signal,
+  });
+
+export const allowRequest = (tenant: string | null, entry: string): ApiRequest => ({
+  method: 'DELETE',
+  path: `${keptOutPath(tenant)}/${encodeURIComponent(entry)}`,
 });
 
 /** Sends a request that creates or changes a job. */

@@ -1,7 +1,8 @@
 import './incident.css';
 import { useLayoutEffect } from 'preact/hooks';
-import { canWrite } from '../../api/session.ts';
+import { canWrite, onlyTenants } from '../../api/session.ts';
 import { hrefOf, replacePlace, route } from '../../router.ts';
+import { KeptOutSection } from '../../ui/kept-out-section.tsx';
 import { FindForm } from './find-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
@@ -24,6 +25,11 @@ export function IncidentsPage() {
       )}
       <h2 class="jobs-title">Jobs</h2>
       <JobList />
+      {onlyTenants.value === null && (
+        <section class="card kept-out-section">
+          <KeptOutSection tenant={null} />
+        </section>
+      )}
     </>
   );
 }

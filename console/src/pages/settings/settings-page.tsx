@@ -3,6 +3,7 @@ import { canManageFleet, canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { visible } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { KeptOutSection } from '../../ui/kept-out-section.tsx';
 import { Name } from '../../ui/name.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { detailsFormOf } from '../tenants/details-fields.tsx';
@@ -39,6 +40,9 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       )}
       <section class="card">
         <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
+      </section>
+      <section class="card">
+        <KeptOutSection tenant={tenant.id} />
       </section>
       <section class="card">
         <Transfer tenant={tenant.id} />

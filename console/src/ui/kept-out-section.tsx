@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks';
+import { sendEmpty } from '../api/client.ts';
+import { allowRequest, type KeptOut, listKeptOut } from '../api/incidents.ts';
+import { canManageFleet, canWrite } from '../api/session.ts';
+import { count } from '../text/format.ts';
+import { FormDialog } from './dialog.tsx';
+import { ActorName, Time } from './inline.tsx';
+import { Empty, LoadError, Loading } from './messages.tsx';
+import { Name } from './name.tsx';
+import { Table } from './table.tsx';
+import { toast } from './toasts.ts';
+import { useAction } from './use-load.ts';
+import { usePages } from './use-pages.ts';
+
+const MIN_WIDTH = 560;
+const NO_LABEL = 'no label';
+
+/**
+ * Lists the entries of texts that are kept out, and allows a text again.
+ *
+ * @param tenant null for the texts that are kept out of all memories
+ */
+export function KeptOutSection({ tenant }: { tenant: string | null }) {
+  const [removing, setRemoving] = useState<KeptOut | null>(null);
+  const pages = usePages<KeptOut>(
+    async (after, signal) => {
+      const { entries, next } = await listKeptOut(tenant, after, signal);
+      return { items: entries, next };
+    },
+    [tenant],
+  );
+  const mayRemove = tenant === null ? canManageFleet.value : canWrite.value;
+  return (
+    <>
+      <h2>Texts kept out{tenant === null && ' of all memories'}</h2>
+      <p class="muted small">
+        New writes of these texts are rejected or masked. The service stores a keyed hash of each, so only the
+        label says which text it is.
+      </p>
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items === undefined && pages.isLoading && <Loading what="the texts kept out" />}
+      {pages.items?.length === 0 && <Empty title="No texts are kept out" />}
+      {pages.items !== undefined && pages.items.length > 0 && (
+        <Table class="kept-out" minWidth={MIN_WIDTH}>
+          <thead>
+            <tr>
+              <th scope="col">Label</th>
+              <th scope="col">Length</th>
+              <th scope="col">Added</th>
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {pages.items.map((entry) => (
+              <tr key={entry.id}>
+                <th scope="row">
+                  <Name text={entry.label || NO_LABEL} />
+                  <span class="muted small block">
+                    <Name text={entry.id} copies="the ID of the entry" />
+                  </span>
+                </th>
+                <td data-title="Length">{count(entry.tokens, 'word')}</td>
+                <td data-title="Added" class="muted">
+                  <Time value={entry.created_at} isAge /> by <ActorName actor={entry.created_by} />
+                </td>
+                <td class="actions">
+                  {mayRemove && (
+                    <button type="button" class="quiet" onClick={() => setRemoving(entry)}>
+                      Allow again…<span class="visually-hidden"> {entry.label || entry.id}</span>
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+      )}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show more texts
+        </button>
+      )}
+      {removing !== null && (
+        <AllowDialog
+          tenant={tenant}
+          entry={removing}
+          onClose={() => setRemoving(null)}
+          onDone={pages.reload}
+        />
+      )}
+    </>
+  );
+}
+
+interface AllowProps {
+  tenant: string | null;
+  entry: KeptOut;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function AllowDialog({ tenant, entry, onClose, onDone }: AllowProps) {
+  const action = useAction();
+  const request = allowRequest(tenant, entry.id);
+  const allow = () =>
+    action.run(async () => {
+      await sendEmpty(request);
+      toast('The text is allowed again.');
+      onClose();
+      onDone();
+    });
+  return (
+    <FormDialog
+      title="Allow the text again?"
+      verb="Allow again"
+      isDangerous
+      request={request}
+      action={action}
+      onClose={onClose}
+      onSubmit={allow}
+    >
+      <p>
+        Agents can write the text <Name text={entry.label || entry.id} />{' '}
+        {tenant === null ? 'into every memory' : 'into this memory'} again. To keep it out once more, you need
+        the text itself.
+      </p>
+    </FormDialog>
+  );
+}
