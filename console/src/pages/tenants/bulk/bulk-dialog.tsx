@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiRequest } from '../../../api/client.ts';
 import { canWrite } from '../../../api/session.ts';
 import { count, formatNumber } from '../../../text/format.ts';
-import type { Question } from '../../../ui/confirm.tsx';
+import { confirm, type Question } from '../../../ui/confirm.tsx';
 import { FormDialog } from '../../../ui/dialog.tsx';
 import { Name } from '../../../ui/name.tsx';
 import { toast } from '../../../ui/toasts.ts';
@@ -38,6 +38,8 @@ interface Props extends BulkProps {
   isWide?: boolean;
   /** Whether the action must have exactly the tenants that the dialog has counted. */
   isExact?: boolean;
+  /** Asked with the tenants before the action, for example about those that it would change most. Null starts the action at once. */
+  question?: (targets: readonly Target[]) => Question | null;
   /** Shown with the outcomes. With results, the dialog also stays open when each tenant is done. */
   results?: (outcomes: readonly Outcome[]) => ComponentChildren;
   /** Whether there are results that the user has not saved, and the question before they are lost. */
@@ -61,7 +63,7 @@ const STOP = {
  */
 export function BulkDialog(props: Props) {
   const { targets, onClose, onDone, verb, title, done, work, request, atOnce = AT_ONCE, children } = props;
-  const { isExact = false, results, unsaved, ...dialog } = props;
+  const { isExact = false, results, unsaved, question, ...dialog } = props;
   const [progress, setProgress] = useState<{ what: string; fraction: number | null }>();
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
   const [interruption, setInterruption] = useState<string | null>(null);
@@ -72,11 +74,13 @@ export function BulkDialog(props: Props) {
   useUnsaved(!action.isRunning && unsaved !== undefined && unsaved.is(), unsaved?.question);
   const what = count(targets.count, 'tenant');
 
-  const run = (read: (signal: AbortSignal) => Promise<readonly Target[]>) =>
+  /** @param read returns null if the user does not want the action */
+  const run = (read: (signal: AbortSignal) => Promise<readonly Target[] | null>) =>
     action.run(async () => {
       controller.current = new AbortController();
       const { signal } = controller.current;
       const chosen = await read(signal);
+      if (chosen === null) return setProgress(undefined);
       const onProgress = (finished: number, waiting: number) =>
         setProgress({
           what: `${formatNumber(finished)} of ${count(chosen.length, 'tenant')}${waiting > 0 ? ', waiting for the service' : ''}`,
@@ -99,7 +103,8 @@ export function BulkDialog(props: Props) {
       throw new Error(
         `The filter now matches ${count(chosen.length, 'tenant')}, not ${targets.count}. Select them again.`,
       );
-    return chosen;
+    const asked = question?.(chosen) ?? null;
+    return asked === null || (await confirm(asked)) ? chosen : null;
   };
   const stop = () => controller.current.abort();
   // Also hides new keys from another admin who signs in and may only read.

@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks';
 import { changeSettings, settingsChange } from '../../../api/tenants.ts';
 import type { Settings } from '../../../api/types.ts';
 import { count } from '../../../text/format.ts';
+import type { Question } from '../../../ui/confirm.tsx';
 import { DEFAULT, parseSetting, SETTINGS, SettingField } from '../../settings/setting-field.tsx';
 import { BulkDialog, type BulkProps } from './bulk-dialog.tsx';
+import { limitChanges } from './limit-changes.ts';
 
 /** Changes the limits and the retention of several tenants. */
 export function LimitsDialog(props: BulkProps) {
@@ -25,6 +27,7 @@ export function LimitsDialog(props: BulkProps) {
       isReady={isReady}
       hasInput={isReady}
       request={(id) => settingsChange(id, changes)}
+      question={(targets) => questionAbout(limitChanges(targets, changes))}
       work={({ id }) => changeSettings(id, changes)}
     >
       <p>
@@ -45,4 +48,19 @@ export function LimitsDialog(props: BulkProps) {
       </fieldset>
     </BulkDialog>
   );
+}
+
+/** Asks before limits are raised or lowered. */
+function questionAbout(sentences: readonly string[]): Question | null {
+  if (sentences.length === 0) return null;
+  return {
+    title: 'Change these limits?',
+    text: sentences.map((sentence) => (
+      <span key={sentence} class="block">
+        {sentence}
+      </span>
+    )),
+    verb: 'Change them',
+    isDangerous: true,
+  };
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../../api/client.ts';
 import { type Run, runForEach } from './run.ts';
 import type { Target } from './targets.ts';
 
-const target = (id: string): Target => ({ id, status: 'active', files: 0 });
+const target = (id: string) => ({ id, status: 'active', files: 0 }) as Target;
 
 /** Runs an action on tenants named by letters, one at a time, without delays. */
 async function run(ids: string, work: Run['work'], more: Partial<Run> = {}) {

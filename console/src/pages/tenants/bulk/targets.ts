@@ -1,7 +1,7 @@
 import { listTenants, type TenantQuery, type TenantTotals } from '../../../api/tenants.ts';
 import type { Tenant } from '../../../api/types.ts';
 
-export type Target = Pick<Tenant, 'id' | 'status' | 'files'>;
+export type Target = Pick<Tenant, 'id' | 'status' | 'files' | 'settings' | 'effective'>;
 
 /** The tenants of an action on several tenants. */
 export interface Targets {
@@ -26,6 +26,14 @@ export function targetsOf(tenants: readonly Target[]): Targets {
   };
 }
 
+const targetOf = ({ id, status, files, settings, effective }: Tenant): Target => ({
+  id,
+  status,
+  files,
+  settings,
+  effective,
+});
+
 /** The service's maximum of tenants on a page. */
 const PAGE = 200;
 
@@ -40,7 +48,7 @@ export function allMatching(filter: TenantQuery, totals: TenantTotals, shown: re
       for (let after: string | null = null; ; ) {
         const page = await listTenants({ ...filter, sort: 'id', limit: PAGE, after }, signal);
         // Keeps only the needed fields of up to 100,000s of tenants.
-        found.push(...page.tenants.map(({ id, status, files }) => ({ id, status, files })));
+        found.push(...page.tenants.map(targetOf));
         onRead(found.length);
         after = page.next;
         if (after === null) return found;
