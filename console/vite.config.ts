@@ -39,6 +39,8 @@ export default defineConfig(({ command }) => {
     },
     build: {
       target: 'es2022',
+      // One style sheet. The sheet of a lazy part could fail to load, and a second try would not load it again.
+      cssCodeSplit: false,
       // The content security policy allows neither inlined assets nor inlined scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },

@@ -133,5 +133,5 @@ export function messageOf(error: unknown): string {
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError || isTimeout(error))
     return 'The service cannot be reached. Check the connection and try again.';
-  return String(error);
+  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,9 @@ import type { ComponentType } from 'preact';
 import { LoadError, Loading } from './messages.tsx';
 import { useLoad } from './use-load.ts';
 
+/** Some browsers remember that a script could not be loaded, until the page is reloaded. */
+const HINT = 'Check the connection, and try again. If that fails, reload the page.';
+
 /**
  * Returns a component whose code is loaded when it is first rendered, so that the first load of the console stays small.
  *
@@ -16,7 +19,11 @@ export function lazy<Props extends object>(
   let loaded: ComponentType<Props> | undefined;
   function LoadAndRender(props: Props) {
     const { error, reload } = useLoad(async () => {
-      loaded ??= await load();
+      try {
+        loaded ??= await load();
+      } catch (cause) {
+        throw new Error(`The code of ${title} could not be loaded. ${HINT}`, { cause });
+      }
       return loaded;
     }, []);
     if (loaded !== undefined) {
@@ -24,7 +31,14 @@ export function lazy<Props extends object>(
       return <Component {...props} />;
     }
     if (error !== undefined && Fallback !== undefined) return <Fallback {...props} />;
-    if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+    if (error !== undefined)
+      return (
+        <LoadError error={error} onRetry={reload}>
+          <button type="button" onClick={() => location.reload()}>
+            Reload the page
+          </button>
+        </LoadError>
+      );
     return <Loading what={title} />;
   }
   return LoadAndRender;

@@ -13,8 +13,15 @@ export function ErrorText({ message }: { message: string | null }) {
   );
 }
 
+interface LoadErrorProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** Buttons beside the retry button. */
+  children?: ComponentChildren;
+}
+
 /** The error of a failed load, with a retry button. */
-export function LoadError({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function LoadError({ error, onRetry, children }: LoadErrorProps) {
   return (
     <div class="notice error" role="alert">
       <p>{messageOf(error)}</p>
@@ -27,7 +34,8 @@ export function LoadError({ error, onRetry }: { error: unknown; onRetry?: () => 
         <button type="button" onClick={onRetry}>
           Try again
         </button>
-      )}
+      )}{' '}
+      {children}
     </div>
   );
 }
