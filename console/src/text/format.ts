@@ -20,6 +20,8 @@ const ZONE = { timeZoneName: 'short' } as const;
 // All times are in the user's time zone.
 const times = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE });
 const exactTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 });
+const minuteTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, hour: '2-digit', minute: '2-digit' });
+const secondTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK });
 const clockTimes = new Intl.DateTimeFormat('en-GB', CLOCK);
 const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE });
 
@@ -27,6 +29,12 @@ const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE
 export const formatTime = (time: string | number) => times.format(new Date(time));
 /** Formats a time with milliseconds, to distinguish changes made in the same second. */
 export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
+/** Formats the time of a change exactly, and a time that a person chose as `23 Nov 2026, 14:51`. */
+export function formatMoment(time: string): string {
+  const date = new Date(time);
+  if (date.getMilliseconds() !== 0) return formatExactTime(time);
+  return (date.getSeconds() === 0 ? minuteTimes : secondTimes).format(date);
+}
 /** Formats a time as `14:51:30`, for use below a heading with the date. */
 export const formatClock = (time: string) => clockTimes.format(new Date(time));
 /** Formats a date as `Monday, 23 Nov 2026, UTC`. */

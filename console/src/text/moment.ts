@@ -18,7 +18,14 @@ function toMicroseconds(moment: string): string {
 }
 
 const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Rounds down to minutes, because an age is not exact. An age of less than an hour is rounded to seconds. */
+function rounded(time: number, age: number): number {
+  const unit = age >= HOUR_MS ? 60_000 : 1000;
+  return Math.floor(time / unit) * unit;
+}
 
 /**
  * Parses a time that a person typed: a duration back from `now` such as `2d`, `yesterday`, a local date with or without
@@ -29,7 +36,7 @@ export function parseMoment(text: string, now: number): string | null {
   if (isMoment(given.toUpperCase())) return given.toUpperCase();
   const duration =
     given === 'yesterday' ? DAY_MS : parseDuration(given.replace(/^-| ago$/g, '').replaceAll(' ', ''));
-  if (duration !== undefined) return new Date(now - duration).toISOString();
+  if (duration !== undefined) return new Date(rounded(now - duration, duration)).toISOString();
   const [, date, clock = '00:00'] = LOCAL.exec(given.toUpperCase()) ?? [];
   const local = new Date(`${date}T${clock}`);
   return date === undefined || Number.isNaN(local.getTime()) ? null : local.toISOString();

@@ -1,5 +1,5 @@
 import type { Activity } from '../../api/types.ts';
-import { formatExactTime } from '../../text/format.ts';
+import { formatMoment } from '../../text/format.ts';
 import { isBefore } from '../../text/moment.ts';
 
 const STEPS = 1000;
@@ -44,7 +44,7 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
       type="range"
       class="timeline-slider"
       aria-label="Moment"
-      aria-valuetext={at === null ? 'now' : formatExactTime(at)}
+      aria-valuetext={at === null ? 'now' : formatMoment(at)}
       title="Arrow keys: one change. + and -: zoom."
       min={0}
       max={STEPS}

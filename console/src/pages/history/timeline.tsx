@@ -5,7 +5,7 @@ import { changesMade } from '../../api/changes.ts';
 import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { formatExactTime } from '../../text/format.ts';
+import { formatExactTime, formatMoment } from '../../text/format.ts';
 import { isBefore } from '../../text/moment.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { LoadError } from '../../ui/messages.tsx';
@@ -128,13 +128,13 @@ function Steps({ tenant, at, step, text }: StepsProps) {
       <legend class="visually-hidden">Step through the changes</legend>
       <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
       <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
-      <output class="small" title={at ?? undefined}>
+      <output class="small" title={at === null ? undefined : `${formatExactTime(at)} · ${at}`}>
         {at === null ? (
           'Now'
         ) : (
           <>
             {text && <span class="past-text">{text} </span>}
-            <strong>{formatExactTime(at)}</strong>
+            <strong>{formatMoment(at)}</strong>
           </>
         )}
       </output>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
-import { formatExactTime } from '../../text/format.ts';
+import { formatExactTime, formatMoment } from '../../text/format.ts';
 import { isBefore, isMoment } from '../../text/moment.ts';
 import { visible } from '../../text/visible.tsx';
 import { Empty } from '../../ui/messages.tsx';
@@ -48,7 +48,7 @@ function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Ten
   const since = tenant.history_since;
   return (
     <Empty title={`The history begins at ${formatExactTime(since)}`}>
-      <p>The memory at {formatExactTime(moment)} is no longer kept.</p>
+      <p>The memory at {formatMoment(moment)} is no longer kept.</p>
       <div class="buttons">
         <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
           Go to the beginning

@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
-import { count, formatExactTime } from '../../text/format.ts';
+import { count, formatMoment } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -116,7 +116,7 @@ function PastActions({ tenant, at }: { tenant: string; at: string }) {
         <RestoreDialog
           tenant={tenant}
           target={{ at }}
-          what={`the whole memory as it was at ${formatExactTime(at)}`}
+          what={`the whole memory as it was at ${formatMoment(at)}`}
           onClose={() => setIsRestoring(false)}
         />
       )}
