@@ -110,7 +110,7 @@ describeConsole('export and import in the console', (fixture) => {
     await confirm(page, 'Upload');
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
     await page.getByLabel('Files to upload').setInputFiles(join(folder, 'plain.md'));
-    await page.getByRole('dialog').getByText('/memories/customers/plain.md').waitFor();
+    await page.getByRole('dialog').getByRole('listitem').filter({ hasText: 'plain.md' }).waitFor();
     await confirm(page, 'Upload');
     await page.getByRole('treeitem', { name: 'plain.md' }).waitFor();
     await page.getByText('Uploaded 1 file (6 B).').waitFor();
