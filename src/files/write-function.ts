@@ -131,10 +131,8 @@ export function writeFunction<
   const service = Object.entries<string>({ ...types.service, wait: 'boolean' }).map(
     ([parameter, type]) => `$${parameter}::${type}`,
   );
-  // Strings are sent as `text`, for every type of parameter (docs/decisions/0002-binary-arrays.md).
-  const values = Object.entries(ofCalls).map(([parameter, type]) =>
-    AS_TEXT.has(type) ? `$${parameter}::text::${type}` : `$${parameter}::${type}`,
-  );
+  const values = Object.entries(ofCalls).map(([parameter, type]) => `$${parameter}::${type}`);
+  // Arrays of strings are sent as `text[]`, for every type of parameter (docs/decisions/0002-binary-arrays.md).
   const arrays = Object.entries(ofCalls).map(([parameter, type]) =>
     AS_TEXT.has(type) ? `$${parameter}::text[]::${type}[]` : `$${parameter}::${type}[]`,
   );

@@ -1,6 +1,7 @@
 /** Number of shards that each statement of the service uses on Citus. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DELEGATED_FUNCTIONS } from '../../src/database/citus.ts';
 import { citusPlannerOptions } from '../../src/database/pg.ts';
 import { writeFunctions } from '../../src/files/write-functions.ts';
 import { planOf, type Statement, tenantsOfAllShards } from '../support/citus-plan.ts';
@@ -72,6 +73,18 @@ describe.skipIf(!isCitus())('the plan on Citus of the statement', () => {
       }
     },
   );
+});
+
+/**
+ * A custom plan folds the inner cast of `$x::text::timestamptz` and keeps the outer, which depends on the session. Citus
+ * then sends `('…'::cstring)::timestamptz` to the worker, which rejects it.
+ */
+it('casts a time once in the call of a delegated function', () => {
+  const calls = new RegExp(`(?:${DELEGATED_FUNCTIONS.join('|')})\\s*\\([^;]*`);
+  const all = [...statements, ...writeFunctions.map(({ single }) => single)];
+  const called = all.map(({ name, sql }) => ({ name, call: calls.exec(sql)?.[0] ?? '' }));
+  expect(called.filter(({ call }) => call !== '').length).toBeGreaterThan(10);
+  expect(called.filter(({ call }) => call.includes('::text::timestamptz'))).toStrictEqual([]);
 });
 
 describe.skipIf(!isCitus())('a statement in a database function', () => {
