@@ -363,6 +363,25 @@ describeConsole('a fleet of tenants in the console', (fixture) => {
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await page.getByRole('img', { name: /^Calls by day/ }).waitFor();
   });
+
+  it('names the tenants whose limits a change raises or lowers, before it starts', async () => {
+    const { tenants, prefix, ids } = await createFleet(3);
+    const [less = '', more = ''] = ids;
+    for (const id of ids) await tenants.set(id, { maxFiles: 100 });
+    await tenants.set(less, { maxFiles: 50 });
+    await tenants.set(more, { maxFiles: 500 });
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog').first();
+    await page.getByLabel('Select all shown').first().check();
+    await page.getByRole('button', { name: 'Change settings…' }).click();
+    await dialog.getByRole('textbox', { name: /^Files/ }).fill('100');
+    const changes = dialog.getByRole('status');
+    await changes.getByText(`Files: raised to 100 for 1 tenant (${less}, now 50).`).waitFor();
+    await changes.getByText(`Files: lowered to 100 for 1 tenant (${more}, now 500).`).waitFor();
+    await dialog.getByRole('button', { name: 'Change settings', exact: true }).click();
+    await page.getByText('Changed the settings of 3 tenants.').waitFor();
+    expect((await tenants.find(more))?.maxFiles).toBe(100);
+  });
 });
 
 describeInBrowser('the console of a new installation', (browser) => {

@@ -157,6 +157,10 @@ describeConsole(
       const { page, clicks, click } = await openFound(phrase);
       await click('erase', button(page, 'Erase this text…'));
       const dialog = page.getByRole('dialog', { name: 'Erase this text' });
+      // The job also reads the tenants in which the find had no hit.
+      const [, read] = /Read (\d+) tenants/.exec((await result(page).textContent()) ?? '') ?? [];
+      expect(Number(read)).toBeGreaterThan(2);
+      await dialog.getByText(`${read} tenants`, { exact: true }).waitFor();
       await click('sure', dialog.getByLabel('Erase 2 hits in 2 tenants. This cannot be undone.'));
       await click('confirm', button(dialog, 'Erase'));
       await page.getByText(/^Erased 1 current file, /).waitFor();

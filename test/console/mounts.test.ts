@@ -1,5 +1,6 @@
 /** @module-tag long */
 import axe from 'axe-core';
+import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -92,5 +93,25 @@ describeConsole('the mounts of a tenant in the console', (fixture) => {
     await page.getByRole('heading', { name: team, level: 1 }).waitFor();
     await expect.poll(() => page.getByRole('treeitem').count()).toBeGreaterThan(5);
     expect(await rows.count()).toBe(0);
+  });
+
+  it('shows in the header, the tree, and the summary that a mounted tenant is missing', async () => {
+    const { service, openSignedIn } = fixture();
+    const [own, team] = [freshTenant('own'), freshTenant('team')];
+    for (const each of [own, team]) await new Tenants(service.database).create(each);
+    const mount = { name: 'team', tenant: team, access: 'read_only', instructions: '' } as const;
+    await setMount(service.database, own, mount);
+    const broken = `UPDATE tenants SET mounts = replace(mounts::text, $2, $3)::jsonb WHERE id = $1`;
+    await service.query(broken, [own, team, `${team}-gone`]);
+    const page = await openSignedIn(`#/tenants/${own}`);
+    const problem = (place: Locator) => place.getByText('There is no such tenant').waitFor();
+    await problem(page.locator('.tenant-head'));
+    await problem(page.locator('.tree-row.mount'));
+    await problem(page.getByRole('region', { name: 'Mounts' }));
+    // The name is no link to a page that does not exist.
+    expect(await page.locator('.tenant-head').getByRole('link', { name: '/memories/team' }).count()).toBe(0);
+    await page.setViewportSize({ width: 360, height: 640 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await service.query(broken, [own, `${team}-gone`, team]);
   });
 });

@@ -104,6 +104,10 @@ describeConsole('the review of a draft in the console', (fixture) => {
     // The marks last until the file changes.
     await page.reload();
     await row(page, /taxes.*viewed/).waitFor();
+    // The choice of a side is no look at the file.
+    await row(page, /lee\.md/).click();
+    await button(page, 'Original').click();
+    await expect.poll(async () => (await shown()).at(-1)).toBe('Viewed 2 of 8');
     await proposer({
       command: 'insert',
       path: '/memories/products/plans.md',

@@ -72,8 +72,8 @@ export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, 
         )}
       </label>
       <p>
-        Reads <strong>{reads}</strong>, also where the find had no hit. Replaces the text in current files and
-        drafts, renames paths, and redacts versions and stored results.{' '}
+        Reads <strong>{reads}</strong>, also those where the find had no hit, and erases the text wherever it
+        is: replaces it in current files and drafts, renames paths, and redacts versions and stored results.{' '}
         {ignoresCase ? 'Upper and lower case are the same.' : ''}
       </p>
       {!isDryRun && (
@@ -103,7 +103,7 @@ export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, 
               checked={isSure}
               onChange={(event) => setIsSure(event.currentTarget.checked)}
             />
-            Erase {places}, and the text where it was written since. This cannot be undone.
+            Erase {places}. This cannot be undone.
           </label>
         </>
       )}

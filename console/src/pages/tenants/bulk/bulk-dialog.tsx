@@ -39,7 +39,7 @@ interface Props extends BulkProps {
   /** Whether the action must have exactly the tenants that the dialog has counted. */
   isExact?: boolean;
   /** Asked with the tenants before the action, for example about those that it would change most. Null starts the action at once. */
-  question?: (targets: readonly Target[]) => Question | null;
+  question?: ((targets: readonly Target[]) => Question | null) | undefined;
   /** Shown with the outcomes. With results, the dialog also stays open when each tenant is done. */
   results?: (outcomes: readonly Outcome[]) => ComponentChildren;
   /** Whether there are results that the user has not saved, and the question before they are lost. */

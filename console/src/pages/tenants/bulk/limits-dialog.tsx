@@ -17,6 +17,8 @@ export function LimitsDialog(props: BulkProps) {
     }),
   );
   const isReady = Object.keys(changes).length > 0;
+  const { isAllMatching, examples } = props.targets;
+  const known = isAllMatching ? [] : limitChanges(examples, changes);
   return (
     <BulkDialog
       {...props}
@@ -27,7 +29,8 @@ export function LimitsDialog(props: BulkProps) {
       isReady={isReady}
       hasInput={isReady}
       request={(id) => settingsChange(id, changes)}
-      question={(targets) => questionAbout(limitChanges(targets, changes))}
+      // The tenants that match a filter are only known when they are read.
+      question={isAllMatching ? (targets) => questionAbout(limitChanges(targets, changes)) : undefined}
       work={({ id }) => changeSettings(id, changes)}
     >
       <p>
@@ -46,6 +49,13 @@ export function LimitsDialog(props: BulkProps) {
           />
         ))}
       </fieldset>
+      {known.length > 0 && (
+        <div class="notice warning" role="status">
+          {known.map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+        </div>
+      )}
     </BulkDialog>
   );
 }
