@@ -1,10 +1,15 @@
 import type { Database } from '../database/database.ts';
 import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import { ROOT } from '../memory/path.ts';
 import { VISIBLE } from './read-queries.ts';
 
-/** The interval of the checks for changes. Each check of a tenant reads one row. */
+/** The minimum time between two checks for changes. Each check of a tenant reads one row. */
 const CHECK_EVERY_MS = 1000;
+/** A check is followed by a rest of this many times its duration. */
+const REST = 9;
+/** Maximum number of tenants to look up at once. */
+const LOOKUPS_AT_ONCE = 32;
 
 const lastChangesBatchQuery = defineBatchQuery(
   'last_changes',
@@ -63,52 +68,47 @@ interface State {
   list: string | null;
 }
 
-/** Reports changes of one tenant's files, by any replica. */
-export class Watcher {
-  readonly #database: Database;
-  readonly #watched: Watched;
+/** Reports changes to one tenant's files, by any replica. */
+class Watcher {
+  readonly watched: Watched;
   readonly #onChange: (changes: Changes) => void;
-  #state: State | undefined;
+  #state: State;
 
-  constructor(database: Database, watched: Watched, onChange: (changes: Changes) => void) {
-    this.#database = database;
-    this.#watched = watched;
+  constructor(watched: Watched, onChange: (changes: Changes) => void, state: State) {
+    this.watched = watched;
     this.#onChange = onChange;
+    this.#state = state;
   }
 
-  /** Reports the changes since the last check. The first check only reads the state. */
-  async check(): Promise<void> {
-    const { tenant } = this.#watched;
-    const [found] = (await this.#database.query(lastChangeQuery, { tenant })).rows;
+  /** Whether the tenant has changed since the state that the watcher knows. */
+  isBehind(at: State['at']): boolean {
+    return this.#state.at !== at;
+  }
+
+  /** Reports the changes since the last state. */
+  report(now: State): void {
     const before = this.#state;
-    if (before !== undefined && before.at === found?.at) return;
-    // A change after the time was read is part of the state, and the next check compares the state again.
-    const now = await this.#read(found?.at);
     this.#state = now;
-    if (before === undefined) return;
-    const paths = this.#watched.paths.filter((path) => before.versions[path] !== now.versions[path]);
+    const paths = this.watched.paths.filter((path) => before.versions[path] !== now.versions[path]);
     const isListChanged = before.list !== now.list;
     if (paths.length > 0 || isListChanged) this.#onChange({ paths, isListChanged });
   }
-
-  async #read(at: State['at']): Promise<State> {
-    const { tenant, paths } = this.#watched;
-    const { rows } = await this.#database.query(watchedStateQuery, { tenant, paths: [...paths] });
-    return { at, versions: rows[0]?.versions ?? {}, list: rows[0]?.list ?? null };
-  }
 }
 
-/** Checks all watchers of a process, as long as there are any. */
+/**
+ * Checks all watchers of a process. A check reads a tenant once for all of its watchers and one changed tenant at a
+ * time, and rests after the work, so that watchers use a limited share of the database.
+ */
 export class Watches {
   readonly #database: Database;
-  readonly #watchers = new Set<Watcher>();
-  readonly #timer: NodeJS.Timeout;
-  #isChecking = false;
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #timer: NodeJS.Timeout;
+  #isClosed = false;
 
   constructor(database: Database) {
     this.#database = database;
     // The timer starts before the first request, because it would otherwise continue the trace of that request.
-    this.#timer = setInterval(() => void this.#check(), CHECK_EVERY_MS).unref();
+    this.#timer = this.#schedule(CHECK_EVERY_MS);
   }
 
   /**
@@ -117,21 +117,63 @@ export class Watches {
    * @throws DatabaseError if the state of the files cannot be read
    */
   async watch(watched: Watched, onChange: (changes: Changes) => void): Promise<() => void> {
-    const watcher = new Watcher(this.#database, watched, onChange);
-    await watcher.check();
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    const { tenant, paths } = watched;
+    // A change after the time was read is part of the state, and the next check compares the state again.
+    const state = await this.#read(tenant, await this.#lastChange(tenant), paths);
+    const watcher = new Watcher(watched, onChange, state);
+    const watchers = this.#watchers.get(tenant) ?? new Set();
+    this.#watchers.set(tenant, watchers.add(watcher));
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(tenant) === watchers) this.#watchers.delete(tenant);
+    };
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
   }
 
-  async #check(): Promise<void> {
-    if (this.#isChecking) return;
-    this.#isChecking = true;
-    // A check that fails is repeated after the interval, and reports all changes since the last successful check.
-    await Promise.allSettled([...this.#watchers].map((watcher) => watcher.check()));
-    this.#isChecking = false;
+  /** Reports the changes since the last check. A tenant that cannot be read is part of the next check. */
+  async check(): Promise<void> {
+    const tenants = [...this.#watchers.keys()];
+    while (tenants.length > 0) {
+      const checked = await Promise.allSettled(
+        tenants.splice(0, LOOKUPS_AT_ONCE).map(async (tenant) => ({
+          tenant,
+          at: await this.#lastChange(tenant),
+        })),
+      );
+      for (const each of checked)
+        if (each.status === 'fulfilled') await this.#report(each.value.tenant, each.value.at).catch(() => {});
+    }
+  }
+
+  /** Reports the changes of a tenant to its watchers. */
+  async #report(tenant: string, at: State['at']): Promise<void> {
+    const behind = [...(this.#watchers.get(tenant) ?? [])].filter((watcher) => watcher.isBehind(at));
+    if (behind.length === 0) return;
+    const paths = new Set(behind.flatMap(({ watched }) => watched.paths));
+    const now = await this.#read(tenant, at, [...paths]);
+    for await (const watcher of timeSliced(behind))
+      if (this.#watchers.get(tenant)?.has(watcher)) watcher.report(now);
+  }
+
+  async #lastChange(tenant: string): Promise<State['at']> {
+    return (await this.#database.query(lastChangeQuery, { tenant })).rows[0]?.at;
+  }
+
+  async #read(tenant: string, at: State['at'], paths: readonly string[]): Promise<State> {
+    const { rows } = await this.#database.query(watchedStateQuery, { tenant, paths: [...paths] });
+    return { at, versions: rows[0]?.versions ?? {}, list: rows[0]?.list ?? null };
+  }
+
+  #schedule(ms: number): NodeJS.Timeout {
+    return setTimeout(async () => {
+      const startedAt = performance.now();
+      await this.check();
+      const busyMs = performance.now() - startedAt;
+      if (!this.#isClosed) this.#timer = this.#schedule(Math.max(CHECK_EVERY_MS, REST * busyMs));
+    }, ms).unref();
   }
 }

@@ -91,3 +91,8 @@ describe('the Accept header', () => {
     },
   );
 });
+
+it('ignores the ranges after the first 1,024 characters', () => {
+  const long = `text/plain;q=0.1,${'a/b,'.repeat(300)}application/json`;
+  expect([quality(long, 'text/plain'), quality(long, 'application/json')]).toStrictEqual([0.1, 0]);
+});

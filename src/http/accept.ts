@@ -3,6 +3,11 @@
  * header.
  */
 const RANGE = /(?:"(?:\\.|[^"\\])*(?:"|\\?$)|[^,"])+/g;
+/**
+ * Maximum number of characters to read. Browsers send about 150, and the time to read a header of the maximum size
+ * would add up over many requests.
+ */
+const MAX_CHARACTERS = 1024;
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:\\.|[^"\\])*(?:"|\\?$)|[^;]*)/g;
 
 /**
@@ -15,13 +20,13 @@ export function prefers(accept: string | undefined, type: string, other: string)
 
 /**
  * Returns the quality (0 to 1) of a media type: the quality of the most specific range that includes the type (RFC
- * 9110, section 12.5.1). Parameters of ranges, such as `charset`, are ignored.
+ * 9110, section 12.5.1). Parameters of ranges, such as `charset`, and ranges beyond `MAX_CHARACTERS` are ignored.
  */
 export function quality(accept: string, type: string): number {
   const ranges = [type, type.replace(/\/.*/, '/*'), '*/*'];
   let specificity = ranges.length;
   let found = 0;
-  for (const [text] of accept.matchAll(RANGE)) {
+  for (const [text] of accept.slice(0, MAX_CHARACTERS).matchAll(RANGE)) {
     const range = text.replace(/;.*/s, '').trim().toLowerCase();
     // Java's `HttpURLConnection` writes `*` instead of `*/*`.
     const index = ranges.indexOf(range === '*' ? '*/*' : range);

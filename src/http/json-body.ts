@@ -28,7 +28,10 @@ declare module 'fastify' {
   }
 }
 
-/** Larger bodies are parsed one at a time, because parsing many large bodies at once would delay other requests. */
+/**
+ * Larger bodies are checked and parsed one at a time, because many large bodies at once would delay other requests. The
+ * check and the parsing are separate steps for the same reason.
+ */
 const LARGE_BODY_BYTES = 64 * 1024;
 
 /**
@@ -47,16 +50,18 @@ export const jsonBody = fp(
       if (body.length === 0 && request.routeOptions.config.hasNoBody) return done(null, undefined);
       const problem = utf8Problem(request.headers, body as Buffer);
       if (problem !== undefined) return done(problem);
-      const parse = () => {
+      const read = (next: (parse: () => void) => void) => {
         const text = body.toString('utf8');
         const excess = exceededJsonLimit(text);
-        if (excess === undefined) return parseJson(request, text, done);
-        const blocks = request.routeOptions.config.takesBlocks ? parseBlocks(text) : undefined;
-        if (blocks === undefined) return done(tooComplex(excess));
-        done(null, blocks);
+        next(() => {
+          if (excess === undefined) return parseJson(request, text, done);
+          const blocks = request.routeOptions.config.takesBlocks ? parseBlocks(text) : undefined;
+          if (blocks === undefined) return done(tooComplex(excess));
+          done(null, blocks);
+        });
       };
-      if (body.length <= LARGE_BODY_BYTES) return parse();
-      largeBodies.add(parse);
+      if (body.length <= LARGE_BODY_BYTES) return read((parse) => parse());
+      largeBodies.add(() => read((parse) => largeBodies.add(parse)));
     });
   },
   { name: 'json-body' },

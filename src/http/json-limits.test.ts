@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limits.ts';
+import { endOfString, exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limits.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;
@@ -22,6 +22,18 @@ describe('the JSON limits', () => {
   ])('checks the JSON limits of a text with %s', (_title, json, excess) => {
     expect(exceededJsonLimit(json)).toBe(excess);
   });
+
+  it.each([1021, 1022, 1023, 1024, 1025, 1026])(
+    'finds the end of a string after %i escaped characters',
+    (count) => {
+      for (const text of ['"', '\\', '"\\', '\\"', '"x'])
+        for (const rest of [text.repeat(count), `${'x'.repeat(count)}${text.repeat(1100)}`]) {
+          const json = JSON.stringify(rest);
+          expect(endOfString(`${json}[{,`, 1)).toBe(json.length - 1);
+          expect(exceededJsonLimit(`[${json},${'['.repeat(MAX_JSON_DEPTH)}`)).toBe('levels');
+        }
+    },
+  );
 
   it('accepts 32 tool_use blocks with unknown fields', () => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, { deep: [i, i] }]));

@@ -11,6 +11,8 @@ export const MAX_JSON_VALUES = 4096;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** Number of characters to read one by one after an escaped quote, because more escapes probably follow. */
+const ESCAPED_CHARACTERS = 1024;
 
 /**
  * Returns the limit that a JSON text exceeds, from its brackets and commas. A full parse could be slow (`JSON.parse`
@@ -52,7 +54,13 @@ export function endOfString(json: string, from: number): number {
     while (quote - backslashes > start && json.charCodeAt(quote - backslashes - 1) === BACKSLASH)
       backslashes++;
     if (backslashes % 2 === 0) return quote;
-    start = quote + 1;
+    // A search for each of millions of quotes would take much longer than reading the characters.
+    const end = quote + ESCAPED_CHARACTERS;
+    for (start = quote + 1; start < end; start++) {
+      const code = json.charCodeAt(start);
+      if (code === QUOTE) return start;
+      if (code === BACKSLASH) start++;
+    }
   }
 }
 

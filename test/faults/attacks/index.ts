@@ -4,6 +4,7 @@
  */
 import type { Environment } from '../environment.ts';
 import type { Row } from '../report.ts';
+import { crowds } from './crowds.ts';
 import { departures } from './departures.ts';
 import { differenceShares } from './difference-shares.ts';
 import { draftSecrets } from './draft-secrets.ts';
@@ -13,10 +14,12 @@ import { mountedRoots } from './mounted-roots.ts';
 import { refusedRequests } from './refused-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
+import { subscriptions } from './subscriptions.ts';
 import { unreadResponses } from './unread-responses.ts';
 
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
   longRequests,
+  crowds,
   refusedRequests,
   departures,
   differenceShares,
@@ -24,6 +27,7 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   draftSecrets,
   replacedTenants,
   scopedAdmins,
+  subscriptions,
   unreadResponses,
   mountedRoots,
 };

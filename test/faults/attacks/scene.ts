@@ -14,6 +14,8 @@ export interface Scene {
   replicas: Replica[];
   /** Sends a request to the admin API, by default with an unscoped admin key. */
   admin(method: string, path: string, body?: object, key?: string): Promise<Answer>;
+  /** Uploads an archive to the admin API. */
+  upload(path: string, archive: Buffer): Promise<void>;
   /** Creates a key with the admin API and returns its secret. */
   newKey(purpose: object): Promise<string>;
   end(): Promise<void>;
@@ -46,6 +48,14 @@ export async function openScene(
   return {
     replicas,
     admin,
+    async upload(path, archive) {
+      const response = await fetch(`http://127.0.0.1:${adminPort}/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/x-tar' },
+        body: new Uint8Array(archive),
+      });
+      if (!response.ok) throw new Error(`an archive was refused: ${await response.text()}`);
+    },
     async newKey(purpose) {
       const { status, text } = await admin('POST', '/keys', {
         kind: 'tenant',

@@ -1,0 +1,60 @@
+/** Watchers of a process, and the statements that their checks send. */
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { type Changes, Watches } from '../../src/files/watches.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+/** Counts the statements that a database receives. */
+function counted(database: Database): { database: Database; names: string[] } {
+  const names: string[] = [];
+  const query: Database['query'] = (definition, params) => {
+    names.push(definition.name);
+    return database.query(definition, params);
+  };
+  return { database: Object.create(database, { query: { value: query } }), names };
+}
+
+describeService('watches', (service) => {
+  it('reads a changed tenant once for all of its watchers, and tells each its own changes', async () => {
+    const { database, names } = counted(service().database);
+    const watches = new Watches(database);
+    const [changed, quiet] = [freshTenant('changed'), freshTenant('quiet')];
+    const run = (tenant: string, input: object) => service().execute(input, { tenant });
+    for (const tenant of [changed, quiet]) await run(tenant, cmd.create('/memories/0', 'x'));
+    const seen: Changes[][] = Array.from({ length: 100 }, () => []);
+    try {
+      const stops = await Promise.all(
+        seen.map((changes, i) =>
+          watches.watch({ tenant: changed, paths: [`/memories/${i}`] }, (each) => changes.push(each)),
+        ),
+      );
+      const elsewhere: Changes[] = [];
+      await watches.watch({ tenant: quiet, paths: ['/memories/0'] }, (each) => elsewhere.push(each));
+      await run(changed, cmd.replace('/memories/0', 'x', 'y'));
+      await run(changed, cmd.create('/memories/1', 'x'));
+      stops[2]?.();
+      names.length = 0;
+      await watches.check();
+      expect(names.sort()).toStrictEqual(['last_change', 'last_change', 'watched_state']);
+      const listOnly = [{ paths: [], isListChanged: true }];
+      expect(seen.slice(0, 4)).toStrictEqual([
+        [{ paths: ['/memories/0'], isListChanged: true }],
+        [{ paths: ['/memories/1'], isListChanged: true }],
+        [],
+        listOnly,
+      ]);
+      expect(seen.slice(3).every((changes) => changes.length === 1)).toBe(true);
+      expect(elsewhere).toStrictEqual([]);
+      names.length = 0;
+      await watches.check();
+      expect(names).toStrictEqual(['last_change', 'last_change']);
+      for (const stop of stops) stop();
+      names.length = 0;
+      await watches.check();
+      expect(names).toStrictEqual(['last_change']);
+    } finally {
+      watches.close();
+    }
+  });
+});
