@@ -1,6 +1,7 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
@@ -250,5 +251,44 @@ describeConsole('the timeline in the console', (fixture) => {
     await page.reload();
     await page.getByText('3 files', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('shows all actors of the legend on a phone, and keeps their colors after another change', async () => {
+    const { service, openSignedIn } = fixture();
+    const tenant = await fixture().poisonedTenant();
+    const names = Array.from({ length: 9 }, (_, i) => `an-agent-with-a-long-name-${i}`);
+    const write = async (label: string, path: string) => {
+      const agent = await createAgent(service.app, service.database, tenant, label);
+      await agent({ command: 'create', path: `/memories/${path}.md`, file_text: 'x\n' });
+    };
+    for (const name of names) await write(name, name);
+    const page = await openSignedIn(`#/tenants/${tenant}`);
+    await page.setViewportSize({ width: 390, height: 760 });
+    const items = page.getByRole('list', { name: 'Changes by actor' }).getByRole('listitem');
+    await expect.poll(() => items.count()).toBe(12);
+    const cut = await page.evaluate(
+      `[...document.querySelectorAll('.legend, .legend .name-text')].filter(
+        (each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1).length`,
+    );
+    expect(cut).toBe(0);
+    const colors = async () =>
+      new Map(
+        await page.evaluate<[string, string][]>(
+          `[...document.querySelectorAll('.legend li')].map(
+            (item) => [item.querySelector('a').textContent, item.querySelector('.swatch').className])`,
+        ),
+      );
+    const before = await colors();
+    const first = names[0] ?? '';
+    for (const path of ['y', 'z']) {
+      const agent = await createAgent(service.app, service.database, tenant, 'support-agent');
+      await agent({ command: 'create', path: `/memories/${path}.md`, file_text: `${first}\n` });
+    }
+    await page.reload();
+    await items.first().waitFor();
+    const after = await colors();
+    const kept = [...before].filter(([name]) => /crawler|billing/.test(name));
+    expect(kept).toHaveLength(2);
+    for (const [name, color] of kept) expect([name, after.get(name)]).toStrictEqual([name, color]);
   });
 });
