@@ -32,6 +32,26 @@ async function nextSlice(): Promise<void> {
   startedAt = performance.now();
 }
 
+/** Work that yields after each step, so that the same code runs in a thread, for a short text, or in time slices. */
+export type Steps<T> = Generator<void, T>;
+
+/** Runs all steps, and lets the event loop run after each time slice. */
+export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await endOfSlice();
+  }
+}
+
+/** Runs all steps without a pause. Only for short work, or in a thread. */
+export function withoutPause<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 /** Sorts any number of items in time slices. The sort is stable. */
 export async function timeSlicedSort<T>(
   items: readonly T[],

@@ -37,7 +37,7 @@ const replaceSecretQuery = defineQuery<{ secret: string | null; secretId: string
   'replace_installation_secret',
   `
 UPDATE installation SET secret = decode($secret, 'hex'), secret_id = $secretId
-WHERE id = 'installation' AND secret_id <> $secretId AND NOT EXISTS (SELECT FROM kept_out)
+WHERE id = 'installation' AND secret_id <> $secretId AND NOT EXISTS (SELECT FROM kept_out WHERE removed IS NULL)
 `,
 );
 

@@ -1,6 +1,8 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { LAST_ID } from '../history/version.ts';
+import { timeSliced } from '../lib/time-slice.ts';
 import {
   type KeptOutEntry,
   KeptOutList,
@@ -8,44 +10,39 @@ import {
   type KeyedHashes,
 } from '../memory/secrets/kept-out.ts';
 import { findInstallation, keyedHashes } from './installation.ts';
-import { FIRST_ENTRY, FOR_ALL } from './kept-out.ts';
+import { FOR_ALL, KEPT_CHANGES } from './kept-out.ts';
 import type { TenantRow } from './queries.ts';
 
-const ENTRIES_A_PAGE = 5000;
+const ROWS_A_PAGE = 2000;
 
-const listHashesQuery = defineQuery<
-  { after: string; limit: number },
-  KeptOutEntry & { id: string; owner: string }
->(
-  'list_kept_out_hashes',
+/** A row that has changed. Values of a removed entry are placeholders. */
+interface ChangedRow extends KeptOutEntry {
+  id: string;
+  owner: string;
+  change: number;
+  removed: 'entry' | 'all' | null;
+}
+
+/** Reads the rows after a position, in the order of their changes. A row that changes meanwhile moves to the end. */
+const listChangesQuery = defineQuery<{ change: number; id: string; limit: number }, ChangedRow>(
+  'list_kept_out_changes',
   `
-SELECT id::text, tenant_id AS owner, encode(hash, 'hex') AS hash, prefix, tokens FROM kept_out
-WHERE id > $after::text::uuid ORDER BY id LIMIT $limit::bigint
+SELECT id::text, tenant_id AS owner, encode(hash, 'hex') AS hash, prefix, tokens, change::float8 AS change, removed
+FROM kept_out WHERE (change, id) > ($change::bigint, $id::text::uuid) ORDER BY change, id LIMIT $limit::bigint
 `,
 );
 
-/** The entries of an installation as of one number of changes. */
-interface Snapshot {
-  changes: number;
-  hashes: KeyedHashes | undefined;
-  /** Entries by tenant, and the list for each tenant that was looked up. */
-  entries: ReadonlyMap<string, KeptOutEntry[]>;
-  lists: Map<string, KeptOutList>;
-}
-
-const EMPTY: Snapshot = { changes: 0, hashes: undefined, entries: new Map(), lists: new Map() };
-
 /**
  * The texts that are kept out, for all tenants of a process. Each lookup reads one number from the database, and reads
- * the entries again only if the number has changed. The cache of policies looks tenants up at most once in
+ * the changed entries only if the number has changed. The cache of policies looks tenants up at most once in
  * `AUTH_CACHE_SECONDS`, so an entry applies on every replica within this time.
  */
 export class KeptOutLists {
   readonly #database: Pick<Database, 'query'>;
   readonly #config: Config;
-  #snapshot: Snapshot = EMPTY;
-  #running: Promise<Snapshot> | undefined;
-  #waiting: Promise<Snapshot> | undefined;
+  #entries = new Entries();
+  #running: Promise<Entries> | undefined;
+  #waiting: Promise<Entries> | undefined;
 
   constructor(database: Pick<Database, 'query'>, config: Config) {
     this.#database = database;
@@ -68,12 +65,12 @@ export class KeptOutLists {
 
   /** Returns a function like `textsFor`, for callers that look up the tenant at the same time. */
   async lookUp(): Promise<(tenant: Pick<TenantRow, 'id' | 'draftOf'>) => KeptOutTexts | undefined> {
-    const snapshot = await this.#current();
-    return (tenant) => textsIn(snapshot, tenant);
+    const entries = await this.#current();
+    return (tenant) => entries.textsFor(tenant);
   }
 
-  /** Returns a snapshot that is read after the call. Calls during a reading share the next reading. */
-  #current(): Promise<Snapshot> {
+  /** Returns the entries, as of a reading that starts after the call. Calls during a reading share the next reading. */
+  #current(): Promise<Entries> {
     if (this.#running === undefined) {
       this.#running = this.#read().finally(() => {
         this.#running = undefined;
@@ -87,48 +84,75 @@ export class KeptOutLists {
     return this.#waiting;
   }
 
-  async #read(): Promise<Snapshot> {
+  async #read(): Promise<Entries> {
     const { query } = this.#database;
     const installation = await findInstallation(query, this.#config);
-    if (installation === undefined) return EMPTY;
+    if (installation === undefined) return new Entries();
     const changes = installation.keptOutChanges;
-    if (changes !== this.#snapshot.changes) {
-      const entries = await readEntries(query);
-      this.#snapshot = { changes, hashes: keyedHashes(installation), entries, lists: new Map() };
-    }
-    return this.#snapshot;
+    const known = this.#entries;
+    if (changes === known.changes) return known;
+    // Removals are deleted after `KEPT_CHANGES`. A smaller number is that of a restored database.
+    const isKnown = known.changes >= Math.max(0, changes - KEPT_CHANGES) && known.changes <= changes;
+    const entries = isKnown ? known : new Entries();
+    await entries.read(query);
+    entries.hashes = keyedHashes(installation);
+    entries.changes = changes;
+    this.#entries = entries;
+    return entries;
   }
 }
 
-function textsIn(
-  { hashes, entries, lists }: Snapshot,
-  { id, draftOf }: Pick<TenantRow, 'id' | 'draftOf'>,
-): KeptOutTexts | undefined {
-  const owned = [FOR_ALL, draftOf ?? id].filter((owner) => entries.has(owner));
-  if (hashes === undefined || owned.length === 0) return undefined;
-  for (const owner of owned) {
-    if (!lists.has(owner)) lists.set(owner, new KeptOutList(entries.get(owner) ?? []));
+/** The entries of an installation as of a number of changes. A reading adds later changes. */
+class Entries {
+  /** -1 before the first reading. */
+  changes = -1;
+  hashes: KeyedHashes | undefined;
+  readonly #owners = new Map<string, string>();
+  readonly #tenants = new Map<string, { rows: Map<string, ChangedRow>; list: KeptOutList }>();
+
+  /** Applies the changes since the last reading. To repeat a change has no effect. */
+  async read(query: QueryExecutor): Promise<void> {
+    let last = { change: this.changes, id: LAST_ID };
+    for (let isEnd = false; !isEnd; ) {
+      const { rows } = await query(listChangesQuery, { ...last, limit: ROWS_A_PAGE });
+      for await (const row of timeSliced(rows)) this.#apply(row);
+      last = rows.at(-1) ?? last;
+      isEnd = rows.length < ROWS_A_PAGE;
+    }
   }
-  return new KeptOutTexts(
-    owned.map((owner) => lists.get(owner) as KeptOutList),
-    hashes,
-  );
+
+  textsFor({ id, draftOf }: Pick<TenantRow, 'id' | 'draftOf'>): KeptOutTexts | undefined {
+    const lists = [FOR_ALL, draftOf ?? id].flatMap((owner) => this.#tenants.get(owner)?.list ?? []);
+    if (this.hashes === undefined || lists.length === 0) return undefined;
+    return new KeptOutTexts(lists, this.hashes);
+  }
+
+  #apply(row: ChangedRow): void {
+    const { id, owner, change, removed } = row;
+    if (removed === 'all') {
+      const rows = this.#tenants.get(owner)?.rows.values() ?? [];
+      for (const each of [...rows]) if (each.change < change) this.#remove(each.id);
+      return;
+    }
+    this.#remove(id);
+    if (removed !== null) return;
+    const tenant = this.#tenants.get(owner) ?? { rows: new Map(), list: new KeptOutList() };
+    tenant.rows.set(id, row);
+    tenant.list.add(row);
+    this.#tenants.set(owner, tenant);
+    this.#owners.set(id, owner);
+  }
+
+  #remove(id: string): void {
+    const owner = this.#owners.get(id) ?? '';
+    const tenant = this.#tenants.get(owner);
+    const row = tenant?.rows.get(id);
+    if (tenant === undefined || row === undefined) return;
+    tenant.rows.delete(id);
+    tenant.list.remove(row);
+    this.#owners.delete(id);
+    if (tenant.rows.size === 0) this.#tenants.delete(owner);
+  }
 }
 
 function noValue(): void {}
-
-async function readEntries(query: QueryExecutor): Promise<Map<string, KeptOutEntry[]>> {
-  const entries = new Map<string, KeptOutEntry[]>();
-  for (let after: string | undefined = FIRST_ENTRY; after !== undefined; ) {
-    const rows: (KeptOutEntry & { id: string; owner: string })[] = (
-      await query(listHashesQuery, { after, limit: ENTRIES_A_PAGE })
-    ).rows;
-    for (const { owner, hash, prefix, tokens } of rows) {
-      const owned = entries.get(owner);
-      if (owned === undefined) entries.set(owner, [{ hash, prefix, tokens }]);
-      else owned.push({ hash, prefix, tokens });
-    }
-    after = rows.length < ENTRIES_A_PAGE ? undefined : rows.at(-1)?.id;
-  }
-  return entries;
-}

@@ -18,6 +18,11 @@ import { lockTenantQuery } from './queries.ts';
 export const FOR_ALL = '';
 export const FIRST_ENTRY = '00000000-0000-0000-0000-000000000000';
 
+/**
+ * Number of changes after which removals are deleted. A replica that has missed more changes reads all entries again.
+ */
+export const KEPT_CHANGES = 10_000;
+
 /** Maximum number of entries of a tenant, and of entries for all tenants. */
 export const MAX_ENTRIES = 10_000;
 /** Maximum number of entries of an installation, because every process keeps them in memory. */
@@ -43,11 +48,13 @@ const addEntryQuery = defineQuery<{
   tokens: number;
   label: string;
   by: string;
+  change: number;
 }>(
   'add_kept_out',
   `
-INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_by)
-VALUES ($id::text::uuid, $owner, decode($hash, 'hex'), $prefix::integer, $tokens::integer, $label, $by::text::jsonb)
+INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_by, change)
+VALUES ($id::text::uuid, $owner, decode($hash, 'hex'), $prefix::integer, $tokens::integer, $label, $by::text::jsonb,
+  $change::bigint)
 ON CONFLICT (tenant_id, hash) DO NOTHING
 `,
 );
@@ -60,18 +67,27 @@ const findEntryQuery = defineQuery<{ owner: string; hash: string }, KeptOutRow>(
 const listEntriesQuery = defineQuery<{ owner: string; after: string; limit: number }, KeptOutRow>(
   'list_kept_out',
   `
-SELECT ${COLUMNS} FROM kept_out WHERE tenant_id = $owner AND id > $after::text::uuid ORDER BY id LIMIT $limit::bigint
+SELECT ${COLUMNS} FROM kept_out
+WHERE tenant_id = $owner AND removed IS NULL AND id > $after::text::uuid ORDER BY id LIMIT $limit::bigint
 `,
 );
 
 const countEntriesQuery = defineQuery<{ owner: string }, { owned: number; total: number }>(
   'count_kept_out',
-  'SELECT count(*) FILTER (WHERE tenant_id = $owner)::float8 AS owned, count(*)::float8 AS total FROM kept_out',
+  `
+SELECT count(*) FILTER (WHERE tenant_id = $owner)::float8 AS owned, count(*)::float8 AS total
+FROM kept_out WHERE removed IS NULL
+`,
 );
 
-const removeEntryQuery = defineQuery<{ owner: string; id: string }>(
+/** Keeps the ID, by which replicas remove the entry. The ID is unique, so it can replace the hash. */
+const removeEntryQuery = defineQuery<{ owner: string; id: string; change: number }>(
   'remove_kept_out',
-  'DELETE FROM kept_out WHERE tenant_id = $owner AND id = $id::text::uuid',
+  `
+UPDATE kept_out SET removed = 'entry', change = $change::bigint, hash = decode(replace($id, '-', ''), 'hex'),
+  prefix = 0, label = ''
+WHERE tenant_id = $owner AND id = $id::text::uuid AND removed IS NULL
+`,
 );
 
 const removeEntriesQuery = defineQuery<{ owner: string }>(
@@ -79,25 +95,49 @@ const removeEntriesQuery = defineQuery<{ owner: string }>(
   'DELETE FROM kept_out WHERE tenant_id = $owner',
 );
 
-const moveEntriesQuery = defineQuery<{ owner: string; to: string }>(
-  'move_kept_out',
-  'UPDATE kept_out SET tenant_id = $to WHERE tenant_id = $owner',
-);
-
-const copyEntriesQuery = defineQuery<{ owner: string; to: string }>(
-  'copy_kept_out',
+/** Adds the row by which replicas remove all entries of a tenant. */
+const noteRemovalQuery = defineQuery<{ id: string; owner: string; change: number }>(
+  'note_kept_out_removal',
   `
-INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_at, created_by)
-SELECT gen_random_uuid(), $to, hash, prefix, tokens, label, created_at, created_by FROM kept_out
-WHERE tenant_id = $owner
+INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, created_by, change, removed)
+VALUES ($id::text::uuid, $owner, decode(replace($id, '-', ''), 'hex'), 0, 0, '{}', $change::bigint, 'all')
 `,
 );
 
-/** Counts a change, so that every replica reads the entries again. Locks the row of the installation. */
-const countChangeQuery = defineQuery<Record<string, never>>(
-  'count_kept_out_change',
-  "UPDATE installation SET kept_out_changes = kept_out_changes + 1 WHERE id = 'installation'",
+const pruneRemovalsQuery = defineQuery<{ until: number }>(
+  'prune_kept_out_removals',
+  'DELETE FROM kept_out WHERE removed IS NOT NULL AND change < $until::bigint',
 );
+
+const moveEntriesQuery = defineQuery<{ owner: string; to: string; change: number }>(
+  'move_kept_out',
+  'UPDATE kept_out SET tenant_id = $to, change = $change::bigint WHERE tenant_id = $owner AND removed IS NULL',
+);
+
+const copyEntriesQuery = defineQuery<{ owner: string; to: string; change: number }>(
+  'copy_kept_out',
+  `
+INSERT INTO kept_out (id, tenant_id, hash, prefix, tokens, label, created_at, created_by, change)
+SELECT gen_random_uuid(), $to, hash, prefix, tokens, label, created_at, created_by, $change::bigint FROM kept_out
+WHERE tenant_id = $owner AND removed IS NULL
+`,
+);
+
+/** Counts a change, so that every replica reads the changed rows. Locks the row of the installation. */
+const countChangeQuery = defineQuery<Record<string, never>, { change: number }>(
+  'count_kept_out_change',
+  `
+UPDATE installation SET kept_out_changes = kept_out_changes + 1 WHERE id = 'installation'
+RETURNING kept_out_changes::float8 AS change
+`,
+);
+
+/** Begins a change: locks the installation until the end of the transaction, and returns the number of the change. */
+async function beginChange(query: QueryExecutor): Promise<number> {
+  const [{ change } = { change: 0 }] = (await query(countChangeQuery, {})).rows;
+  await query(pruneRemovalsQuery, { until: change - KEPT_CHANGES });
+  return change;
+}
 
 /**
  * Adds a text to the list of a tenant, or of all tenants (`FOR_ALL`). A text that is in the list already keeps its
@@ -118,7 +158,7 @@ export async function addKeptOut(
       if (tenant === undefined) throw new ServiceError('no_such_tenant', owner);
     }
     // Locks the installation, so that its secret and the number of entries remain the same.
-    await query(countChangeQuery, {});
+    const change = await beginChange(query);
     const entry = await entryFor(text, keyedHashes(await requireInstallation(query, config)));
     const [count] = (await query(countEntriesQuery, { owner })).rows;
     const { owned = 0, total = 0 } = count ?? {};
@@ -131,6 +171,7 @@ export async function addKeptOut(
       owner,
       label,
       by: storedActor(by),
+      change,
       ...entry,
     });
     const [added] = (await query(findEntryQuery, { owner, hash: entry.hash })).rows;
@@ -163,8 +204,8 @@ export async function listKeptOut(
 /** @throws ServiceError if the list does not have the entry */
 export async function removeKeptOut(database: Database, owner: string, id: string): Promise<void> {
   await database.transaction(async (query) => {
-    await query(countChangeQuery, {});
-    if ((await query(removeEntryQuery, { owner, id })).count === 0)
+    const change = await beginChange(query);
+    if ((await query(removeEntryQuery, { owner, id, change })).count === 0)
       throw new ServiceError('no_such_kept_out', id);
   });
 }
@@ -174,20 +215,21 @@ export async function removeKeptOut(database: Database, owner: string, id: strin
 /** Removes the entries of a tenant that is deleted. */
 export async function removeAllKeptOut(query: QueryExecutor, tenant: string): Promise<void> {
   if (!(await hasEntries(query, tenant))) return;
-  await query(countChangeQuery, {});
+  const change = await beginChange(query);
   await query(removeEntriesQuery, { owner: tenant });
+  await query(noteRemovalQuery, { id: randomUUID(), owner: tenant, change });
 }
 
 export async function moveKeptOut(query: QueryExecutor, tenant: string, to: string): Promise<void> {
   if (!(await hasEntries(query, tenant))) return;
-  await query(countChangeQuery, {});
-  await query(moveEntriesQuery, { owner: tenant, to });
+  const change = await beginChange(query);
+  await query(moveEntriesQuery, { owner: tenant, to, change });
 }
 
 export async function copyKeptOut(query: QueryExecutor, tenant: string, to: string): Promise<void> {
   if (!(await hasEntries(query, tenant))) return;
-  await query(countChangeQuery, {});
-  await query(copyEntriesQuery, { owner: tenant, to });
+  const change = await beginChange(query);
+  await query(copyEntriesQuery, { owner: tenant, to, change });
 }
 
 async function hasEntries(query: QueryExecutor, owner: string): Promise<boolean> {

@@ -199,6 +199,11 @@ describeService('texts that are kept out of one tenant', (service) => {
 
 describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service) => {
   const admin = useAdmin(service);
+  const addText = async (text: string) => {
+    const { status, body } = await admin().call('POST', '/kept-out', { body: { text } });
+    expect(status).toBe(201);
+    return { id: String(body.id) };
+  };
 
   it('rejects a text in every memory, on every replica, until it is allowed again', async () => {
     const replica = new KeptOutLists(service().database, loadConfig({}));
@@ -218,7 +223,57 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
   });
 
+  it('reads only the changed entries of a list', async () => {
+    const { database } = service();
+    const read: unknown[] = [];
+    const query: typeof database.query = async (statement, params) => {
+      const result = await database.query(statement, params);
+      if (statement.name === 'list_kept_out_changes') read.push(...result.rows);
+      return result;
+    };
+    const lists = new KeptOutLists({ query }, loadConfig({}));
+    const added: string[] = [];
+    for (let i = 0; i < 3; i++) added.push((await addText(`Ana lives at ${i} Elm Street`)).id);
+    const finds = async (i: number) =>
+      (await (await lists.textsFor({ id: 'x', draftOf: null }))?.scan(`ana lives at ${i} elm street`))
+        ?.length;
+    expect([await finds(0), await finds(2)]).toStrictEqual([1, 1]);
+    read.length = 0;
+    await addText('Bo lives at 3 Elm Street');
+    await admin().call('DELETE', `/kept-out/${added[0]}`);
+    expect([await finds(0), await finds(2), read.length]).toStrictEqual([0, 1, 2]);
+    expect((await service().query('SELECT * FROM kept_out WHERE removed IS NOT NULL'))[0]).toMatchObject({
+      prefix: 0,
+      label: '',
+    });
+    await addText('Ana lives at 0 Elm Street');
+    expect([await finds(0), await finds(2), read.length]).toStrictEqual([1, 1, 3]);
+  });
+
+  it('follows the entries of tenants that are renamed, copied, deleted and created again', async () => {
+    const { database } = service();
+    const lists = new KeptOutLists(database, loadConfig({}));
+    const [first, second, third] = [freshTenant(), freshTenant(), freshTenant()];
+    const finds = async (id: string) =>
+      (await (await lists.textsFor({ id, draftOf: null }))?.scan(`at 9 oak lane`))?.length ?? 0;
+    await admin().call('POST', '/tenants', { body: { id: first } });
+    await admin().call('POST', `/tenants/${first}/kept-out`, { body: { text: 'at 9 Oak Lane' } });
+    expect(await finds(first)).toBe(1);
+    await admin().call('POST', `/tenants/${first}/rename`, { body: { to: second } });
+    expect([await finds(first), await finds(second)]).toStrictEqual([0, 1]);
+    await admin().call('POST', `/tenants/${second}/copy`, { body: { to: third } });
+    expect([await finds(second), await finds(third)]).toStrictEqual([1, 1]);
+    await admin().call('DELETE', `/tenants/${second}`);
+    expect([await finds(second), await finds(third)]).toStrictEqual([0, 1]);
+    await admin().call('POST', '/tenants', { body: { id: second } });
+    await admin().call('POST', `/tenants/${second}/kept-out`, { body: { text: 'at 9 Oak Lane' } });
+    const other = new KeptOutLists(database, loadConfig({}));
+    const texts = await other.textsFor({ id: second, draftOf: null });
+    expect([await finds(second), (await texts?.scan('at 9 oak lane'))?.length]).toStrictEqual([1, 1]);
+  });
+
   it('requires the same secret in every process, until the list of kept-out texts is empty', async () => {
+    await service().query('DELETE FROM kept_out');
     const env = { INSTALLATION_SECRET: 'one secret of more than 32 characters' };
     const other = { INSTALLATION_SECRET: 'another secret, of 32 characters too' };
     const add = (given: Record<string, string>) =>

@@ -110,8 +110,15 @@ export const keptOut = pgTable(
     label: key('label').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     createdBy: jsonb('created_by').notNull(),
+    /** Number of the change that wrote the row, by which replicas read only the rows that have changed. */
+    change: bigint('change', { mode: 'number' }).notNull().default(0),
+    /**
+     * `entry` of a removed entry, whose ID is then its hash; `all` for a row that represents the removal of all earlier
+     * entries of the tenant. Null for an entry.
+     */
+    removed: key('removed'),
   },
-  (t) => [unique('kept_out_text').on(t.tenantId, t.hash)],
+  (t) => [unique('kept_out_text').on(t.tenantId, t.hash), index('kept_out_change').on(t.change, t.id)],
 );
 
 /**

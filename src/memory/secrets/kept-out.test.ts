@@ -79,6 +79,53 @@ describe('a text that is kept out', () => {
     expect(await masked(await keepOut(['12 Elm Street']), text)).toBe(result);
   });
 
+  it.each([
+    ['4929 1234 5678 9012', 'card 4929123456789012.', 'card [REDACTED:kept_out].'],
+    ['4929123456789012', 'card 4929-1234-5678-9012.', 'card [REDACTED:kept_out].'],
+    ['4929123456789012', '2026 ４９２９ 1234\u00a05678\n9012 17', '2026 [REDACTED:kept_out] 17'],
+    [
+      '4929.1234.5678.9012',
+      '3782 822463 10005; 4929\u20111234 - 5678 9012',
+      '3782 822463 10005; [REDACTED:kept_out]',
+    ],
+    ['4929123456789012', '14929-1234-5678-9012', '14929-1234-5678-9012'],
+    ['4929123456789012', '4929-1234, 5678-9012', '4929-1234, 5678-9012'],
+  ])('compares a number by its digits: %s in %j', async (entry, text, result) => {
+    expect(await masked(await keepOut([entry]), text)).toBe(result);
+  });
+
+  it('finds a number that an edit completes', async () => {
+    const texts = await keepOut(['4929123456789012']);
+    const text = `${'word '.repeat(50)}4929 - 1234 - 5678 - 9012`;
+    expect(await texts.scan(text, { start: text.length - 1, end: text.length })).toHaveLength(1);
+  });
+
+  it('normalizes no text to more than three times its length', async () => {
+    for (const text of ['\ufdfa', '\ufdfb', '\u3316', '\u337f', '\u2026', '\u00bd', '\ufb03', '\u0390'])
+      expect((await tokensOf(text)).normal.length, text).toBeLessThanOrEqual(3);
+    const marks = `a${'\u0301\u0316'.repeat(2000)}`;
+    expect((await tokensOf(marks)).normal.length).toBeLessThanOrEqual(marks.length);
+    expect(await masked(await keepOut(['12 Elm Street']), `${'\ufdfa'.repeat(50)} １２ elm street`)).toBe(
+      `${'\ufdfa'.repeat(50)} [REDACTED:kept_out]`,
+    );
+  });
+
+  it('adds entries to a list and removes them', async () => {
+    const entries = (await Promise.all(
+      Array.from({ length: 100 }, (_, i) => keptOutEntry(`one two three four ${i}`, hashes)),
+    )) as KeptOutEntry[];
+    const list = new KeptOutList();
+    const texts = new KeptOutTexts([list], hashes);
+    for (const entry of entries) list.add(entry);
+    for (const entry of entries.slice(0, 50)) list.remove(entry);
+    expect(list.size).toBe(50);
+    expect(await texts.scan('one two three four 49')).toStrictEqual([]);
+    expect(await texts.scan('one two three four 50')).toHaveLength(1);
+    for (const entry of entries.slice(50)) list.remove(entry);
+    list.add(entries[0] as KeptOutEntry);
+    expect(await texts.scan('one two three four 0')).toHaveLength(1);
+  });
+
   it('masks a kept-out text if two lists or two entries overlap', async () => {
     const texts = await keepOut(['alpha beta', 'beta gamma delta'], ['gamma delta epsilon']);
     expect(await masked(texts, 'x alpha beta gamma delta epsilon y')).toBe('x [REDACTED:kept_out] y');

@@ -1,8 +1,9 @@
-import { endOfSlice } from '../../lib/time-slice.ts';
+import { endOfSlice, inSlices } from '../../lib/time-slice.ts';
 import { type Finding, GENERIC_KINDS, merge, PLACEHOLDER } from './finding.ts';
+import { groupedNumbers, MAX_GROUPS, numberIn } from './grouped-numbers.ts';
 import { halfSipHash, type ShortKey } from './half-sip-hash.ts';
 import { placeholder, type Range, type Redaction, type SecretScanner } from './secrets.ts';
-import { isWhiteSpace, normalForm, normalized, STEP, splitPart, type Tokens, tokensOf } from './tokens.ts';
+import { isWhiteSpace, normalForm, normalizing, STEP, splitPart, type Tokens, tokensOf } from './tokens.ts';
 
 /** Keyed hashes of an installation. Without the keys, a text can be neither read nor guessed from its hashes. */
 export interface KeyedHashes {
@@ -39,7 +40,10 @@ export async function keptOutEntry(
   text: string,
   hashes: KeyedHashes,
 ): Promise<KeptOutEntry | 'too_short' | 'too_long'> {
-  const tokens = await tokensOf(text);
+  const written = await tokensOf(text);
+  const number = numberIn(written.normal);
+  // A number is kept out by its digits, so that its groups do not matter.
+  const tokens = number === undefined ? written : await tokensOf(number);
   const count = tokens.starts.length;
   const letters = normalForm(tokens).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
   if (Buffer.byteLength(letters) < MIN_BYTES) return 'too_short';
@@ -67,32 +71,60 @@ function extended(prefix: number, tag: number): number {
 
 /** The entries of one tenant, or the entries for all tenants. */
 export class KeptOutList {
-  readonly longest: number;
+  /** Upper bound of the numbers of tokens. */
+  longest = 0;
   /** Numbers of tokens in the tags, as bits. */
-  readonly #prefixes: number;
-  readonly #signatures: ReadonlySet<string>;
-  /** Numbers of tokens of the entries with a tag. */
-  readonly #lengths: ReadonlyMap<number, readonly number[]>;
+  #prefixes = 0;
+  readonly #signatures = new Set<string>();
+  /** Numbers of tokens of the entries with a tag, and the number of entries of each. */
+  readonly #lengths = new Map<number, Map<number, number>>();
   /** A bit for each tag. Only positions whose bit is set are looked up in `#lengths`. */
-  readonly #filter: Uint32Array;
+  #filter = new Uint32Array(1);
 
-  constructor(entries: readonly KeptOutEntry[]) {
-    this.#signatures = new Set(entries.map(({ hash }) => hash));
-    const bits = 2 ** Math.ceil(Math.log2(Math.max(32, entries.length * BITS_PER_ENTRY)));
-    this.#filter = new Uint32Array(bits / 32);
-    const lengths = new Map<number, Set<number>>();
-    let longest = 0;
-    let prefixes = 0;
-    for (const { prefix, tokens } of entries) {
-      prefixes |= 1 << Math.min(tokens, PREFIX_TOKENS);
-      const word = (prefix >>> 5) & (this.#filter.length - 1);
-      this.#filter[word] = (this.#filter[word] as number) | (1 << (prefix & 31));
-      lengths.set(prefix, (lengths.get(prefix) ?? new Set()).add(tokens));
-      longest = Math.max(longest, tokens);
-    }
-    this.#lengths = new Map([...lengths].map(([prefix, set]) => [prefix, [...set]]));
-    this.longest = longest;
-    this.#prefixes = prefixes;
+  constructor(entries: Iterable<KeptOutEntry> = []) {
+    for (const entry of entries) this.add(entry);
+  }
+
+  get size(): number {
+    return this.#signatures.size;
+  }
+
+  /** Adds an entry that the list does not have. */
+  add({ hash, prefix, tokens }: KeptOutEntry): void {
+    this.#signatures.add(hash);
+    const lengths = this.#lengths.get(prefix) ?? new Map<number, number>();
+    this.#lengths.set(prefix, lengths.set(tokens, (lengths.get(tokens) ?? 0) + 1));
+    this.#prefixes |= 1 << Math.min(tokens, PREFIX_TOKENS);
+    this.longest = Math.max(this.longest, tokens === 1 ? 2 * MAX_GROUPS : tokens);
+    if (this.size * BITS_PER_ENTRY > this.#filter.length * 32) {
+      this.#filter = new Uint32Array(2 * this.#filter.length * (BITS_PER_ENTRY / 32));
+      for (const each of this.#lengths.keys()) this.#mark(each);
+    } else this.#mark(prefix);
+  }
+
+  /** Removes an entry. Its bit in the filter remains, which costs a lookup where the tag occurs. */
+  remove({ hash, prefix, tokens }: KeptOutEntry): void {
+    if (!this.#signatures.delete(hash)) return;
+    const lengths = this.#lengths.get(prefix);
+    const left = (lengths?.get(tokens) ?? 0) - 1;
+    if (left > 0) lengths?.set(tokens, left);
+    else lengths?.delete(tokens);
+    if (lengths?.size === 0) this.#lengths.delete(prefix);
+  }
+
+  #mark(prefix: number): void {
+    const word = (prefix >>> 5) & (this.#filter.length - 1);
+    this.#filter[word] = (this.#filter[word] as number) | (1 << (prefix & 31));
+  }
+
+  /** Whether an entry may be this one token. */
+  hasToken(tag: number): boolean {
+    return this.#lengths.get(combined([tag]))?.has(1) ?? false;
+  }
+
+  /** Whether an entry is one token, such as a number. */
+  get hasTokens(): boolean {
+    return (this.#prefixes & 2) !== 0;
   }
 
   /**
@@ -119,7 +151,7 @@ export class KeptOutList {
   /** Returns the numbers of tokens of the entries whose tag matches at a position. */
   lengthsAt(tags: Int32Array, at: number): number[] {
     const window = [...tags.subarray(at, at + PREFIX_TOKENS)];
-    return window.flatMap((_, i) => this.#lengths.get(combined(window.slice(0, i + 1))) ?? []);
+    return window.flatMap((_, i) => [...(this.#lengths.get(combined(window.slice(0, i + 1)))?.keys() ?? [])]);
   }
 
   has(signature: string): boolean {
@@ -129,7 +161,10 @@ export class KeptOutList {
 
 /** Number of tokens between two looks at the clock. */
 const TOKENS_A_STEP = 1024;
+const NUMBERS_A_STEP = 256;
 const ASCII = 128;
+/** Occurs in every text with a number in groups. */
+const GROUPED_DIGITS = /[0-9]{3}[^0-9a-z]{1,3}[0-9]{3}/;
 
 /** Memory for the tokens of a part of a text. */
 const scratch = {
@@ -162,15 +197,17 @@ export class KeptOutTexts {
     const { start, end } = near === undefined ? { start: 0, end: text.length } : this.#around(text, near);
     // A placeholder of the scanner is replaced by a character that no entry contains.
     const part = text.slice(start, end).replace(PLACEHOLDER, (known) => '\0'.repeat(known.length));
-    if (!(await this.#mayOccurIn(part))) return [];
+    const mayOccur = await this.#mayOccurIn(part);
+    if (!mayOccur.tokens && !mayOccur.numbers) return [];
     const tokens = await tokensOf(part);
+    const findings = mayOccur.numbers ? await this.#numbersIn(tokens, start) : [];
+    if (!mayOccur.tokens) return merge(findings, GENERIC_KINDS);
     const count = tokens.starts.length;
     const tags = new Int32Array(count);
     for (let i = 0; i < count; i += TOKENS_A_STEP) {
       this.#addTags(tokens, i, Math.min(i + TOKENS_A_STEP, count), tags, i);
       await endOfSlice();
     }
-    const findings: Finding[] = [];
     for (const list of this.#lists) {
       for (let i = 0; i < count; await endOfSlice()) {
         const to = Math.min(i + TOKENS_A_STEP, count);
@@ -185,8 +222,41 @@ export class KeptOutTexts {
   }
 
   /** Whether the tag of an entry matches anywhere. Few texts have a match and need more than this pass. */
-  async #mayOccurIn(text: string): Promise<boolean> {
-    const normal = await normalized(text);
+  async #mayOccurIn(text: string): Promise<{ tokens: boolean; numbers: boolean }> {
+    const normal = await inSlices(normalizing(text));
+    return { tokens: await this.#mayHaveTokens(normal), numbers: await this.#mayHaveNumber(normal) };
+  }
+
+  async #mayHaveNumber(normal: string): Promise<boolean> {
+    const lists = this.#lists.filter(({ hasTokens }) => hasTokens);
+    if (lists.length === 0 || !GROUPED_DIGITS.test(normal)) return false;
+    let count = 0;
+    for (const { digits } of groupedNumbers(normal)) {
+      const tag = halfSipHash(this.#hashes.shortKey, digits, 0, digits.length);
+      if (lists.some((list) => list.hasToken(tag))) return true;
+      if (++count % NUMBERS_A_STEP === 0) await endOfSlice();
+    }
+    return false;
+  }
+
+  /** Finds numbers that are written in groups. */
+  async #numbersIn(tokens: Tokens, offset: number): Promise<Finding[]> {
+    const findings: Finding[] = [];
+    let count = 0;
+    for (const { digits, start, end } of groupedNumbers(tokens.normal)) {
+      if (++count % NUMBERS_A_STEP === 0) await endOfSlice();
+      const tag = halfSipHash(this.#hashes.shortKey, digits, 0, digits.length);
+      const lists = this.#lists.filter((list) => list.hasToken(tag));
+      if (lists.length === 0) continue;
+      const signature = this.#hashes.sign(digits);
+      if (!lists.some((list) => list.has(signature))) continue;
+      const range = { start: offset + tokens.startOf(start), end: offset + tokens.endOf(end - 1) };
+      findings.push({ kind: 'kept_out', ...range });
+    }
+    return findings;
+  }
+
+  async #mayHaveTokens(normal: string): Promise<boolean> {
     // The last tags before the part. An entry may start there and continue in the part.
     let before = new Int32Array(0);
     for (let from = 0; from < normal.length; await endOfSlice()) {
@@ -248,7 +318,10 @@ export class KeptOutTexts {
 }
 
 function place(tokens: Tokens, at: number, length: number, offset: number): Range {
-  return { start: offset + tokens.startInText(at), end: offset + tokens.endInText(at + length - 1) };
+  return {
+    start: offset + tokens.startOf(tokens.starts[at] as number),
+    end: offset + tokens.endOf((tokens.ends[at + length - 1] as number) - 1),
+  };
 }
 
 function isSpace(text: string, at: number): boolean {

@@ -1,4 +1,4 @@
-import { endOfSlice } from '../../lib/time-slice.ts';
+import { inSlices, type Steps } from '../../lib/time-slice.ts';
 
 /** The tokens of a text. Token `i` is `normal.slice(starts[i], ends[i])`. */
 export interface Tokens {
@@ -6,10 +6,10 @@ export interface Tokens {
   readonly normal: string;
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** Returns the UTF-16 offset in the text at which a token starts. */
-  startInText(token: number): number;
-  /** Returns the UTF-16 offset in the text after a token. */
-  endInText(token: number): number;
+  /** Returns the UTF-16 offset in the text at which the origin of a unit of the normal form starts. */
+  startOf(unit: number): number;
+  /** Returns the UTF-16 offset in the text after the origin of a unit of the normal form. */
+  endOf(unit: number): number;
 }
 
 /** Scripts without spaces between words. */
@@ -20,10 +20,19 @@ const LETTER_OR_DIGIT = /[\p{L}\p{M}\p{N}]/u;
  * marks of halfwidth kana, and the vowels and final consonants of Hangul.
  */
 const COMBINING = /[\p{M}\p{DI}\uff9e\uff9f\u1160-\u11ff]/u;
-/** A character with the characters that may combine with it. */
-const CLUSTER = /[\s\S][\p{M}\p{DI}\uff9e\uff9f\u1160-\u11ff]*/uy;
+/**
+ * Maximum number of marks that are normalized with their character, as in the Stream-Safe Text Format of Unicode. The
+ * time to sort marks is quadratic.
+ */
+const MAX_MARKS = 30;
+/**
+ * Maximum length of a normal form, in multiples of its origin. A character with a longer form, such as U+FDFA with 18
+ * letters, stays as it is, so that a short text cannot become a long one.
+ */
+const MAX_GROWTH = 3;
 const ONLY_ASCII = /^[\0-\x7f]*$/;
 const INVISIBLE = /\p{DI}/gu;
+const ONLY_INVISIBLE = /^\p{DI}$/u;
 
 // Classes of characters. A word is a run of letters, marks, and digits.
 const SPACE = 1;
@@ -37,22 +46,26 @@ const classes = new Uint8Array(0x10000);
 const folded = new Uint16Array(0x10000);
 /** Marks units whose normal form depends on their neighbors or is longer. */
 const NOT_ALONE = 4;
+/** Marks units that may combine with the character before them. */
+const COMBINES = 8;
+const KIND = 3;
 
 function classOf(unit: number): number {
   const found = classes[unit] as number;
   if (found !== 0) return found;
   const character = String.fromCharCode(unit);
   const alone = fold(character);
-  const isAlone = alone.length === 1 && character.isWellFormed() && !COMBINING.test(character);
+  const combines = COMBINING.test(character);
+  const isAlone = alone.length === 1 && character.isWellFormed() && !combines;
   if (isAlone) folded[unit] = alone.charCodeAt(0);
-  const made = kindOf(character) | (isAlone ? 0 : NOT_ALONE);
+  const made = kindOf(character) | (isAlone ? 0 : NOT_ALONE) | (combines ? COMBINES : 0);
   classes[unit] = made;
   return made;
 }
 
 /** Whether a UTF-16 unit is white space. */
 export function isWhiteSpace(unit: number): boolean {
-  return (classOf(unit) & ~NOT_ALONE) === SPACE;
+  return (classOf(unit) & KIND) === SPACE;
 }
 
 function kindOf(character: string): number {
@@ -61,9 +74,10 @@ function kindOf(character: string): number {
 }
 
 function fold(text: string): string {
-  const visible = text.replace(INVISIBLE, '').normalize('NFKC');
+  const visible = text.replace(INVISIBLE, '');
   // Upper case first, because `ß` is `SS` only there, and a final sigma is another letter only in lower case.
-  return visible.toUpperCase().toLowerCase().normalize('NFKC');
+  const form = visible.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+  return form.length > MAX_GROWTH * visible.length ? visible : form;
 }
 
 /** Number of characters between two looks at the clock. */
@@ -76,27 +90,24 @@ export const STEP = 0x4000;
  * The normal form approximates NFKC_Casefold of Unicode: invisible characters (`Default_Ignorable_Code_Point`) are
  * removed, NFKC is applied, and upper case is folded.
  */
-export async function tokensOf(text: string): Promise<Tokens> {
-  const simple = await foldUnits(text);
-  if (simple !== undefined) {
-    const { starts, ends } = await split(simple);
-    const startInText = (token: number) => starts[token] as number;
-    return { normal: simple, starts, ends, startInText, endInText: (token) => ends[token] as number };
-  }
-  const { normal, from, to } = await normalize(text);
-  const { starts, ends } = await split(normal);
-  return {
-    normal,
-    starts,
-    ends,
-    startInText: (token) => from[starts[token] as number] as number,
-    endInText: (token) => to[(ends[token] as number) - 1] as number,
-  };
+export function tokensOf(text: string): Promise<Tokens> {
+  return inSlices(tokenizing(text));
 }
 
-/** Returns the normal form of a text with its white space, without the origin of its units. */
-export async function normalized(text: string): Promise<string> {
-  return (await foldUnits(text)) ?? (await normalize(text)).normal;
+/** Computes the tokens of a text in steps. */
+export function* tokenizing(text: string): Steps<Tokens> {
+  const simple = yield* foldUnits(text);
+  const { normal, startOf, endOf } =
+    simple === undefined
+      ? yield* normalize(text)
+      : { normal: simple, startOf: (unit: number) => unit, endOf: (unit: number) => unit + 1 };
+  const { starts, ends } = yield* split(normal);
+  return { normal, starts, ends, startOf, endOf };
+}
+
+/** Computes the normal form of a text with its white space, in steps. */
+export function* normalizing(text: string): Steps<string> {
+  return (yield* foldUnits(text)) ?? (yield* normalize(text)).normal;
 }
 
 /** Joins the tokens of a text by spaces. Two texts match if these forms are equal. */
@@ -107,26 +118,26 @@ export function normalForm({ normal, starts, ends }: Tokens, first = 0, last = s
 }
 
 /** Normalizes a text in which each unit stays one unit. Returns undefined for any other text. */
-async function foldUnits(text: string): Promise<string | undefined> {
+function* foldUnits(text: string): Steps<string | undefined> {
   if (ONLY_ASCII.test(text)) return text.toLowerCase();
   const units = new Uint16Array(text.length);
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if ((classOf(unit) & NOT_ALONE) !== 0) return undefined;
     units[i] = folded[unit] as number;
-    if (i % STEP === 0) await endOfSlice();
+    if (i % STEP === 0) yield;
   }
   return textOf(units);
 }
 
-async function split(normal: string): Promise<Pick<Tokens, 'starts' | 'ends'>> {
+function* split(normal: string): Steps<Pick<Tokens, 'starts' | 'ends'>> {
   const tokens = { starts: new Int32Array(normal.length), ends: new Int32Array(normal.length) };
   let count = 0;
   for (let from = 0; from < normal.length; ) {
     const part = splitPart(normal, from, tokens, count);
     from = part.end;
     count = part.count;
-    await endOfSlice();
+    yield;
   }
   return { starts: tokens.starts.subarray(0, count), ends: tokens.ends.subarray(0, count) };
 }
@@ -154,7 +165,7 @@ export function splitPart(
     if (kind !== WORD && kind !== SPACE) {
       const isPair = unit >= 0xd800 && unit < 0xdc00 && end < normal.length;
       if (isPair) end++;
-      kind = isPair ? kindOf(normal.slice(i, end)) : classOf(unit) & ~NOT_ALONE;
+      kind = isPair ? kindOf(normal.slice(i, end)) : classOf(unit) & KIND;
     }
     if (kind === WORD) {
       if (!isInWord) starts[count] = i;
@@ -171,35 +182,95 @@ export function splitPart(
   return { end: i, count };
 }
 
-/** Normalizes a text, and returns the start and the end of the origin of each unit of the normal form. */
-async function normalize(text: string): Promise<{ normal: string; from: number[]; to: number[] }> {
-  const units: number[] = [];
-  const from: number[] = [];
-  const to: number[] = [];
+/** Normalizes a text character by character, each with its marks. */
+function* normalize(text: string): Steps<Pick<Tokens, 'normal' | 'startOf' | 'endOf'>> {
+  const units = new Units(text.length);
   const isAlone = (at: number) => at >= text.length || (classOf(text.charCodeAt(at)) & NOT_ALONE) === 0;
   let step = STEP;
   for (let i = 0; i < text.length; ) {
     let end = i + 1;
-    if (isAlone(i) && isAlone(end)) units.push(folded[text.charCodeAt(i)] as number);
+    if (isAlone(i) && isAlone(end)) units.add(folded[text.charCodeAt(i)] as number, i, end);
     else {
-      CLUSTER.lastIndex = i;
-      const cluster = CLUSTER.exec(text)?.[0] ?? '';
-      end = i + cluster.length;
-      const normal = fold(cluster);
-      for (let j = 0; j < normal.length; j++) units.push(normal.charCodeAt(j));
-    }
-    while (from.length < units.length) {
-      from.push(i);
-      to.push(end);
+      end = clusterEnd(text, i);
+      const form = formOf(text.slice(i, end));
+      for (let j = 0; j < form.length; j++) units.add(form.charCodeAt(j), i, end);
     }
     i = end;
     if (i < step) continue;
     step = i + STEP;
-    await endOfSlice();
+    yield;
   }
-  return { normal: textOf(Uint16Array.from(units)), from, to };
+  return {
+    normal: textOf(units.units.subarray(0, units.count)),
+    startOf: (unit) => units.starts[unit] as number,
+    endOf: (unit) => units.ends[unit] as number,
+  };
+}
+
+/** Returns the end of a character with the marks and the invisible characters after it. */
+function clusterEnd(text: string, start: number): number {
+  let end = start + (isPairAt(text, start) ? 2 : 1);
+  for (let marks = 0; end < text.length; ) {
+    const next = end + (isPairAt(text, end) ? 2 : 1);
+    const isPair = next - end === 2;
+    if (!isPair && (classOf(text.charCodeAt(end)) & COMBINES) === 0) break;
+    const character = text.slice(end, next);
+    if (isPair && !COMBINING.test(character)) break;
+    if (!ONLY_INVISIBLE.test(character) && ++marks > MAX_MARKS) break;
+    end = next;
+  }
+  return end;
+}
+
+function isPairAt(text: string, at: number): boolean {
+  return (text.codePointAt(at) ?? 0) > 0xffff;
+}
+
+/** Forms of the characters with marks that occurred last. */
+const forms = new Map<string, string>();
+const MAX_FORMS = 4096;
+
+function formOf(cluster: string): string {
+  const known = forms.get(cluster);
+  if (known !== undefined) return known;
+  const form = fold(cluster);
+  if (forms.size >= MAX_FORMS) forms.clear();
+  if (cluster.length <= MAX_MARKS) forms.set(cluster, form);
+  return form;
+}
+
+/** The units of a normal form, with the ranges of their origins. */
+class Units {
+  units: Uint16Array;
+  starts: Int32Array;
+  ends: Int32Array;
+  count = 0;
+
+  constructor(length: number) {
+    this.units = new Uint16Array(length);
+    this.starts = new Int32Array(length);
+    this.ends = new Int32Array(length);
+  }
+
+  add(unit: number, start: number, end: number): void {
+    if (this.count === this.units.length) this.#grow();
+    this.units[this.count] = unit;
+    this.starts[this.count] = start;
+    this.ends[this.count++] = end;
+  }
+
+  #grow(): void {
+    const { units, starts, ends } = this;
+    const length = 2 * units.length;
+    this.units = new Uint16Array(length);
+    this.units.set(units);
+    this.starts = new Int32Array(length);
+    this.starts.set(starts);
+    this.ends = new Int32Array(length);
+    this.ends.set(ends);
+  }
 }
 
 function textOf(units: Uint16Array): string {
-  return Buffer.from(units.buffer).toString('utf16le');
+  return Buffer.from(units.buffer, units.byteOffset, units.byteLength).toString('utf16le');
 }
