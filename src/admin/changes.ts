@@ -46,6 +46,10 @@ export const changeFields = {
   changed_at: time
     .nullable()
     .meta({ description: 'The time of the versions that were created; null if there were none.' }),
+  kept_out: z.array(path).meta({
+    description:
+      'The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text.',
+  }),
 };
 
 const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
@@ -97,7 +101,8 @@ export const restore = defineOperation({
   errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, planOvertaken],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { path: where, version, dry_run } = body;
-    const options = changeOptions(call, body);
+    const keptOut = await (await call.services()).keptOut.textsFor({ id: tenant, draftOf: null });
+    const options = { ...changeOptions(call, body), keptOut };
     const { at = await databaseInstant(database) } = await readTimes(database, { at: body.at });
     const changes = await inSlot(() =>
       version === undefined
@@ -144,5 +149,6 @@ export function changesRecord(changes: Changes, isDryRun: boolean) {
     summary: summary(changes),
     plan: changes.plan,
     changed_at: changes.changedAt,
+    kept_out: changes.keptOut,
   };
 }

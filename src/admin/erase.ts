@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { containsText, soughtUnits } from '../incidents/compared-text.ts';
 import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../incidents/erase-job.ts';
-import { containsText } from '../incidents/erase-text.ts';
 import { addKeptOut, checkKeptOut, FOR_ALL } from '../tenants/kept-out.ts';
 import { text } from './fields.ts';
 import { jobSchema, noSuchJob, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
@@ -15,10 +15,16 @@ const eraseBody = z
         error: `needs at least ${MIN_TEXT} characters besides white space, because a shorter text is part of many others.`,
       })
       .meta({
-        description: `This very text, which may have several lines. At least ${MIN_TEXT} characters besides white space. It is deleted when the job ends.`,
+        description: `The text, which may have several lines. At least ${MIN_TEXT} characters besides white space. It is deleted when the job ends.`,
         examples: ['4929 1234 5678 9012'],
       }),
-    ignore_case: z.boolean().default(false),
+    exact: z.boolean().default(false).meta({
+      description:
+        'Compare the text byte by byte. Otherwise, its normal form is compared, without the difference of case, white space, invisible characters, and Unicode forms, as for a text that is kept out. The receipt says which.',
+    }),
+    ignore_case: z.boolean().default(false).meta({
+      description: 'Ignore case in an `exact` comparison. Without `exact`, case is always ignored.',
+    }),
     replacement: text(255).default('[erased]').meta({
       description:
         'Replaces the text in current files and drafts; empty to remove the text. A file that would become too large gets no replacement.',
@@ -31,8 +37,13 @@ const eraseBody = z
     dry_run: z.boolean().default(true).meta({ description: 'Find and count the places, without a change.' }),
   })
   .refine(
-    ({ text: wanted, ignore_case: ignoresCase, replacement }) =>
-      !containsText(replacement, { text: wanted, ignoresCase }),
+    ({ text: wanted, exact: isExact, ignore_case: ignoresCase }) =>
+      soughtUnits({ text: wanted, isExact, ignoresCase }).replaceAll(' ', '').length >= MIN_TEXT,
+    { error: `requires a \`text\` with at least ${MIN_TEXT} visible characters, or \`exact\`.` },
+  )
+  .refine(
+    ({ text: wanted, exact: isExact, ignore_case: ignoresCase, replacement }) =>
+      !containsText(replacement, { text: wanted, isExact, ignoresCase }),
     { error: 'requires a `replacement` that does not contain the `text`.' },
   );
 
@@ -54,6 +65,7 @@ export const startErase = defineOperation({
     const { config, database, administrator, body, note } = context;
     const {
       text: wanted,
+      exact: isExact,
       ignore_case: ignoresCase,
       replacement,
       keep_out: keepsOut,
@@ -70,6 +82,7 @@ export const startErase = defineOperation({
       note({ details: { entry: id } });
     }
     const request: StoredEraseRequest = {
+      isExact,
       ignoresCase,
       keepsOut: keepsOut ? (selectsAll ? 'all' : 'tenants') : null,
       isDryRun,

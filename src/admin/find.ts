@@ -40,12 +40,16 @@ const findBody = z
       }),
     mode: z.enum(modes).default('literal').meta({
       description:
-        '`words`: versions with all of the words or their forms. `literal`: this very text. `regex`: a regular expression in RE2 syntax, for each line.',
+        '`words`: versions with all of the words or their forms. `literal`: this text. `regex`: a regular expression in RE2 syntax, for each line.',
     }),
-    ignore_case: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'Only with `literal`. An expression begins with `(?i)` instead.' }),
+    exact: z.boolean().default(false).meta({
+      description:
+        'Only with `literal`: compare the text byte by byte. Otherwise, its normal form is compared, without the difference of case, white space, invisible characters, and Unicode forms, as for a text that is kept out.',
+    }),
+    ignore_case: z.boolean().default(false).meta({
+      description:
+        'Only with `literal`: ignore case in an `exact` comparison. Without `exact`, case is always ignored. An expression begins with `(?i)` instead.',
+    }),
     in: z.enum(['path', 'content', 'both']).default('both'),
     places: z
       .array(z.enum(PLACES))
@@ -60,6 +64,9 @@ const findBody = z
   .refine(...NOT_BY_BOTH)
   .refine(({ mode, ignore_case: ignoresCase }) => mode === 'literal' || !ignoresCase, {
     error: 'allows `ignore_case` only with the mode `literal`.',
+  })
+  .refine(({ mode, exact }) => mode === 'literal' || !exact, {
+    error: 'allows `exact` only with the mode `literal`.',
   });
 
 export const startFind = defineOperation({
@@ -82,11 +89,13 @@ export const startFind = defineOperation({
   ],
   async run(context) {
     const { database, services, body, signal } = context;
-    const { text: wanted, mode, ignore_case: ignoresCase, in: where, places, by, source } = body;
+    const { text: wanted, mode, exact: isExact, ignore_case: ignoresCase } = body;
+    const { in: where, places, by, source } = body;
     const times = await readTimes(database, { since: body.since, until: body.until });
     const request = {
       mode,
       where,
+      isExact,
       ignoresCase,
       places,
       by: byActorOrSource({ by, source }) ?? null,

@@ -140,15 +140,17 @@ export const revert = defineOperation({
     const { dry_run } = body;
     const by = byActorOrSource(body);
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
+    const services = await call.services();
     const options = {
       ...changeOptions(call, body),
+      keptOut: await services.keptOut.textsFor(row),
       threads: merges,
       resolutions: new Map<string, RevertResolution>(
         body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
       ),
       settings: {
         maxFileBytes: effectiveSettings(row, call.config).maxFileBytes,
-        redaction: await (await call.services()).redactionOf(row),
+        redaction: await services.redactionOf(row),
       },
     };
     const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));

@@ -19,6 +19,7 @@ import { printJson, printLine, printTable } from './output.ts';
 const INCOMPLETE = 3;
 
 interface EraseOptions extends SelectionOptions {
+  exact?: boolean;
   ignoreCase?: boolean;
   replacement: string;
   keepOut?: boolean;
@@ -35,7 +36,8 @@ export function registerEraseCommand(program: Command, { connect, io }: Cli): vo
       'Erase a text from the files, history, drafts, and paths of many tenants: show the places, ask, and erase it for good.',
     )
     .argument('<text>', 'text to erase, or - for standard input', textArgument)
-    .option('-i, --ignore-case', 'ignore case');
+    .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
   addSelectionOptions(erase)
     .option('--replacement <text>', 'text in its place in current files; empty to remove it', '[erased]')
     .option('--keep-out', 'also keep the text out, before it is erased')
@@ -60,6 +62,7 @@ Examples:
       return withCaller(connect, async (caller) => {
         const body = {
           text: text === '-' ? checked((await readText('-', io)).replace(/\r?\n$/, '')) : text,
+          exact: options.exact ?? false,
           ignore_case: options.ignoreCase ?? false,
           replacement: options.replacement,
           keep_out: options.keepOut ?? false,

@@ -34,6 +34,7 @@ export interface SelectionOptions {
 
 interface FindOptions extends SelectionOptions {
   mode: 'literal' | 'words' | 'regex';
+  exact?: boolean;
   ignoreCase?: boolean;
   in: 'both' | 'content' | 'path';
   place?: (typeof PLACES)[number][];
@@ -98,7 +99,8 @@ export function registerFindCommand(program: Command, { connect, io }: Cli): voi
         .choices(['literal', 'words', 'regex'])
         .default('literal'),
     )
-    .option('-i, --ignore-case', 'ignore case, with the mode literal');
+    .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
   addSelectionOptions(command)
     .addOption(
       new Option('--in <part>', 'part of the versions to read')
@@ -128,6 +130,7 @@ Examples:
       const body = {
         text,
         mode: options.mode,
+        exact: options.exact ?? false,
         ignore_case: options.ignoreCase ?? false,
         in: options.in,
         tenants: selectionOf(options, command),

@@ -150,6 +150,7 @@ interface SearchOptions {
 const CURRENT = {
   in: 'both' as const,
   places: ['current' as const],
+  exact: false,
   ignore_case: false,
   tenants: {},
 };

@@ -13,7 +13,7 @@ import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
 import { CONFLICTS, type RevertOptions, revertMany, SIDES } from './revert-many.ts';
-import { CHANGE_LINES, changeLines, DRY_RUN, PLAN } from './undo.ts';
+import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
 export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
   const command = program
@@ -81,6 +81,7 @@ Examples:
         } else {
           await print(io.stderr, conflictLines(reverted.conflicts));
           await print(io.stdout, changeLines(reverted.files));
+          await print(io.stderr, keptOutLines(reverted.kept_out));
           const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
           const verb = dryRun ? 'Would revert' : 'Reverted';
           const actor = source === undefined ? (by ?? 'all actors') : `source ${source}`;

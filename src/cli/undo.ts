@@ -66,9 +66,15 @@ Examples:
         const changes = await caller.call(restore, { params: { tenant }, body });
         if (json) return print(io.stdout, [formatJson({ tenant, ...changes })]);
         await print(io.stdout, changeLines(changes.files));
+        await print(io.stderr, keptOutLines(changes.kept_out));
         io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${changes.summary}.\n`);
       });
     });
+}
+
+/** Warns about files that contain a text that is kept out after a change. */
+export function keptOutLines(paths: readonly string[]): string[] {
+  return paths.map((path) => `Warning: ${path} contains a text that is kept out.`);
 }
 
 type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];

@@ -6,11 +6,13 @@ import { batches } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { rejectArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { type ChangedFile, findExceededQuota, type WrittenFile, writeChange } from './change.ts';
+import { keptOutPaths } from './kept-out-paths.ts';
 import { type Changes, changesOf, type PlannedChanges } from './log.ts';
 import { type DirectoryTargets, type Plan, planTree, type RestoreTarget } from './plan.ts';
 
@@ -57,6 +59,8 @@ export interface ChangeOptions {
   dryRun?: boolean;
   /** Fingerprint from a dry run. The change is rejected if its fingerprint differs. */
   expectedPlan?: string | undefined;
+  /** Texts that are kept out of the tenant, to report the files that will contain them. */
+  keptOut?: KeptOutTexts | undefined;
   /** Callback that receives the number of versions read so far. */
   onProgress?: (versions: number) => void;
 }
@@ -140,10 +144,12 @@ export async function apply(
   const { defaults, dryRun } = options;
   const planned = { files: await changesOf(targets), directoriesMade: made, directoriesRemoved: removed };
   const plan = await checkedPlan(planned, options);
-  if (targets.length + made.length + removed.length === 0) return { ...planned, plan, changedAt: null };
+  if (targets.length + made.length + removed.length === 0)
+    return { ...planned, plan, changedAt: null, keptOut: [] };
   const exceeded = await findExceededQuota(query, tenant, { made, removed }, targets, defaults);
   if (exceeded !== null) throw quotaExceeded(tenant, exceeded, verb);
-  if (dryRun) return { ...planned, plan, changedAt: null };
+  const keptOut = await keptOutPaths(query, tenant, targets, options.keptOut, textOf);
+  if (dryRun) return { ...planned, plan, changedAt: null, keptOut };
   const files: ChangedFile[] = [];
   const versions: WrittenFile[] = [];
   const texts: { target: RestoreTarget; file: WrittenFile }[] = [];
@@ -173,7 +179,7 @@ export async function apply(
     }
   };
   const changedAt = await writeChange(query, tenant, { made, removed, files }, written(), defaults);
-  return { ...planned, plan, changedAt };
+  return { ...planned, plan, changedAt, keptOut };
 }
 
 const TEXTS = { items: 500, weight: 4 * 1024 * 1024 };

@@ -34,6 +34,8 @@ export interface Changes extends PlannedChanges {
   plan: string;
   /** Time shared by all versions of the change; null if the memory was not changed. */
   changedAt: string | null;
+  /** Paths of changed files that will contain a text that is kept out. */
+  keptOut: MemoryPath[];
 }
 
 /** Converts targets to file changes, ordered by path. */

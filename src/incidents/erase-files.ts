@@ -8,6 +8,7 @@ import { type Origin, storedActor, storedOrigin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
+import type { SoughtText } from './compared-text.ts';
 import { cleanPath } from './erase-path.ts';
 import {
   baseVersionsQuery,
@@ -16,7 +17,6 @@ import {
   redactVersionsQuery,
   rewriteVersionQuery,
 } from './erase-queries.ts';
-import type { ErasedText } from './erase-text.ts';
 import type { Counts } from './jobs.ts';
 
 /* Erases a text from the files of one tenant or one draft, whose memory is a tenant with the ID of the draft. */
@@ -36,7 +36,7 @@ export interface FoundFile {
 }
 
 export interface Erasure {
-  erased: ErasedText;
+  erased: SoughtText;
   /** Origin of the edits and redactions. */
   origin: Origin;
   defaults: TenantDefaults;

@@ -7,6 +7,7 @@ import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings
 import { requireInstallation } from '../tenants/installation.ts';
 import { addKeptOut } from '../tenants/kept-out.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
+import type { SoughtText } from './compared-text.ts';
 import {
   countOrigins,
   countSettings,
@@ -18,7 +19,6 @@ import {
 } from './erase.ts';
 import type { Erasure } from './erase-files.ts';
 import { addJobReceipt, addTenantReceipt } from './erase-receipt.ts';
-import type { ErasedText } from './erase-text.ts';
 import type { EraseTask } from './erase-text-thread.ts';
 import { createJobFinder, type Finder, type Hit, PLACES } from './find.ts';
 import { FirstHits } from './find-job.ts';
@@ -34,6 +34,9 @@ export const MAX_TEXT = 16_384;
 
 /** The request of a stored erasure, without its texts. */
 export interface StoredEraseRequest {
+  /** Whether the text is compared byte by byte, not in its normal form. */
+  isExact: boolean;
+  /** Only for an exact comparison. */
   ignoresCase: boolean;
   /** Owner of the list that keeps the text out: `tenants` for each selected tenant, or null. */
   keepsOut: 'tenants' | 'all' | null;
@@ -97,7 +100,7 @@ class ErasingTenant {
   readonly #report: (counts: Counts) => void;
   readonly #request: StoredEraseRequest;
   readonly #texts: EraseTexts;
-  readonly #erased: ErasedText;
+  readonly #erased: SoughtText;
   #counts = changesOf({});
 
   constructor(
@@ -114,7 +117,11 @@ class ErasingTenant {
     this.#report = report;
     this.#request = job.request as StoredEraseRequest;
     this.#texts = job.texts as EraseTexts;
-    this.#erased = { text: this.#texts.text, ignoresCase: this.#request.ignoresCase };
+    this.#erased = {
+      text: this.#texts.text,
+      isExact: this.#request.isExact,
+      ignoresCase: this.#request.ignoresCase,
+    };
   }
 
   /** Finds the places that an erasure would change. */
@@ -235,10 +242,10 @@ function changesOf(counts: Counts): Counts {
 /** Counts the places that an erasure changes. It redacts a superseded version once for its content and its path. */
 class CountedPlaces {
   readonly #counts: Counts;
-  readonly #erased: ErasedText;
+  readonly #erased: SoughtText;
   #last: string | null = null;
 
-  constructor(counts: Counts, erased: ErasedText) {
+  constructor(counts: Counts, erased: SoughtText) {
     this.#counts = counts;
     this.#erased = erased;
   }

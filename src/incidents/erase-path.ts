@@ -1,6 +1,7 @@
-import { withoutCase } from '../files/search/match-lines.ts';
 import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentOf, ROOT } from '../memory/path.ts';
-import { containsText, type ErasedText, eraseText } from './erase-text.ts';
+import { occurrencesOf } from '../memory/text.ts';
+import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
+import { eraseText } from './erase-text.ts';
 
 /*
  * New names of files and directories whose paths contain an erased text. Only the last name of a path changes, so that
@@ -14,19 +15,20 @@ const MAX_NUMBER = 100_000;
 const KEPT = ROOT.length + 1;
 
 /** Whether a path contains the text beyond `/memories/`. */
-export function pathContains(path: string, { text, ignoresCase }: ErasedText): boolean {
-  const [compared, searched] = ignoresCase ? [withoutCase(path), withoutCase(text)] : [path, text];
-  return compared.indexOf(searched, Math.max(0, KEPT - searched.length + 1)) !== -1;
+export function pathContains(path: string, erased: SoughtText): boolean {
+  const { units, endOf } = comparedUnits(path, erased);
+  const sought = soughtUnits(erased);
+  return occurrencesOf(sought, units).some((offset) => endOf(offset + sought.length - 1) > KEPT);
 }
 
 /** Returns the paths to rename, in an order in which each directory precedes its contents. */
-export function pathsToRename(hits: Iterable<MemoryPath>, erased: ErasedText): MemoryPath[] {
+export function pathsToRename(hits: Iterable<MemoryPath>, erased: SoughtText): MemoryPath[] {
   const paths = new Set<MemoryPath>();
   for (const hit of hits) {
     if (pathContains(hit, erased)) paths.add(hit);
     // If the text ends with a slash, the path of the directory itself does not contain it.
     const parent = parentOf(hit);
-    if (erased.text.endsWith('/') && parent !== undefined && pathContains(`${parent}/`, erased))
+    if (soughtUnits(erased).endsWith('/') && parent !== undefined && pathContains(`${parent}/`, erased))
       paths.add(parent);
   }
   return [...paths].sort();
@@ -37,7 +39,7 @@ export function pathsToRename(hits: Iterable<MemoryPath>, erased: ErasedText): M
  *
  * @param longest size of the longest path at or below the entry in bytes
  */
-export function* erasedPaths(path: MemoryPath, erased: ErasedText, longest: number): Generator<MemoryPath> {
+export function* erasedPaths(path: MemoryPath, erased: SoughtText, longest: number): Generator<MemoryPath> {
   const parent = parentOf(path);
   if (parent === undefined) return;
   const below = longest - Buffer.byteLength(path);
@@ -55,7 +57,7 @@ export function* erasedPaths(path: MemoryPath, erased: ErasedText, longest: numb
 function erasedPath(
   parent: MemoryPath,
   name: string,
-  erased: ErasedText,
+  erased: SoughtText,
   part: string,
   maxBytes: number,
 ): MemoryPath | undefined {
@@ -74,7 +76,7 @@ function erasedPath(
 }
 
 /** Returns a path without the text, for a version whose file is at another path now. */
-export function cleanPath(path: MemoryPath, erased: ErasedText): MemoryPath {
+export function cleanPath(path: MemoryPath, erased: SoughtText): MemoryPath {
   let clean = ROOT;
   for (const name of path.slice(KEPT).split('/')) {
     const next = `${clean}/${name}` as MemoryPath;

@@ -144,56 +144,55 @@ WHERE tenant_id = $tenant AND id = $id
 `,
 );
 
-/** Counts the stored results that contain the text, and all results that are not redacted. */
-export const countResultsQuery = defineQuery<
-  { tenant: string; text: string; ignoresCase: boolean; redacted: string },
-  { found: number; all: number }
->(
-  'count_results_with_text',
+/** Counts the stored results that are not redacted. */
+export const countResultsQuery = defineQuery<{ tenant: string; redacted: string }, { all: number }>(
+  'count_results',
   `
-SELECT count(*)::float8 AS "all", count(*) FILTER (
-  WHERE strpos(content, $text) > 0 OR ($ignoresCase::boolean AND strpos(lower(content), lower($text)) > 0)
-)::float8 AS found
-FROM idempotency_keys WHERE tenant_id = $tenant AND (content <> $redacted OR request_hash <> '')
+SELECT count(*)::float8 AS "all" FROM idempotency_keys
+WHERE tenant_id = $tenant AND (content <> $redacted OR request_hash <> '')
 `,
 );
 
-type Wanted = { tenant: string; text: string; json: string; ignoresCase: boolean };
+export const listResultsQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  { key: string; content: string }
+>(
+  'list_results',
+  `
+SELECT key_hash AS key, content FROM idempotency_keys
+WHERE tenant_id = $tenant AND key_hash > $after ORDER BY key_hash LIMIT $limit::bigint
+`,
+);
 
 /*
- * Count fields with names that an operator or a client chose, and that contain the text. `json` is the text with the
- * escapes of JSON. The tables are distributed in three ways on Citus, so each has its own statement.
+ * List fields with names that an operator or a client chose, as JSON. The service compares them, because `lower` in
+ * SQL depends on the locale of the database. The tables are distributed in three ways on Citus, so each has its own
+ * statement.
  */
 
-export const countNamesQuery = defineQuery<Wanted, { found: number }>(
-  'count_names_with_text',
+export const listNamesQuery = defineQuery<{ tenant: string }, { json: string }>(
+  'list_names',
   `
-SELECT (
-  (SELECT count(*) FROM tenants AS t WHERE t.id = $tenant AND (
-    ${contains("concat_ws(' ', t.id, t.name, t.description)", '$text')}
-    OR ${contains("concat_ws(' ', t.metadata::text, t.mounts::text)", '$json')}
-  ))
-  + (SELECT count(*) FROM drafts AS d WHERE d.tenant_id = $tenant AND ${contains("concat_ws(' ', d.author::text, d.closed_by::text, jsonb_path_query_array(d.comments, '$[*].author')::text)", '$json')})
-)::float8 AS found
+SELECT jsonb_build_array(t.id, t.name, t.description, t.metadata, t.mounts)::text AS json
+FROM tenants AS t WHERE t.id = $tenant
+UNION ALL
+SELECT jsonb_build_array(d.author, d.closed_by, jsonb_path_query_array(d.comments, '$[*].author'))::text
+FROM drafts AS d WHERE d.tenant_id = $tenant
 `,
 );
 
-export const countKeysQuery = defineQuery<Omit<Wanted, 'json'>, { found: number }>(
-  'count_keys_with_text',
-  `
-SELECT count(*)::float8 AS found FROM api_keys AS k
-WHERE k.tenant_id = $tenant AND ${contains("concat_ws(' ', k.label, k.source)", '$text')}
-`,
+export const listKeyNamesQuery = defineQuery<{ tenant: string }, { json: string }>(
+  'list_key_names',
+  `SELECT jsonb_build_array(k.label, k.source)::text AS json FROM api_keys AS k WHERE k.tenant_id = $tenant`,
 );
 
-export const countEventsQuery = defineQuery<Omit<Wanted, 'text'>, { found: number }>(
-  'count_events_with_text',
+export const listEventTextsQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  { id: string; json: string }
+>(
+  'list_event_texts',
   `
-SELECT count(*)::float8 AS found FROM audit_events AS a
-WHERE a.tenant_id = $tenant AND ${contains("concat_ws(' ', a.actor::text, a.details::text, a.request_id)", '$json')}
+SELECT a.id::text, jsonb_build_array(a.actor, a.details, a.request_id)::text AS json FROM audit_events AS a
+WHERE a.tenant_id = $tenant AND a.id > $after::text::uuid ORDER BY a.id LIMIT $limit::bigint
 `,
 );
-
-function contains(column: string, text: string): string {
-  return `(strpos(${column}, ${text}) > 0 OR ($ignoresCase::boolean AND strpos(lower(${column}), lower(${text})) > 0))`;
-}

@@ -3,6 +3,8 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { deriveKey, type Installation, requireInstallation } from '../tenants/installation.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
+import { comparisonOf } from './compared-text.ts';
+import type { StoredEraseRequest } from './erase-job.ts';
 import { type Counts, findJob, type RunningJob } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
@@ -60,7 +62,11 @@ async function add(
     tenant,
     by: job.createdBy,
     searched: SEARCHED,
-    subject: { job: job.id, text_hmac: textHmac(installation, text) },
+    subject: {
+      job: job.id,
+      text_hmac: textHmac(installation, text),
+      comparison: comparisonOf(job.request as StoredEraseRequest),
+    },
     erased,
   });
 }

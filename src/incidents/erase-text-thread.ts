@@ -1,8 +1,9 @@
-import { type ErasedText, eraseText } from './erase-text.ts';
+import type { SoughtText } from './compared-text.ts';
+import { eraseText } from './erase-text.ts';
 
 export interface EraseTask {
   contents: string[];
-  erased: ErasedText;
+  erased: SoughtText;
   replacement: string;
   /** Maximum size of each result in bytes. A longer result has no replacement. */
   maxBytes: number;

@@ -1,29 +1,32 @@
-import { withoutCase } from '../files/search/match-lines.ts';
 import { bordersOf, occurrencesOf } from '../memory/text.ts';
-
-/** A text to erase, as matched by a literal search. */
-export interface ErasedText {
-  text: string;
-  ignoresCase: boolean;
-}
-
-/** Whether a content contains the text. */
-export function containsText(content: string, { text, ignoresCase }: ErasedText): boolean {
-  return ignoresCase ? withoutCase(content).includes(withoutCase(text)) : content.includes(text);
-}
+import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 
 /**
  * Replaces the text in a content. The result never contains the text: where a replacement completes the text with its
  * neighbors, the text is removed instead.
  */
-export function eraseText(content: string, erased: ErasedText, replacement: string): string {
+export function eraseText(content: string, erased: SoughtText, replacement: string): string {
   const replaced = replaceText(content, erased, replacement);
-  return containsText(replaced, erased) ? removeText(replaced, erased) : replaced;
+  if (!containsText(replaced, erased)) return replaced;
+  return erased.isExact ? removeText(replaced, erased) : removeRepeatedly(replaced, erased);
 }
 
-function replaceText(content: string, erased: ErasedText, replacement: string): string {
+/** Number of times that a normalized text is removed before the whole content is removed. */
+const MAX_REMOVALS = 20;
+
+/** Removes the text until the rest does not contain it. White space between two places can change with a removal. */
+function removeRepeatedly(content: string, erased: SoughtText): string {
+  let rest = content;
+  for (let i = 0; i < MAX_REMOVALS; i++) {
+    rest = replaceText(rest, erased, '');
+    if (!containsText(rest, erased)) return rest;
+  }
+  return '';
+}
+
+function replaceText(content: string, erased: SoughtText, replacement: string): string {
   const { units, startOf, endOf } = comparedUnits(content, erased);
-  const text = comparedText(erased);
+  const text = soughtUnits(erased);
   const parts: string[] = [];
   let end = 0;
   for (const offset of occurrencesOf(text, units)) {
@@ -36,10 +39,10 @@ function replaceText(content: string, erased: ErasedText, replacement: string): 
   return parts.join('');
 }
 
-/** Removes the text repeatedly until it no longer occurs, in linear time. */
-function removeText(content: string, erased: ErasedText): string {
+/** Removes an exact text repeatedly until it no longer occurs, in linear time. */
+function removeText(content: string, erased: SoughtText): string {
   const { units, startOf, endOf } = comparedUnits(content, erased);
-  const text = comparedText(erased);
+  const text = soughtUnits(erased);
   const borders = bordersOf(text);
   // Offsets of the kept units, and the length of the prefix of the text that ends at each.
   const kept = new Int32Array(units.length);
@@ -73,38 +76,4 @@ function removeText(content: string, erased: ErasedText): string {
   }
   parts.push(content.slice(from, end));
   return parts.join('');
-}
-
-function comparedText({ text, ignoresCase }: ErasedText): string {
-  return ignoresCase ? withoutCase(text) : text;
-}
-
-/** The units that are compared, and the range of the character of each in the content. */
-interface ComparedUnits {
-  units: string;
-  startOf(unit: number): number;
-  endOf(unit: number): number;
-}
-
-function comparedUnits(content: string, { ignoresCase }: ErasedText): ComparedUnits {
-  const units = ignoresCase ? withoutCase(content) : content;
-  if (!ignoresCase) return { units, startOf: (unit) => unit, endOf: (unit) => unit + 1 };
-  // The case of a character can change its length: `ß` is compared as `ss`.
-  const starts = new Int32Array(units.length);
-  const ends = new Int32Array(units.length);
-  let unit = 0;
-  let at = 0;
-  for (const character of content) {
-    const end = at + character.length;
-    for (const to = unit + withoutCase(character).length; unit < to; unit++) {
-      starts[unit] = at;
-      ends[unit] = end;
-    }
-    at = end;
-  }
-  return {
-    units,
-    startOf: (offset) => starts[offset] as number,
-    endOf: (offset) => ends[offset] as number,
-  };
 }

@@ -1,33 +1,41 @@
 import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
-import type { Query } from '../files/search/query.ts';
 import { redactResults } from '../history/redact.ts';
+import { FIRST_ID } from '../history/version.ts';
+import { readPages } from '../lib/pages.ts';
+import { inSlices, timeSliced } from '../lib/time-slice.ts';
 import { resultRedacted } from '../memory/messages.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { listDraftTenantsQuery } from '../tenants/queries.ts';
+import { containsText, type SoughtText, searching } from './compared-text.ts';
 import { type Erasure, eraseFiles, type FoundFile, type Store } from './erase-files.ts';
 import { pathContains } from './erase-path.ts';
 import { renameBasePaths, renamePaths } from './erase-paths.ts';
 import {
-  countEventsQuery,
-  countKeysQuery,
-  countNamesQuery,
   countResultsQuery,
   forgetPathsQuery,
+  listEventTextsQuery,
+  listKeyNamesQuery,
+  listNamesQuery,
+  listResultsQuery,
   setTitleQuery,
   titlesQuery,
 } from './erase-queries.ts';
-import { containsText, type ErasedText, eraseText } from './erase-text.ts';
+import { eraseText } from './erase-text.ts';
 import type { Finder, FoundPage, Hit } from './find.ts';
+import type { FindQuery } from './find-scan.ts';
 
 /* Erases a text from a tenant: its memory, open drafts, and stored results. */
 
 /** Number of times that a tenant is searched. After the last time, the erasure is incomplete. */
 const MAX_PASSES = 4;
+const RESULTS_A_PAGE = 20;
+const EVENTS_A_PAGE = 500;
 /** Versions and files that are erased at once. */
 const FLUSH = { files: 100, versions: 1000 };
 
-export function eraseQuery({ text, ignoresCase }: ErasedText): Query {
+export function eraseQuery({ text, isExact, ignoresCase }: SoughtText): FindQuery {
+  if (!isExact) return { mode: 'normalized', text, where: 'both' };
   return { mode: 'literal', text, ignoresCase, where: 'both' };
 }
 
@@ -62,7 +70,7 @@ export async function eraseTenant(
   }
 }
 
-function findAll(erased: ErasedText) {
+function findAll(erased: SoughtText) {
   const places = ['current', 'superseded'] as const;
   return { query: eraseQuery(erased), places, by: null, since: null, until: null };
 }
@@ -74,7 +82,7 @@ async function storesOf({ query }: Database, tenant: string): Promise<Store[]> {
 }
 
 /** Whether an erasure changes the place. It cannot change `/memories`, which is in every path. */
-export function isErasable({ in: part, path }: Hit, erased: ErasedText): boolean {
+export function isErasable({ in: part, path }: Hit, erased: SoughtText): boolean {
   return part === 'content' || pathContains(path, erased);
 }
 
@@ -153,14 +161,16 @@ class StoreEraser {
 }
 
 /** Counts the versions whose actor or request contains the text. */
-export function countOrigins({ origins }: FoundPage, erased: ErasedText): number {
+export function countOrigins({ origins }: FoundPage, erased: SoughtText): number {
   return origins.filter((origin) => origin !== null && containsJson(origin, erased)).length;
 }
 
-function containsJson(value: unknown, erased: ErasedText): boolean {
+function containsJson(value: unknown, erased: SoughtText): boolean {
   if (typeof value === 'string') return containsText(value, erased);
   if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((each) => containsJson(each, erased));
+  return Object.entries(value).some(
+    ([name, each]) => containsText(name, erased) || containsJson(each, erased),
+  );
 }
 
 /**
@@ -170,7 +180,7 @@ function containsJson(value: unknown, erased: ErasedText): boolean {
 export async function eraseTitles(
   { query }: Database,
   tenant: string,
-  erased: ErasedText,
+  erased: SoughtText,
   isDryRun: boolean,
 ): Promise<number> {
   const drafts = (await query(titlesQuery, { tenant })).rows.map(({ comments, ...draft }) => ({
@@ -196,17 +206,18 @@ export async function eraseTitles(
 export async function eraseResults(
   database: Database,
   tenant: string,
-  { text, ignoresCase }: ErasedText,
+  erased: SoughtText,
   { wasFound, isDryRun }: { wasFound: boolean; isDryRun: boolean },
 ): Promise<number> {
   const stores = await storesOf(database, tenant);
-  const counts: { id: string; found: number; all: number }[] = [];
+  const counts: { id: string; all: number }[] = [];
+  let isFound = wasFound;
   for (const { id } of stores) {
-    const given = { tenant: id, text, ignoresCase, redacted: resultRedacted };
-    const [row] = (await database.query(countResultsQuery, given)).rows;
-    if (row !== undefined) counts.push({ id, ...row });
+    const [row] = (await database.query(countResultsQuery, { tenant: id, redacted: resultRedacted })).rows;
+    counts.push({ id, all: row?.all ?? 0 });
+    isFound ||= await resultsContain(database, id, erased);
   }
-  if (!wasFound && counts.every(({ found }) => found === 0)) return 0;
+  if (!isFound) return 0;
   if (isDryRun) return counts.reduce((sum, { all }) => sum + all, 0);
   const until = await databaseInstant(database);
   let redacted = 0;
@@ -214,18 +225,31 @@ export async function eraseResults(
   return redacted;
 }
 
+async function resultsContain({ query }: Database, tenant: string, erased: SoughtText): Promise<boolean> {
+  const results = readPages(async (last: { key: string } | undefined) => {
+    const page = { tenant, after: last?.key ?? '', limit: RESULTS_A_PAGE };
+    return (await query(listResultsQuery, page)).rows;
+  }, RESULTS_A_PAGE);
+  for await (const { content } of timeSliced(results))
+    if ((await inSlices(searching(content, erased))) !== undefined) return true;
+  return false;
+}
+
 /** Counts the names and settings of a tenant that contain the text. An erasure does not change them. */
 export async function countSettings(
   { query }: Database,
   tenant: string,
-  { text, ignoresCase }: ErasedText,
+  erased: SoughtText,
 ): Promise<number> {
-  // The output of `jsonb` escapes the same characters.
-  const json = JSON.stringify(text).slice(1, -1);
-  const counts = [
-    ...(await query(countNamesQuery, { tenant, text, json, ignoresCase })).rows,
-    ...(await query(countKeysQuery, { tenant, text, ignoresCase })).rows,
-    ...(await query(countEventsQuery, { tenant, json, ignoresCase })).rows,
-  ];
-  return counts.reduce((sum, { found }) => sum + found, 0);
+  const events = readPages(async (last: { id: string } | undefined) => {
+    const page = { tenant, after: last?.id ?? FIRST_ID, limit: EVENTS_A_PAGE };
+    return (await query(listEventTextsQuery, page)).rows;
+  }, EVENTS_A_PAGE);
+  const names = (await query(listNamesQuery, { tenant })).rows;
+  const keys = (await query(listKeyNamesQuery, { tenant })).rows;
+  let found = 0;
+  for (const rows of [names, keys, events])
+    for await (const { json } of timeSliced<{ json: string }>(rows))
+      if (containsJson(JSON.parse(json), erased)) found++;
+  return found;
 }

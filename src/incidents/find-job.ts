@@ -3,14 +3,16 @@ import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { excerptAt } from '../files/search/excerpt.ts';
 import { invalidExpression, readSearchInput, tooMuchWork } from '../files/search/input.ts';
-import type { Mode, Query, Where } from '../files/search/query.ts';
+import type { Mode, Where } from '../files/search/query.ts';
 import type { MemorySearch } from '../files/search/search.ts';
 import { History } from '../history/history.ts';
 import type { Operation } from '../history/version.ts';
 import { batches } from '../lib/pages.ts';
 import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
+import { soughtUnits } from './compared-text.ts';
 import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
+import type { FindQuery } from './find-scan.ts';
 import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
 import type { JobKind, TenantResult } from './runner.ts';
 
@@ -21,7 +23,9 @@ export const FIND = 'find';
 export interface StoredFindRequest extends Omit<FindRequest, 'query'> {
   mode: Mode;
   where: Where;
-  /** Only for the mode `literal`. */
+  /** Only for the mode `literal`. Otherwise, a literal text is compared in its normal form. */
+  isExact: boolean;
+  /** Only for an exact comparison. */
   ignoresCase: boolean;
 }
 
@@ -40,17 +44,24 @@ type StoredHit = Omit<Hit, 'tenant' | 'path' | 'origin' | 'at'> & { memoryId: st
  *
  * @throws ServiceError for the same texts as a search, except for expressions, which `checkExpression` compiles
  */
-export function findQuery({ mode, where, ignoresCase }: StoredFindRequest, { text }: FindTexts): Query {
+export function findQuery(
+  { mode, where, isExact, ignoresCase }: StoredFindRequest,
+  { text }: FindTexts,
+): FindQuery {
   const read = readSearchInput({ query: text, mode }, where);
   if (!read.ok) throw new ServiceError('invalid_search', read.refusal);
   const { query } = read.request;
-  return query.mode === 'literal' ? { ...query, ignoresCase } : query;
+  if (query.mode !== 'literal') return query;
+  if (isExact) return { ...query, ignoresCase };
+  const isEmpty = soughtUnits({ text: query.text, isExact, ignoresCase }) === '';
+  if (isEmpty) throw new ServiceError('invalid_search', 'it has only white space: use `exact`');
+  return { mode: 'normalized', text: query.text, where };
 }
 
 /** @throws ServiceError if the expression is invalid */
 export async function checkExpression(
   search: MemorySearch,
-  query: Query,
+  query: FindQuery,
   signal: AbortSignal,
 ): Promise<void> {
   if (query.mode !== 'regex') return;

@@ -1,8 +1,15 @@
 import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
+import { excerptOf } from '../files/search/excerpt.ts';
 import { LineMatcher } from '../files/search/match-lines.ts';
 import { WordMatcher } from '../files/search/match-words.ts';
-import type { Query, SearchedFile } from '../files/search/query.ts';
+import type { Query, SearchedFile, Where } from '../files/search/query.ts';
+import { withoutPause } from '../lib/time-slice.ts';
+import { linesOfOffsets, occurrencesOf } from '../memory/text.ts';
+import { containsText, searching, soughtUnits } from './compared-text.ts';
+
+/** A text that is compared in its normal form, or a query of a search. */
+export type FindQuery = Query | { mode: 'normalized'; text: string; where: Where };
 
 /** A version of a file, or a directory without a content. */
 export interface ScannedRow {
@@ -19,7 +26,7 @@ export interface ScannedRow {
 }
 
 export interface ScanTask {
-  query: Query;
+  query: FindQuery;
   rows: ScannedRow[];
   /** Content of the version before the first row, in UTF-8, if the first row belongs to the same file. */
   newer: Uint8Array | null;
@@ -57,7 +64,7 @@ type Matcher = (file: SearchedFile) => { line: number; from: number; lines: numb
 let compiled: { key: string; inContent: Matcher; inPath: Matcher; bytes: Buffer | undefined } | undefined;
 
 /** Compiles the query, unless the page before had the same query. */
-function matchersOf(query: Query) {
+function matchersOf(query: FindQuery) {
   const key = JSON.stringify(query);
   if (compiled?.key !== key) {
     const isExact = query.mode === 'literal' && !query.ignoresCase;
@@ -71,7 +78,7 @@ function matchersOf(query: Query) {
   return compiled;
 }
 
-function matcherOf(query: Query): Matcher {
+function matcherOf(query: FindQuery): Matcher {
   if (query.mode === 'words') {
     const matcher = new WordMatcher(query.words, query.where);
     return (file) => {
@@ -80,10 +87,28 @@ function matcherOf(query: Query): Matcher {
       return { line: 1, from: 0, ...matcher.linesOf(file)[0], lines: 1 };
     };
   }
+  if (query.mode === 'normalized') return normalizedMatcher(query);
   const matcher = new LineMatcher(query);
   return (file) => {
     const found = matcher.match(file, 1);
     return found && { line: 1, from: 0, ...found.lines[0], lines: found.count };
+  };
+}
+
+function normalizedMatcher({ text, where }: { text: string; where: Where }): Matcher {
+  const sought = { text, isExact: false, ignoresCase: false };
+  if (where === 'path')
+    return ({ path }) => (containsText(path, sought) ? { line: 1, from: 0, lines: 1 } : undefined);
+  return ({ content: given }) => {
+    const content = String(given);
+    const compared = withoutPause(searching(content, sought));
+    if (compared === undefined) return undefined;
+    const offsets = occurrencesOf(soughtUnits(sought), compared.units).map(compared.startOf);
+    const lines = linesOfOffsets(content, offsets);
+    const [line = 1] = lines;
+    const [offset = 0] = offsets;
+    const column = offset - (content.lastIndexOf('\n', offset - 1) + 1);
+    return { line, from: excerptOf(content, line, () => column).from, lines: new Set(lines).size };
   };
 }
 

@@ -3,11 +3,10 @@ import type { Database } from '../database/database.ts';
 import { retrying } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { openDraftIds } from '../drafts/drafts.ts';
-import type { Query } from '../files/search/query.ts';
 import { FIRST_ID, isBy, LAST_ID } from '../history/version.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { Origin } from '../memory/origin.ts';
-import type { ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
+import type { FindQuery, ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
 
 /* Finds a text in a tenant: in its current files, superseded versions, open drafts, and paths. */
 
@@ -15,7 +14,7 @@ import type { ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
 export const PLACES = ['current', 'superseded', 'drafts'] as const;
 
 export interface FindRequest {
-  query: Query;
+  query: FindQuery;
   places: readonly (typeof PLACES)[number][];
   /** Actor of the versions, as in `VersionFilter` (src/history/history.ts); null for all. */
   by: string | null;

@@ -216,7 +216,13 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       'erased.md',
     ])
       await write(tenant, cmd.create(`/memories/${path}`, `${path}: jane doe, Jane\n`));
-    const body = { text: 'Jane Doe', tenants: { ids: [tenant] }, replacement: '', dry_run: false };
+    const body = {
+      text: 'Jane Doe',
+      exact: true,
+      tenants: { ids: [tenant] },
+      replacement: '',
+      dry_run: false,
+    };
     expect((await run(body)).counts).toMatchObject({ paths: 3, files: 2 });
     expect((await run({ ...body, ignore_case: true })).counts).toMatchObject({ paths: 1, files: 5 });
     expect(Object.fromEntries(await readTree(service(), tenant))).toStrictEqual({
@@ -312,7 +318,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       400,
       'The field text needs at least 3 characters besides white space, because a shorter text is part of many others.',
     ]);
-    expect(await problem({ text: 'abc', replacement: 'XABCX', ignore_case: true })).toStrictEqual([
+    expect(await problem({ text: 'abc', replacement: 'XABCX' })).toStrictEqual([
       400,
       'The body requires a `replacement` that does not contain the `text`.',
     ]);

@@ -141,6 +141,26 @@ describeService('texts that are kept out of one tenant', (service) => {
     ]);
   });
 
+  it('warns if a restore brings a kept-out text back', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`));
+    await send(tenant, cmd.create('/memories/g', 'x'));
+    for (const path of ['/memories/f', '/memories/g']) await send(tenant, cmd.delete(path));
+    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
+    const { body } = await admin().call('GET', `/tenants/${tenant}/versions?operation=created`);
+    const [, first] = body.versions as { id: string }[];
+    const restored = (dryRun: boolean) =>
+      admin().call('POST', `/tenants/${tenant}/restore`, { body: { version: first?.id, dry_run: dryRun } });
+    for (const dryRun of [true, false])
+      expect(await restored(dryRun)).toMatchObject({ status: 200, body: { kept_out: ['/memories/f'] } });
+    await send(tenant, cmd.delete('/memories/f'));
+    const printed = await runOn(service(), ['restore', tenant, '--version', String(first?.id)]);
+    expect(printed).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Warning: /memories/f contains a text that is kept out.'),
+    });
+  });
+
   it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
     const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });

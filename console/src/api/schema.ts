@@ -748,6 +748,8 @@ export interface components {
             plan: string;
             /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
+            /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
+            kept_out: string[];
         };
         /** @description The resolution of a file. `reverted`: the state without the actor, which keeps the changes of others in other lines. `current`: the file is left unchanged. Or a text. */
         RevertResolutionInput: {
@@ -777,6 +779,8 @@ export interface components {
             plan: string;
             /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
+            /** @description The changed files whose new content or path contains a text that is kept out. They are changed nevertheless: redact their versions, or erase the text. */
+            kept_out: string[];
         };
         SearchMatch: {
             path: string;
