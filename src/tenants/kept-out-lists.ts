@@ -91,7 +91,7 @@ export class KeptOutLists {
     const changes = installation.keptOutChanges;
     const known = this.#entries;
     if (changes === known.changes) return known;
-    // Removals are deleted after `KEPT_CHANGES`. A smaller number is that of a restored database.
+    // Removals are deleted after `KEPT_CHANGES`. In a restored database, the number is smaller.
     const isKnown = known.changes >= Math.max(0, changes - KEPT_CHANGES) && known.changes <= changes;
     const entries = isKnown ? known : new Entries();
     await entries.read(query);

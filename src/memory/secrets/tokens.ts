@@ -27,7 +27,7 @@ const COMBINING = /[\p{M}\p{DI}\uff9e\uff9f\u1160-\u11ff]/u;
 const MAX_MARKS = 30;
 /**
  * Maximum length of a normal form, in multiples of its origin. A character with a longer form, such as U+FDFA with 18
- * letters, stays as it is, so that a short text cannot become a long one.
+ * letters, is unchanged, so that a short text cannot become a long one.
  */
 const MAX_GROWTH = 3;
 const ONLY_ASCII = /^[\0-\x7f]*$/;
