@@ -86,7 +86,7 @@ export const readPastContentsQuery = defineQuery<
   'read_past_contents',
   `
 SELECT id, is_right AS "isRight", content
-FROM memory_past_contents($tenant, $memoryId::text::uuid, $before::text::uuid, $bytes::bigint, $withContents::boolean)
+FROM memory_past_contents($tenant, $memoryId::uuid, $before::uuid, $bytes::bigint, $withContents::boolean)
 `,
 );
 
@@ -95,10 +95,7 @@ export const replaceContentQuery = defineQuery<{
   memoryId: string;
   version: string;
   content: string;
-}>(
-  'replace_content',
-  'SELECT memory_replace_content($tenant, $memoryId::text::uuid, $version::text::uuid, $content)',
-);
+}>('replace_content', 'SELECT memory_replace_content($tenant, $memoryId::uuid, $version::uuid, $content)');
 
 const DIRECTORIES =
   'json_to_recordset($rows::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';

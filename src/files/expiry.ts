@@ -48,8 +48,8 @@ const expireQuery = defineQuery<
   'expire',
   `
 SELECT files::float8, bytes::float8
-FROM memory_expire($tenant, $before::timestamptz, $limit::integer, $change::text::uuid, $historyDays::bigint,
-  $maxHistoryBytes::bigint, $origin::text::jsonb)
+FROM memory_expire($tenant, $before::timestamptz, $limit::integer, $change::uuid, $historyDays::bigint,
+  $maxHistoryBytes::bigint, $origin::jsonb)
 `,
 );
 

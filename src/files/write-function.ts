@@ -131,6 +131,7 @@ export function writeFunction<
   const service = Object.entries<string>({ ...types.service, wait: 'boolean' }).map(
     ([parameter, type]) => `$${parameter}::${type}`,
   );
+  // Not `$parameter::text::timestamptz`, whose constant Citus cannot send to the node of the tenant.
   const values = Object.entries(ofCalls).map(([parameter, type]) => `$${parameter}::${type}`);
   // Arrays of strings are sent as `text[]`, for every type of parameter (docs/decisions/0002-binary-arrays.md).
   const arrays = Object.entries(ofCalls).map(([parameter, type]) =>

@@ -48,7 +48,7 @@ const changeQuery = defineQuery<
   'change',
   `
 SELECT memory_change(
-  $tenant, $at::timestamptz, $change::text::uuid, $edited::text[], $moved::text[], $leaving::text[],
+  $tenant, $at::timestamptz, $change::uuid, $edited::text[], $moved::text[], $leaving::text[],
   $deleted::text[], $deletedBy::integer[], $removed::text[], $made::text[],
   $memoryIds::text[]::uuid[], $paths::text[], $contents::text[], $versions::text[]::uuid[], $originOf::integer[],
   $origins::text[]::jsonb[], $historyDays::bigint, $maxHistoryBytes::bigint

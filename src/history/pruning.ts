@@ -42,7 +42,7 @@ const pruneOldQuery = defineQuery<
   `
 SELECT versions::float8, bytes::float8, ${time('next_after')} AS "after", next_after_id AS "afterId"
 FROM memory_prune_old(
-  $tenant, $before::timestamptz, $keep::integer, $after::timestamptz, $afterId::text::uuid, $limit::integer
+  $tenant, $before::timestamptz, $keep::integer, $after::timestamptz, $afterId::uuid, $limit::integer
 )
 `,
 );

@@ -25,7 +25,7 @@ const redactVersionQuery = defineQuery<{ tenant: string; version: string; by: st
   'redact_version',
   `
 SELECT outcome, head, versions::float8, same_path::float8 AS "samePath", ${time('redacted_at')} AS "redactedAt"
-FROM memory_redact($tenant, $version::text::uuid, $by::text::jsonb)
+FROM memory_redact($tenant, $version::uuid, $by::jsonb)
 `,
 );
 

@@ -33,16 +33,13 @@ WHERE tenant_id = $tenant AND memory_id = ANY ($memoryIds::text[]::uuid[])
 
 export const redactVersionsQuery = defineQuery<FileVersions & { by: string }, { redacted: number | string }>(
   'redact_versions',
-  'SELECT memory_redact_versions($tenant, $memoryIds::text[]::uuid[], $versions::text[]::uuid[], $by::text::jsonb) AS redacted',
+  'SELECT memory_redact_versions($tenant, $memoryIds::text[]::uuid[], $versions::text[]::uuid[], $by::jsonb) AS redacted',
 );
 
 export const redactBelowQuery = defineQuery<
   { tenant: string; path: string; limit: number; by: string },
   { redacted: number | string }
->(
-  'redact_below',
-  'SELECT memory_redact_below($tenant, $path, $limit::integer, $by::text::jsonb) AS redacted',
-);
+>('redact_below', 'SELECT memory_redact_below($tenant, $path, $limit::integer, $by::jsonb) AS redacted');
 
 export const forgetPathsQuery = defineQuery<
   { tenant: string; paths: string[]; below: boolean },
@@ -65,7 +62,7 @@ export const erasePathQuery = defineQuery<
   'erase_path',
   `
 SELECT memory_erase_path(
-  $tenant, $from, $to, $change::text::uuid, $origin::text::jsonb, $historyDays::bigint, $maxHistoryBytes::bigint
+  $tenant, $from, $to, $change::uuid, $origin::jsonb, $historyDays::bigint, $maxHistoryBytes::bigint
 ) AS moved
 `,
 );
@@ -88,7 +85,7 @@ export const rewriteVersionQuery = defineQuery<{
   content: string;
 }>(
   'rewrite_version',
-  'SELECT memory_rewrite_version($tenant, $memoryId::text::uuid, $version::text::uuid, $path, $content) AS done',
+  'SELECT memory_rewrite_version($tenant, $memoryId::uuid, $version::uuid, $path, $content) AS done',
 );
 
 /** Finds the kind of an entry, and the size of the longest path at or below it. */

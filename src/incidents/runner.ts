@@ -54,18 +54,24 @@ const CLAIMABLE = `ended_at IS NULL AND kind = ANY ($kinds::text[]) AND (lease_u
 /** Takes the lease of the job whose last slice is the oldest. */
 const claimQuery = defineQuery<
   { holder: string; now: string; leaseUntil: string; kinds: string[] },
-  RunningJob
+  { id: string }
 >(
   'claim_job',
   `
 UPDATE jobs SET state = 'running', holder = $holder, lease_until = $leaseUntil::text::timestamptz,
   slice_at = $now::text::timestamptz, progress = NULL
 WHERE id = (SELECT id FROM jobs WHERE ${CLAIMABLE} ORDER BY slice_at, id LIMIT 1) AND ${CLAIMABLE}
-RETURNING ${JOB_COLUMNS}, texts, position
+RETURNING id
 `,
 );
 
 const HELD = `id = $id::text::uuid AND holder = $holder AND ended_at IS NULL`;
+
+/** Reads a claimed job. On Citus, RETURNING cannot format times. */
+const readClaimedQuery = defineQuery<{ id: string; holder: string }, RunningJob>(
+  'read_claimed_job',
+  `SELECT ${JOB_COLUMNS}, texts, position FROM jobs WHERE ${HELD}`,
+);
 
 /** Extends the lease. `count` is 0 if the job was cancelled, or another replica has taken the lease. */
 const renewQuery = defineQuery<{ id: string; holder: string; leaseUntil: string; progress: string | null }>(
@@ -140,9 +146,14 @@ export class JobRunner {
   async runSlice(): Promise<boolean> {
     const now = await databaseInstant(this.#database);
     const lease = { holder: this.#holder, now, leaseUntil: later(now, LEASE_MS) };
-    const [job] = (await this.#database.query(claimQuery, { ...lease, kinds: [...this.#kinds.keys()] })).rows;
+    const kinds = [...this.#kinds.keys()];
+    const [claimed] = (await this.#database.query(claimQuery, { ...lease, kinds })).rows;
+    if (claimed === undefined) return false;
+    const { id } = claimed;
+    const [job] = (await this.#database.query(readClaimedQuery, { id, holder: this.#holder })).rows;
     const kind = job && this.#kinds.get(job.kind);
-    if (job === undefined || kind === undefined) return false;
+    // The job was cancelled in the meantime. Other jobs may wait.
+    if (job === undefined || kind === undefined) return true;
     const ended = new AbortController();
     const renewing = this.#renew(job, ended);
     try {
