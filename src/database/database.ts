@@ -59,6 +59,25 @@ export const PLANNER = {
   enable_mergejoin: 'off',
 };
 
+/**
+ * Settings of each session that determine the text form of values and the meaning of statements. A role, a
+ * database, or a server may have other defaults.
+ */
+export const MEANING = {
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  extra_float_digits: '1',
+  bytea_output: 'hex',
+  array_nulls: 'on',
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
+  quote_all_identifiers: 'off',
+  gin_fuzzy_search_limit: '0',
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+};
+
 /** Describes the configured database for an operator, without credentials. */
 export function describeDatabase({ DATABASE_URL, DATA_DIR }: Config): string {
   if (DATABASE_URL === undefined) return `the embedded database in ${resolve(DATA_DIR)}`;

@@ -6,7 +6,7 @@ import { Deadlines } from '../lib/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { distribute, hasCitus, prepareCluster } from './citus.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
-import { type Database, describeDatabase, PLANNER, type Snapshot } from './database.ts';
+import { type Database, describeDatabase, MEANING, PLANNER, type Snapshot } from './database.ts';
 import {
   asDatabaseError,
   DatabaseError,
@@ -109,7 +109,8 @@ async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolea
 /** Returns the commands that set the missing settings for the role. */
 async function missingSettings(client: pg.Client, settings: Record<string, string>): Promise<string[]> {
   const { rows } = await client.query<{ command: string }>(
-    `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name, w.setting) AS command
+    `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name,
+       CASE WHEN w.setting ~ '\\W' THEN quote_literal(w.setting) ELSE w.setting END) AS command
      FROM unnest($1::text[], $2::text[]) AS w (name, setting) JOIN pg_settings AS s ON s.name = w.name
        AND s.setting <> w.setting`,
     [Object.keys(settings), Object.values(settings)],
@@ -128,7 +129,7 @@ const types: pg.CustomTypesConfig = {
 
 const asOptions = (settings: Record<string, string>) =>
   Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
+    .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
     .join(' ');
 
 export const plannerOptions = asOptions(PLANNER);
@@ -194,6 +195,7 @@ export async function openPostgres(
     statement_timeout: String(config.DB_STATEMENT_TIMEOUT_MS),
     lock_timeout: String(config.DB_LOCK_TIMEOUT_MS),
     idle_in_transaction_session_timeout: String(config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS),
+    ...MEANING,
     ...(isCitus ? CITUS_PLANNER : PLANNER),
   };
   if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
@@ -403,8 +405,8 @@ async function migrateOnOneConnection(
     connectionString: url,
     fallback_application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
-    // Overrides the role's limits, which it may need for sessions through a pooler.
-    options: asOptions(NO_TIME_LIMITS),
+    // Overrides the limits that a role needs for sessions through a pooler.
+    options: asOptions({ ...NO_TIME_LIMITS, ...MEANING }),
   };
   // The end of the session releases the lock.
   await onOneConnection(connection, async (client) => {

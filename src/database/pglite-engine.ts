@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { PGlite, type PGliteInterface } from '@electric-sql/pglite';
 import { OperatorError } from '../errors/errors.ts';
 import { damagedDatabase, hasDatabase } from './data-directory.ts';
-import { PLANNER } from './database.ts';
+import { MEANING, PLANNER } from './database.ts';
 import { throwDatabaseError } from './errors.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -160,7 +160,9 @@ export async function openEngine(folder: string, events: EmbeddedEvents): Promis
   });
   try {
     await client.waitReady;
-    const settings = Object.entries(PLANNER).map(([name, value]) => `SET ${name} = ${value};`);
+    const settings = Object.entries({ ...MEANING, ...PLANNER }).map(
+      ([name, value]) => `SET ${name} = '${value}';`,
+    );
     await client.exec(settings.join('\n'));
   } catch (error) {
     if (isNew) await rm(folder, { recursive: true, force: true });

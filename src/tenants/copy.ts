@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { defineQuery, type QueryExecutor } from '../database/query.ts';
+import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
@@ -152,7 +152,8 @@ export type HistoryState = {
 export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryState>(
   'read_history_state',
   `
-SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt"
+SELECT COALESCE(${time('history_since')}, 'infinity') AS since, ${time('last_change_at')} AS "lastChangeAt",
+  ${time('created_at')} AS "createdAt"
 FROM tenants WHERE id = $tenant
 `,
 );

@@ -6,7 +6,7 @@ import { runTenantJob } from '../database/tenant-job.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { tenantDefaults } from './effective-settings.ts';
 import { fullnessColumn } from './listing.ts';
-import { type Days, dayOf, type Sizes, type Uses } from './usage.ts';
+import { DAY, type Days, dayOf, type Sizes, type Uses } from './usage.ts';
 
 /** Totals of all tenants. */
 export interface FleetTotals extends Sizes {
@@ -62,7 +62,7 @@ const OF_DAYS = `day >= $from::text::date
 const activityQuery = defineQuery<Days, Pick<FleetDay, 'day' | 'active' | keyof Uses>>(
   'fleet_activity',
   `
-SELECT day::text, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused,
+SELECT ${DAY}, sum(reads)::float8 AS reads, sum(writes)::float8 AS writes, sum(refused)::float8 AS refused,
   sum(CASE WHEN reads + writes + refused > 0 THEN 1 ELSE 0 END)::float8 AS active
 FROM tenant_usage WHERE ${OF_DAYS} GROUP BY day
 `,
@@ -71,7 +71,7 @@ FROM tenant_usage WHERE ${OF_DAYS} GROUP BY day
 const sizesQuery = defineQuery<Days, Omit<FleetDay, 'active' | keyof Uses>>(
   'fleet_sizes',
   `
-SELECT day::text, tenants::float8, suspended::float8, files::float8, bytes::float8,
+SELECT ${DAY}, tenants::float8, suspended::float8, files::float8, bytes::float8,
   history_bytes::float8 AS "historyBytes"
 FROM fleet_usage WHERE ${OF_DAYS}
 `,

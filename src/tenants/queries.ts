@@ -145,7 +145,7 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
   `
-SELECT greatest(t.last_change_at, max(greatest(e.updated_at, e.accessed_at))) AS at
+SELECT ${time('greatest(t.last_change_at, max(greatest(e.updated_at, e.accessed_at)))')} AS at
 FROM tenants AS t LEFT JOIN entries AS e ON e.tenant_id = $tenant AND e.kind = 'file'
 WHERE t.id = $tenant GROUP BY t.last_change_at
 `,
@@ -153,7 +153,7 @@ WHERE t.id = $tenant GROUP BY t.last_change_at
 
 export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_key_use',
-  'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $tenant',
+  `SELECT ${time('max(last_used_at)')} AS at FROM api_keys WHERE tenant_id = $tenant`,
 );
 
 /** Adds to the usage of a tenant, or returns the quota that would be exceeded. */

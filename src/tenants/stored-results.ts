@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
-import { defineQuery } from '../database/query.ts';
+import { defineQuery, time } from '../database/query.ts';
 import { runTenantJob } from '../database/tenant-job.ts';
 import { maxEntries } from '../lib/max-entries.ts';
 import { prefix, resultNotKept } from '../memory/messages.ts';
@@ -75,7 +75,7 @@ const oldestStoredResultKeptQuery = defineQuery<
 >(
   'oldest_stored_result_kept',
   `
-SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($ids::text[])
+SELECT ${time('created_at')} AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($ids::text[])
 ORDER BY created_at DESC OFFSET $maxStoredResults::integer - 1 LIMIT 1
 `,
 );

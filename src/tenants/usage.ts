@@ -72,18 +72,21 @@ ON CONFLICT (tenant_id, day) DO UPDATE SET
 `,
 );
 
+/** Formats a day in SQL. */
+export const DAY = `to_char(day, 'YYYY-MM-DD') AS day`;
+
 /** Days starting with the day `from` and before the time `until`. */
 export type Days = { from: string; until: string | null };
 
 const daysQuery = defineQuery<{ tenant: string } & Days, UsageDay>(
   'list_usage_days',
   `
-SELECT day::text, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes",
+SELECT ${DAY}, files::float8, bytes::float8, history_bytes::float8 AS "historyBytes",
   reads::float8, writes::float8, refused::float8
 FROM tenant_usage
 WHERE tenant_id = $tenant AND day >= $from::text::date
   AND ($until::text IS NULL OR day::timestamp < $until::text::timestamptz AT TIME ZONE 'UTC')
-ORDER BY day
+ORDER BY tenant_usage.day
 `,
 );
 

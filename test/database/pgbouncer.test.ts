@@ -16,7 +16,7 @@ const TRACKING = tracksStatements ? { max_prepared_statements: 200 } : {};
 const open = (url: string) => openDatabase(loadConfig({ DATABASE_URL: url }));
 
 /** Statements that the service tells an operator to run. */
-const COMMANDS = /ALTER ROLE CURRENT_USER IN DATABASE \w+ SET \w+ = \w+;/g;
+const COMMANDS = /ALTER ROLE CURRENT_USER IN DATABASE \w+ SET \w+ = (?:\w+|'[^']+');/g;
 
 describe('the service behind PgBouncer', () => {
   skipOnCitus('PgBouncer runs in front of one server');

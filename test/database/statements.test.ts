@@ -1,7 +1,10 @@
 /** Rules that every statement of the service follows on every database, checked without a Citus cluster. */
-import { describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DELEGATED_FUNCTIONS } from '../../src/database/citus.ts';
 import { writeFunctions } from '../../src/files/write-functions.ts';
+import { connectTo, createTestDatabase } from '../support/database.ts';
+import { resultColumns } from '../support/result-columns.ts';
 import { batchQueries, statements } from '../support/statements.ts';
 
 const all = [
@@ -19,13 +22,10 @@ describe('the arguments of a delegated function', () => {
     expect(calls.length).toBeGreaterThanOrEqual(2 * writeFunctions.length);
   });
 
-  it.each(calls.map(named))(
-    'has no parameter in %s that is cast to text and then to its type',
-    (_, { sql }) => {
-      // Citus would send the constant to the node of the tenant as a cstring, which has no casts.
-      expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
-    },
-  );
+  it.each(calls.map(named))('casts no parameter of %s to text and then to its type', (_, { sql }) => {
+    // Citus would send the constant to the node of the tenant as a cstring, which has no casts.
+    expect(CALL.exec(sql)?.[1]).not.toMatch(/\$\d+::text::/);
+  });
 });
 
 describe('the columns of RETURNING', () => {
@@ -33,7 +33,7 @@ describe('the columns of RETURNING', () => {
   const returning = all.filter(({ sql }) => sql.includes('RETURNING'));
 
   it.each(returning.map(named))(
-    'are not computed in %s, because Citus allows only immutable functions there',
+    'computes no column of %s, because Citus allows only immutable functions there',
     (_, each) => {
       for (const [, columns] of each.sql.matchAll(RETURNING)) {
         expect(columns?.replace(/ AS "?\w+"?/g, '')).toMatch(
@@ -42,4 +42,40 @@ describe('the columns of RETURNING', () => {
       }
     },
   );
+});
+
+it.each(all.map(named))('formats times explicitly in %s, independent of the session', (_, { sql }) => {
+  expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
+});
+
+describe('the result columns', () => {
+  const { builtins } = pg.types;
+  /** Types whose text depends on the settings of the session. */
+  const FORMATTED = new Map([
+    [builtins.TIMESTAMPTZ, 'timestamptz'],
+    [builtins.TIMESTAMP, 'timestamp'],
+    [builtins.DATE, 'date'],
+    [builtins.INTERVAL, 'interval'],
+    [builtins.BYTEA, 'bytea'],
+    [builtins.MONEY, 'money'],
+    [1185, 'timestamptz[]'],
+    [1182, 'date[]'],
+    [1001, 'bytea[]'],
+  ]);
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url);
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each(all.map(named))('includes no type in %s whose text depends on the session', async (_, { sql }) => {
+    const columns = await resultColumns(client, sql);
+    expect(columns.filter(({ dataTypeID }) => FORMATTED.has(dataTypeID))).toStrictEqual([]);
+  });
 });

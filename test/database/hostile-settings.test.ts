@@ -1,0 +1,105 @@
+/** A role whose defaults change the text form of values and the meaning of statements. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MEANING } from '../../src/database/database.ts';
+import { type Admin, openAdmin } from '../support/admin.ts';
+import { createTestDatabase, openPool } from '../support/database.ts';
+import { HOSTILE_SETTINGS, hostileDefaults } from '../support/hostile-session.ts';
+import { numberedQuery } from '../support/query.ts';
+import { freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
+/** Yields each value whose name says that it is a time, at any depth. */
+function* times(value: unknown, name = ''): Generator<[string, unknown]> {
+  if (value !== null && typeof value === 'object') {
+    for (const [key, each] of Object.entries(value)) yield* times(each, Array.isArray(value) ? name : key);
+  } else if (/(?:^|_)(?:at|time|since|until)$/.test(name) && value !== null) yield [name, value];
+}
+
+function settingsOf(names: string[]) {
+  const sql = 'SELECT name, current_setting(name) AS setting FROM unnest($1::text[]) AS names (name)';
+  const { statement, params } = numberedQuery<{ name: string; setting: string }>(sql, [names]);
+  return [statement, params] as const;
+}
+
+describe('a service whose role has other session defaults', () => {
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let service: Service;
+  let admin: Admin;
+  const tenant = freshTenant('hostile');
+
+  beforeAll(async () => {
+    own = await createTestDatabase({ migrated: false });
+    const pool = openPool(own.url);
+    await pool.query(hostileDefaults(new URL(own.url).pathname.slice(1)));
+    await pool.end();
+    service = await startService('postgres', { DATABASE_URL: own.url });
+    admin = await openAdmin(service);
+  });
+  afterAll(async () => {
+    await admin.app.close();
+    await service.close();
+    await own.drop();
+  });
+
+  it('changes every setting of the service in the role', () => {
+    expect(Object.keys(HOSTILE_SETTINGS).sort()).toStrictEqual(Object.keys(MEANING).sort());
+  });
+
+  it('returns times, days, and counts in the formats of the API', async () => {
+    const text = "it's \\ a\tbackslash\n".repeat(100);
+    for (const command of [
+      cmd.create('/memories/a', text),
+      cmd.replace('/memories/a', 'nothing', 'x'),
+      cmd.view('/memories/a'),
+    ])
+      await service.execute(command, { tenant });
+    const { content } = await service.execute(cmd.view('/memories/a'), { tenant });
+    expect(content).toContain("it's \\ a\tbackslash");
+    const draft = await admin.call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    expect(draft.status).toBe(200);
+    await admin.call('PATCH', `/tenants/${tenant}`, { body: { settings: { draft_days: 9 } } });
+    const found = await admin.call('POST', '/find', { body: { text: 'backslash' } });
+    expect(found.status).toBeLessThan(300);
+    await admin.call('POST', '/keys', { body: { tenant, label: 'agent' } });
+    const lists = [
+      '/tenants',
+      `/tenants/${tenant}`,
+      '/keys',
+      '/jobs',
+      '/audit',
+      '/usage',
+      '/drafts',
+      '/receipts',
+      `/tenants/${tenant}/usage`,
+      `/tenants/${tenant}/usage/days`,
+      `/tenants/${tenant}/activity`,
+      `/tenants/${tenant}/kept-out`,
+      `/tenants/${tenant}/drafts`,
+      `/tenants/${tenant}/drafts/${draft.body.id}`,
+      `/tenants/${tenant}/versions`,
+    ];
+    let checked = 0;
+    for (const path of lists) {
+      const { status, body, text: sent } = await admin.call('GET', path);
+      expect([path, status, sent]).toStrictEqual([path, 200, sent]);
+      for (const [name, time] of times(body)) {
+        expect([path, name, time]).toStrictEqual([path, name, expect.stringMatching(TIME)]);
+        checked++;
+      }
+    }
+    expect(checked).toBeGreaterThan(10);
+    const { body } = await admin.call('GET', `/tenants/${tenant}`);
+    expect(body).toMatchObject({ bytes: Buffer.byteLength(text), files: 1 });
+    const { body: shown } = await admin.call('GET', `/tenants/${tenant}/drafts/${draft.body.id}`);
+    expect(shown.bytes).toBe(Buffer.byteLength(text));
+    const day = Date.now() + 9 * 24 * 60 * 60 * 1000;
+    expect(Math.abs(Date.parse(String(shown.expires_at)) - day)).toBeLessThan(24 * 60 * 60 * 1000);
+  });
+
+  it('applies every setting to a session of the service', async () => {
+    const { rows } = await service.database.query(...settingsOf(Object.keys(MEANING)));
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toStrictEqual(MEANING);
+  });
+});
