@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { SOURCE } from '../history/version.ts';
+import { decodeCursor, encodeCursor } from '../lib/cursor.ts';
 import { storableText as text } from '../lib/text.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
@@ -110,7 +111,7 @@ export const actor = z
 
 /** Encodes the position of the next page as an opaque text, or null after the last page. */
 export function writeCursor(position: unknown): string | null {
-  return position === null ? null : Buffer.from(JSON.stringify(position)).toString('base64url');
+  return position === null ? null : encodeCursor(position);
 }
 
 /** A filter by an actor, or by all actors of a source. Use it with `NOT_BY_BOTH`. */
@@ -142,17 +143,9 @@ export const NOT_BY_BOTH = [
  */
 export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | null {
   if (given === undefined) return null;
-  const parsed = schema.safeParse(parseJson(Buffer.from(given, 'base64url').toString()));
-  if (parsed.success) return parsed.data;
-  throw new ServiceError('invalid_cursor');
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+  const position = decodeCursor(schema, given);
+  if (position === undefined) throw new ServiceError('invalid_cursor');
+  return position;
 }
 
 /**

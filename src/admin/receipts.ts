@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { MAX_TEXT } from '../incidents/erase-job.ts';
 import { textHmac } from '../incidents/erase-receipt.ts';
 import { findJob } from '../incidents/jobs.ts';
+import { storedTime } from '../lib/rfc3339.ts';
 import { requireInstallation } from '../tenants/installation.ts';
 import { keyIdOf, signedReceiptSchema } from '../tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../tenants/receipts.ts';
@@ -38,7 +39,7 @@ function record({ publicKey, ...signed }: StoredReceipt) {
   return { ...signed, public_key: publicKey };
 }
 
-const position = z.strictObject({ at: z.string(), id: uuid });
+const position = z.strictObject({ at: storedTime, id: uuid });
 
 export const listErasureReceipts = defineOperation({
   id: 'listReceipts',

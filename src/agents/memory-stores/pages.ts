@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors/errors.ts';
+import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
 import { jsonBytes } from '../../lib/json.ts';
 import { storedTime } from '../../lib/rfc3339.ts';
 import { storableText } from '../../lib/text.ts';
@@ -14,7 +15,7 @@ export const positions = {
 };
 
 export function writeCursor(position: readonly string[]): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url');
+  return encodeCursor(position);
 }
 
 /**
@@ -24,20 +25,12 @@ export function writeCursor(position: readonly string[]): string {
  */
 export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | undefined {
   if (given === undefined) return undefined;
-  const parsed = schema.safeParse(parseJson(Buffer.from(given, 'base64url').toString()));
-  if (parsed.success && parsed.data !== undefined) return parsed.data;
+  const position = decodeCursor(schema, given);
+  if (position !== undefined) return position;
   throw new ServiceError(
     'invalid_parameter',
     'page: use the `next_page` of an earlier response to the same request.',
   );
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
