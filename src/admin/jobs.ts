@@ -104,8 +104,8 @@ export const listJobTenants = defineOperation({
   errors: [noSuchJob],
   async run({ database, params: { job }, query, administrator }) {
     const { limit, after, search = null, left = null } = query;
-    const scope = administrator.onlyTenants;
-    await findJob(database, job, scope);
+    // On Citus, the outcomes of a job over certain tenants then come from the nodes of these tenants only.
+    const { onlyTenants: scope } = await findJob(database, job, administrator.onlyTenants);
     const from = readCursor(tenantId, after) ?? '';
     const page = { job, after: from, scope, limit: limit + 1 };
     const filter = { search, isLeft: left };

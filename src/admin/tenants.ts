@@ -9,7 +9,6 @@ import { countTenants, findListedTenant, readTenantPage } from '../tenants/listi
 import { MAX_METADATA, pairsOf } from '../tenants/metadata.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
-import { mergeDetails, Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { archived, noSuchTenant } from './errors.ts';
 import {
@@ -199,9 +198,7 @@ export const updateTenant = defineOperation({
     const { settings = {} } = body;
     const details = detailsOf(body);
     const before = await requireTenant(database, tenant);
-    if (Object.keys(details).length > 0)
-      await new Stores(database).update(tenant, (current) => mergeDetails(current, details));
-    if (!(await new Tenants(database).set(tenant, settingsOf(settings)))) missing(tenant);
+    if (!(await new Tenants(database).change(tenant, settingsOf(settings), details))) missing(tenant);
     note({
       details: { ...changedValues(settingsRecord(before), settings), ...changedValues(before, details) },
     });

@@ -6,8 +6,11 @@ const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   `SELECT ${time('now()')} AS now`,
 );
 
-/** Returns the time of the database in ISO 8601 with microseconds. All committed changes are earlier. */
-export async function databaseInstant(database: Database): Promise<string> {
+/**
+ * Returns the time of the database in ISO 8601 with microseconds; in a transaction, the time of its start. All committed changes
+ * are earlier.
+ */
+export async function databaseInstant(database: Pick<Database, 'query'>): Promise<string> {
   const [row] = (await database.query(databaseTimeQuery, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');
   return row.now;

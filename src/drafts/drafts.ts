@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { Actor } from '../memory/origin.ts';
+import { listOpenDraftsQuery } from '../tenants/queries.ts';
 
 /* Records of open and closed drafts. The memory of an open draft is a tenant with the draft's ID. */
 
@@ -53,11 +54,6 @@ export const findKeyDraftQuery = defineQuery<{ tenant: string; keyId: string }, 
   `SELECT id FROM drafts WHERE tenant_id = $tenant AND key_id = $keyId AND state = 'open'`,
 );
 
-const listOpenIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
-  'list_open_drafts',
-  `SELECT id FROM drafts WHERE tenant_id = $tenant AND state = 'open'`,
-);
-
 /** Closes an open draft. `count` is 0 if the draft is not open. */
 export const closeDraftQuery = defineQuery<{
   tenant: string;
@@ -105,7 +101,7 @@ export async function findOpenDraft(query: QueryExecutor, tenant: string, id: st
 
 /** Lists the IDs of a tenant's open drafts. */
 export async function openDraftIds(query: QueryExecutor, tenant: string): Promise<string[]> {
-  return (await query(listOpenIdsQuery, { tenant })).rows.map(({ id }) => id);
+  return (await query(listOpenDraftsQuery, { tenant })).rows.map(({ id }) => id);
 }
 
 /** Returns the number of a tenant's open drafts and the total size of their files in bytes. */

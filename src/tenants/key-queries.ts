@@ -278,12 +278,12 @@ FROM api_keys WHERE hash = $hash
 `,
 );
 
-/** Retires the current secret of a key after `overlapSeconds`, and all earlier secrets now. */
-export const retireSecretsQuery = defineQuery<{ id: string; hash: string; overlapSeconds: number }>(
+/** Retires the current secret of a key at `until`, and all earlier secrets now. */
+export const retireSecretsQuery = defineQuery<{ id: string; hash: string; now: string; until: string }>(
   'retire_secrets',
   `
-UPDATE api_keys SET rotated_at = COALESCE(rotated_at, now()), expires_at = least(expires_at,
-  now() + CASE WHEN hash = $hash THEN $overlapSeconds::integer ELSE 0 END * interval '1 second')
+UPDATE api_keys SET rotated_at = COALESCE(rotated_at, $now::timestamptz),
+  expires_at = least(expires_at, CASE WHEN hash = $hash THEN $until::timestamptz ELSE $now::timestamptz END)
 WHERE id = $id AND (hash = $hash OR ${IS_PREVIOUS('api_keys')})
 `,
 );

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -292,7 +293,9 @@ export class Keys {
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
       await query(addSecretQuery, { hash, newHash });
-      await query(retireSecretsQuery, { id, hash, overlapSeconds });
+      const now = await databaseInstant({ query });
+      const until = new Date(Date.parse(now) + overlapSeconds * 1000).toISOString();
+      await query(retireSecretsQuery, { id, hash, now, until: overlapSeconds === 0 ? now : until });
       return { key, tenant };
     });
   }

@@ -60,6 +60,12 @@ export const createTenantQuery = defineQuery<{ tenant: string }>(
   'INSERT INTO tenants (id) VALUES ($tenant) ON CONFLICT (id) DO NOTHING',
 );
 
+/** Lists the open drafts of a tenant. On Citus, only the node of the tenant is needed. */
+export const listOpenDraftsQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'list_open_drafts',
+  `SELECT id FROM drafts WHERE tenant_id = $tenant AND state = 'open'`,
+);
+
 /** Lists the drafts of a tenant, including closed drafts whose deletion is incomplete. */
 export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: string }>(
   'list_draft_tenants',
@@ -82,11 +88,6 @@ const SUSPENDED =
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $tenant`,
-);
-
-export const suspendDraftsQuery = defineQuery<{ tenant: string; since: string | null }>(
-  'suspend_drafts',
-  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $tenant`,
 );
 
 export const LOCK_TENANT = `SELECT id, ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $tenant FOR NO KEY UPDATE`;

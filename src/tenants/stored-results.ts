@@ -6,7 +6,7 @@ import { runTenantJob } from '../database/tenant-job.ts';
 import { maxEntries } from '../lib/max-entries.ts';
 import { prefix, resultNotKept } from '../memory/messages.ts';
 import type { RequestKey } from '../memory/store.ts';
-import { listDraftTenantsQuery } from './queries.ts';
+import { listOpenDraftsQuery } from './queries.ts';
 
 /**
  * Computes the stored key of a request.
@@ -155,7 +155,7 @@ export async function forgetStoredResultsOver(
   tenant: string,
   maxStoredResults: number,
 ): Promise<number> {
-  const drafts = (await database.query(listDraftTenantsQuery, { tenant })).rows.map(({ id }) => id);
+  const drafts = (await database.query(listOpenDraftsQuery, { tenant })).rows.map(({ id }) => id);
   const ids = [tenant, ...drafts];
   const oldest = (await database.query(oldestStoredResultKeptQuery, { ids, maxStoredResults })).rows[0];
   if (oldest === undefined) return 0;

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { MAX_METADATA } from './metadata.ts';
-import { createTenantQuery, lockTenantQuery } from './queries.ts';
+import { createTenantQuery, listOpenDraftsQuery, lockTenantQuery } from './queries.ts';
 
 /** A tenant as a store of the Memory Stores API. Times are ISO 8601. */
 export interface StoreRow {
@@ -66,9 +66,9 @@ export const archiveStoreQuery = defineQuery<{ tenant: string }>(
   'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $tenant AND archived_at IS NULL',
 );
 
-export const archiveDraftsQuery = defineQuery<{ tenant: string }>(
-  'archive_drafts',
-  'UPDATE tenants SET archived_at = now() WHERE draft_of = $tenant AND archived_at IS NULL',
+export const archiveDraftQuery = defineQuery<{ tenant: string }>(
+  'archive_draft',
+  'UPDATE tenants SET archived_at = now() WHERE id = $tenant AND archived_at IS NULL',
 );
 
 /**
@@ -174,15 +174,7 @@ export class Stores {
    * @throws ServiceError if the store does not exist or is archived
    */
   update(id: string, change: (before: StoreDetails) => StoreDetails): Promise<StoreRow> {
-    return this.#database.transaction(async (query) => {
-      await query(lockTenantQuery, { tenant: id });
-      const before = await existing(query, id);
-      if (before.archivedAt !== null) throw new ServiceError('tenant_archived', id);
-      const after = change(before);
-      if (isSame(before, after)) return before;
-      await query(setStoreQuery, paramsOf(id, after));
-      return existing(query, id);
-    });
+    return this.#database.transaction((query) => changeDetails(query, id, change));
   }
 
   /**
@@ -193,7 +185,8 @@ export class Stores {
   async archive(id: string): Promise<StoreRow> {
     return this.#database.transaction(async (query) => {
       await query(archiveStoreQuery, { tenant: id });
-      await query(archiveDraftsQuery, { tenant: id });
+      const { rows: drafts } = await query(listOpenDraftsQuery, { tenant: id });
+      for (const draft of drafts) await query(archiveDraftQuery, { tenant: draft.id });
       return existing(query, id);
     });
   }
@@ -215,6 +208,25 @@ export async function copyStore(query: QueryExecutor, from: string, to: string):
     name: name === id ? null : name,
     metadata: JSON.stringify(metadata),
   });
+}
+
+/**
+ * Changes the details of a tenant in a transaction.
+ *
+ * @throws ServiceError if the tenant does not exist, or is archived
+ */
+export async function changeDetails(
+  query: QueryExecutor,
+  id: string,
+  change: (before: StoreDetails) => StoreDetails,
+): Promise<StoreRow> {
+  await query(lockTenantQuery, { tenant: id });
+  const before = await existing(query, id);
+  if (before.archivedAt !== null) throw new ServiceError('tenant_archived', id);
+  const after = change(before);
+  if (isSame(before, after)) return before;
+  await query(setStoreQuery, paramsOf(id, after));
+  return existing(query, id);
 }
 
 /** Changes the details of a tenant, in a transaction that has locked the tenant. */

@@ -16,17 +16,17 @@ import {
   lastFileUseQuery,
   lastKeyUseQuery,
   listDraftTenantsQuery,
+  listOpenDraftsQuery,
   lockTenantQuery,
   NO_TENANT,
   setTenantQuery,
-  suspendDraftsQuery,
   suspendTenantQuery,
   type TenantRow,
   tenantCreatedAtQuery,
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
 import { countStoredResultsQuery, deleteStoredResultsQuery } from './stored-results.ts';
-import { type StoreDetailsChange, setDetails } from './stores.ts';
+import { changeDetails, mergeDetails, type StoreDetailsChange, setDetails } from './stores.ts';
 
 const ROWS_A_BATCH = 2000;
 
@@ -107,12 +107,32 @@ export class Tenants {
     return this.#database.transaction((query) => set(query, tenant, changes));
   }
 
+  /**
+   * Changes settings and details of a tenant in one transaction. Returns false if the tenant does not exist.
+   *
+   * @throws ServiceError for a draft, or for new details of an archived tenant
+   */
+  async change(
+    tenant: string,
+    settings: Partial<TenantSettings>,
+    details: StoreDetailsChange,
+  ): Promise<boolean> {
+    return this.#database.transaction(async (query) => {
+      if (!(await set(query, tenant, settings))) return false;
+      if (Object.keys(details).length > 0) {
+        await changeDetails(query, tenant, (current) => mergeDetails(current, details));
+      }
+      return true;
+    });
+  }
+
   /** Suspends or resumes a tenant and its drafts. Returns false if the tenant does not exist. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
     return this.#database.transaction(async (query) => {
       if ((await query(suspendTenantQuery, { tenant, since })).count === 0) return false;
-      await query(suspendDraftsQuery, { tenant, since });
+      const { rows: drafts } = await query(listOpenDraftsQuery, { tenant });
+      for (const { id } of drafts) await query(suspendTenantQuery, { tenant: id, since });
       return true;
     });
   }
@@ -169,9 +189,10 @@ async function set(query: QueryExecutor, tenant: string, changes: Partial<Tenant
   const current = (await query(findTenantQuery, { tenant })).rows[0];
   if (current === undefined) return false;
   if (current.draftOf !== null) throw new ServiceError('draft_has_no_settings', current.draftOf, tenant);
+  if (Object.keys(changes).length === 0) return true;
   const settings = { ...current, ...changes };
   const isSet = (await query(setTenantQuery, { ...settings, tenant })).count === 1;
-  const { rows: drafts } = await query(listDraftTenantsQuery, { tenant });
+  const { rows: drafts } = await query(listOpenDraftsQuery, { tenant });
   for (const { id } of drafts) await followSettings(query, settings, id);
   return isSet;
 }

@@ -84,13 +84,16 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
       await undisturbed.acknowledge(50);
       await cluster.kill(1);
       const before = undisturbed.acknowledged;
-      const [tenant = ''] = OTHERS.filter((each) => !alsoAway.includes(each));
-      await administer(url, tenant, row);
-      await delay(5000);
-      row.notes.push(
-        `${away.length} of ${TENANTS.length} tenants were on it; writes of the others meanwhile: ${undisturbed.acknowledged - before}`,
-      );
-      await cluster.restart(1);
+      try {
+        const [tenant = ''] = OTHERS.filter((each) => !alsoAway.includes(each));
+        await administer(url, tenant, row);
+        await delay(5000);
+        row.notes.push(
+          `${away.length} of ${TENANTS.length} tenants were on it; writes of the others meanwhile: ${undisturbed.acknowledged - before}`,
+        );
+      } finally {
+        await cluster.restart(1);
+      }
       await timeToAcknowledge(workload, row);
       await undisturbed.stop();
       others.push(undisturbed);

@@ -9,6 +9,9 @@ const NUMBER = '1';
 /** Values of parameters by name, or by statement and name. The default is '/memories'. */
 const VALUES: Readonly<Record<string, string>> = {
   tenant: 't',
+  hash: 'aa',
+  secret: 'aa',
+  foundBy: ID,
   to: 'u',
   origin: '{}',
   keepsHistory: 'true',
@@ -105,6 +108,10 @@ const VALUES: Readonly<Record<string, string>> = {
 };
 /** Parameters that list tenants, by statement and name. Plans use tenants of every shard. */
 const TENANT_LISTS: ReadonlySet<string> = new Set([
+  'count_tenants.scope',
+  'count_selected_tenants.onlyTenants',
+  'select_tenants.onlyTenants',
+  'list_job_outcomes.scope',
   'list_tenants_by_id.scope',
   'mounted_by.scope',
   'draft_sizes.ids',
@@ -127,9 +134,30 @@ export async function tenantsOfAllShards(client: pg.Client, shardCount: number):
   return rows.map(({ id }) => id);
 }
 
-function sampleOf(statement: string, parameter: string, tenants: readonly string[]): string {
-  if (TENANT_LISTS.has(`${statement}.${parameter}`)) return `{${tenants.join(',')}}`;
-  const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];
+/** Values of parameters that the statement casts to a type. */
+const OF_TYPE: Readonly<Record<string, string>> = {
+  uuid: ID,
+  jsonb: '{}',
+  json: '[]',
+  timestamptz: TIME,
+  date: TIME,
+  bigint: NUMBER,
+  integer: NUMBER,
+  float8: NUMBER,
+  boolean: 'true',
+  'text[]': '{a}',
+  'uuid[]': `{${ID}}`,
+  'bigint[]': `{${NUMBER}}`,
+  'integer[]': `{${NUMBER}}`,
+  'timestamptz[]': `{${TIME}}`,
+};
+
+/** @param index number of the parameter in the statement, from 1 */
+function sampleOf({ name, sql, parameters }: Statement, index: number, tenants: readonly string[]): string {
+  const parameter = parameters[index - 1] ?? '';
+  if (TENANT_LISTS.has(`${name}.${parameter}`)) return `{${tenants.join(',')}}`;
+  const cast = new RegExp(`\\$${index}(?:::text(?:\\[\\])?)?::(\\w+(?:\\[\\])?)`).exec(sql)?.[1] ?? '';
+  const value = VALUES[`${name}.${parameter}`] ?? OF_TYPE[cast] ?? VALUES[parameter];
   return value ?? (IS_NUMBER.test(parameter) ? NUMBER : '/memories');
 }
 
@@ -151,12 +179,8 @@ function distributedNode(plan: DistributedPlan): DistributedPlan {
  *
  * @param tenants tenants of every shard (`tenantsOfAllShards`)
  */
-export async function planOf(
-  client: pg.Client,
-  { name, sql, parameters }: Statement,
-  tenants: readonly string[],
-) {
-  const text = sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(name, parameters[n - 1] ?? '', tenants)}'`);
+export async function planOf(client: pg.Client, statement: Statement, tenants: readonly string[]) {
+  const text = statement.sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(statement, Number(n), tenants)}'`);
   const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`);
   const plan = distributedNode(rows[0]['QUERY PLAN'][0].Plan);
   const query = plan['Distributed Query'];

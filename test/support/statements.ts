@@ -37,8 +37,6 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_draft_tenants',
   'list_draft_memories',
   'move_drafts',
-  'suspend_drafts',
-  'archive_drafts',
   'oldest_stored_result_kept',
   'draft_sizes',
   'list_draft_days',
