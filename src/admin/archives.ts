@@ -132,6 +132,9 @@ const importedSchema = z
     masked: z
       .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
       .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
+    left_out: z
+      .array(z.string())
+      .meta({ description: 'Binary files of macOS (`._*` and `.DS_Store`) that were left out.' }),
     file_paths: z
       .array(z.string())
       .nullable()
@@ -183,6 +186,7 @@ export const importMemory = defineOperation({
       call;
     const { into, strip, dry_run: dryRun, store } = query;
     if (store !== undefined) note({ details: { store } });
+    const leftOut: string[] = [];
     const masked: { name: string; kinds: string[] }[] = [];
     const keptOut = await (await services()).keptOut.textsFor(tenant);
     const imported = await importEntries(
@@ -194,6 +198,7 @@ export const importMemory = defineOperation({
         into,
         strip,
         onChanged: (name, kinds) => masked.push({ name, kinds }),
+        onLeftOut: (name) => leftOut.push(name),
         onProgress: (files, bytes) => {
           // Stops the import before its next file if the client has disconnected.
           signal.throwIfAborted();
@@ -212,6 +217,7 @@ export const importMemory = defineOperation({
       versions,
       history_left_out: historyLeftOut,
       masked,
+      left_out: leftOut,
       file_paths: dryRun ? filePaths : null,
     };
   },

@@ -125,7 +125,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     return observe(request, unknown, async () => failure(invalid));
   }
   if (call.tool !== 'memory') return searchMemory(request, call, services);
-  const { tool, input, toolUseId, callerTrace } = call;
+  const { tool, input, toolUseId, callerTrace, language = languageOf(request) } = call;
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
@@ -133,7 +133,6 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     if (refused !== null) return refused;
   }
   const { ip, id: requestId } = request;
-  const language = languageOf(request);
   const idempotencyKey = toolUseId ?? header;
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return observe(request, details, () =>

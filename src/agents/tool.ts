@@ -8,6 +8,7 @@ import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
 import { isObject } from '../lib/json.ts';
 import { textProblem } from '../memory/commands/command.ts';
+import type { Language } from '../memory/messages.ts';
 import {
   invalidField,
   isMissing,
@@ -28,6 +29,8 @@ export interface ValidCall {
   toolUseId?: string;
   /** The trace that the call continues. By default, a call continues the trace of its request. */
   callerTrace?: CallerTrace | undefined;
+  /** Language of the result; by default the language that the request prefers. */
+  language?: Language | undefined;
 }
 
 /** A `tool_use` block with an ID but without valid input. */

@@ -14,7 +14,8 @@ import type { SourceEntry } from './entry.ts';
 import { type ImportContext, type Imported, writeImport } from './import-transaction.ts';
 import { type ImportRules, type Inspected, prepareImport } from './prepare-import.ts';
 
-export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
+export interface ImportOptions
+  extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onLeftOut' | 'onProgress'> {
   origin: Origin;
   dryRun: boolean;
   /** Called during the write, after the whole source has been checked. */

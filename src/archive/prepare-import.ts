@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
 import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { ArchivedHistory, isHistory } from './archived-history.ts';
-import { cannotImport, type SourceEntry } from './entry.ts';
+import { cannotImport, printable, type SourceEntry } from './entry.ts';
 import type { HistorySource } from './history-import.ts';
 import type { ImportSource } from './import-transaction.ts';
 import { ImportTree, type Placement } from './import-tree.ts';
@@ -25,6 +26,8 @@ export interface ImportRules extends Placement {
   inspect?: ((text: string) => Promise<Inspected>) | undefined;
   /** Called for each file whose text the policy has masked. */
   onChanged?: ((path: string, kinds: string[]) => void) | undefined;
+  /** Called for each file of a desktop that was left out. */
+  onLeftOut?: ((name: string) => void) | undefined;
   onProgress?: ((files: number, bytes: number) => void) | undefined;
 }
 
@@ -71,6 +74,10 @@ export async function prepareImport(
         await history.add(entry, await read(entry, (size) => checkPageSize(entry.name, size)));
         continue;
       }
+      if (await isDesktopFile(entry)) {
+        rules.onLeftOut?.(printable(entry.name));
+        continue;
+      }
       const modified = believable(entry.modified, now);
       const path = tree.add({ ...entry, modified });
       if (path === undefined) continue;
@@ -96,6 +103,23 @@ export async function prepareImport(
     await close();
     throw error;
   }
+}
+
+/** The names of the files in which macOS stores attributes of other files and the appearance of a directory. */
+const DESKTOP_FILE = /(^|\/)(\._[^/]*|\.DS_Store)$/;
+
+/** Whether an entry is a binary file of macOS. A text with such a name is imported. */
+async function isDesktopFile(entry: SourceEntry): Promise<boolean> {
+  if (entry.kind === 'dir' || !DESKTOP_FILE.test(entry.name)) return false;
+  const chunks: Uint8Array[] = [];
+  let hasNul = false;
+  // The content is read to its end, because the next entry follows it.
+  for await (const chunk of entry.content) {
+    hasNul ||= chunk.includes(0);
+    if (!hasNul) chunks.push(chunk);
+  }
+  entry.content = Readable.from(chunks);
+  return hasNul;
 }
 
 /** Limits a modification time to the present, because a file from the future would never expire. */

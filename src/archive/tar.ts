@@ -188,6 +188,8 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   let found = 0;
   let failure: unknown;
   const closed = new Promise<void>((resolve) => {
+    // tar-stream 3 expects the text of an extended header of size 0 in the padding of the next entry.
+    unpack.on('entry', () => Object.assign(unpack, { _longHeader: false }));
     unpack.on('error', (error) => {
       failure = error;
     });

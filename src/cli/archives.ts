@@ -239,6 +239,8 @@ async function importFrom(
   for (const { name, kinds } of imported.masked) {
     io.stderr.write(`${printable(name)}: masked ${describeSecrets(kinds)}.\n`);
   }
+  const desktop = imported.left_out.length;
+  if (desktop > 0) io.stderr.write(`Left out ${amount(desktop, 'file')} of macOS (._* and .DS_Store).\n`);
   const { files, bytes, file_paths: filePaths, directories, versions, history_left_out: leftOut } = imported;
   if (filePaths !== null) await print(io.stdout, made(filePaths, directories));
   const verb = dryRun ? 'Would import' : 'Imported';

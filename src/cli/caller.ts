@@ -20,6 +20,7 @@ import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { Services } from '../files/services.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { compare } from '../history/patch.ts';
+import { isObject } from '../lib/json.ts';
 import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
 import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited } from '../tenants/audit.ts';
@@ -222,9 +223,16 @@ export function remoteCaller(target: AdminTarget): Connect {
 
 async function send(
   { url: base, key, service }: AdminTarget,
-  { method, url, response: { lines }, decode, bodyType }: AnyAdminOperation,
+  operation: AnyAdminOperation,
   { params, query, body, headers, onProgress }: CallInput<unknown, unknown, unknown>,
 ): Promise<unknown> {
+  const {
+    method,
+    url,
+    response: { lines },
+    decode,
+    bodyType,
+  } = operation;
   const path = url.replace(/:(\w+)/g, (_, name) =>
     encodeURIComponent(String((params as Record<string, unknown>)[name])),
   );
@@ -249,10 +257,31 @@ async function send(
   const name = apiName(base, service);
   if (response.ok && decode) return decode(response, params);
   if (response.ok && response.headers.get('content-type') === JSON_LINES)
-    return resultIn(response, name, onProgress);
+    return checked(operation, await resultIn(response, name, onProgress), name);
   const text = await response.text();
-  if (response.ok) return text === '' ? null : JSON.parse(text);
+  if (response.ok) return text === '' ? null : checked(operation, parsedJson(text), name);
   throw errorOf(response, text, name);
+}
+
+/**
+ * Returns the result of an operation if it has the form of one. Fields that the operation does not know are kept.
+ *
+ * @throws OperatorError if it has another form
+ */
+function checked({ id, response }: AnyAdminOperation, result: unknown, name: string): unknown {
+  if (response.schema === undefined || response.schema.safeParse(result).success) return result;
+  throw new OperatorError(
+    `${capitalize(name)} responded to ${id} in another form: it may not be an admin API, or it may have another version than this command.`,
+  );
+}
+
+/** Returns the value of a JSON text; undefined for any other text. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function textOf(body: unknown): string | undefined {
@@ -279,10 +308,10 @@ async function resultIn(
   onProgress: ((progress: OperationProgress) => void) | undefined,
 ): Promise<object> {
   for await (const line of linesIn(body ?? [])) {
-    const { type, problem, parts, ...rest } = JSON.parse(line);
-    if (type === 'progress') onProgress?.(rest);
+    const { type, problem, parts, ...rest } = fieldsOf(parsedJson(line));
+    if (type === 'progress') onProgress?.(rest as unknown as OperationProgress);
     else if (type === 'result') return rest;
-    else throw parts === undefined ? new OperatorError(problem.detail) : errorWith(parts);
+    else throw errorWith(parts) ?? detailOf(problem) ?? lostForm(name);
   }
   throw new OperatorError(`The connection to ${name} was lost during the response.`);
 }
@@ -301,24 +330,34 @@ async function* linesIn(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
 function errorOf({ status, headers }: Response, text: string, name: string): Error {
-  const parts = headers.get(ERROR_HEADER);
-  if (parts !== null) return errorWith(parts);
-  const { detail } = problemIn(text);
-  if (detail !== undefined) return new OperatorError(detail);
+  const known = errorWith(headers.get(ERROR_HEADER)) ?? detailOf(parsedJson(text));
+  if (known !== undefined) return known;
   const location = headers.get('location');
   const what = location === null ? `status ${status}` : `a redirect to ${location}`;
   return new OperatorError(`${capitalize(name)} responded with ${what}: it may not be an admin API.`);
 }
 
-function errorWith(parts: string): ServiceError {
-  const [reason, ...values] = JSON.parse(decodeURIComponent(parts));
-  return new ServiceError(reason as 'internal_error', ...(values as [never]));
+/** Returns the error in the header of a response; undefined without one, or for an error of another version. */
+function errorWith(parts: unknown): ServiceError | undefined {
+  if (typeof parts !== 'string') return undefined;
+  try {
+    const [reason, ...values] = JSON.parse(decodeURIComponent(parts));
+    return new ServiceError(reason as 'internal_error', ...(values as [never]));
+  } catch {
+    return undefined;
+  }
 }
 
-function problemIn(text: string): { detail?: string } {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
+/** Returns the error that a problem describes; undefined for any other value. */
+function detailOf(problem: unknown): OperatorError | undefined {
+  const { detail } = fieldsOf(problem);
+  return typeof detail === 'string' ? new OperatorError(detail) : undefined;
+}
+
+function lostForm(name: string): OperatorError {
+  return new OperatorError(`${capitalize(name)} sent a line in another form: it may not be an admin API.`);
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
 }

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { describeDatabase } from '../database/database.ts';
 import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
+import { isObject } from '../lib/json.ts';
 import { registerAuditCommand } from './audit.ts';
 import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
@@ -87,7 +88,8 @@ async function describeMigrated({ url, service }: AdminTarget, version: string):
     body: undefined,
     service,
   });
-  const { info } = (await response.json()) as { info: { version: string } };
+  const description: unknown = await response.json().catch(() => undefined);
+  const info = isObject(description) && isObject(description.info) ? description.info : {};
   if (info.version === version) return `The embedded database in ${service?.folder} is up to date.`;
   throw new OperatorError(
     `The service on ${service?.folder} has version ${info.version}, and this command has ${version}. Restart it with this version.`,

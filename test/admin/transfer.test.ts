@@ -41,6 +41,7 @@ describeService(
         directories: ['/memories/d'],
         versions: null,
         history_left_out: null,
+        left_out: [],
         masked: [],
         file_paths: ['/memories/a.md', '/memories/d/b.md'],
       };

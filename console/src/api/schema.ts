@@ -421,6 +421,8 @@ export interface components {
                 name: string;
                 kinds: string[];
             }[];
+            /** @description Binary files of macOS (`._*` and `.DS_Store`) that were left out. */
+            left_out: string[];
             /** @description With `dry_run`: the paths of the files. Otherwise null. */
             file_paths: string[] | null;
         };

@@ -58,7 +58,7 @@ export function ImportDialog({ tenant, archive, verb, onClose }: Props) {
 }
 
 function ImportPreview({ imported }: { imported: ImportResult }) {
-  const { files, bytes, versions, directories, history_left_out, masked, file_paths } = imported;
+  const { files, bytes, versions, directories, history_left_out, masked, left_out, file_paths } = imported;
   const paths = file_paths ?? [];
   return (
     <>
@@ -69,6 +69,7 @@ function ImportPreview({ imported }: { imported: ImportResult }) {
         </strong>{' '}
         {directories.length > 0 && `${count(directories.length, 'directory', 'directories')} will be made.`}
       </p>
+      {left_out.length > 0 && <p class="notice">Binary files of macOS are left out: {left_out.join(', ')}</p>}
       {history_left_out !== null && (
         <p class="notice warning">The history will be left out: {history_left_out}</p>
       )}

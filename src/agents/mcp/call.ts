@@ -13,6 +13,8 @@ export interface ToolUse {
   input: unknown;
   /** The trace context in the metadata of the call. */
   trace?: CallerTrace | undefined;
+  /** Whether the call reads a resource. Its result is in English, because a program reads it. */
+  isResource?: boolean;
 }
 
 /** The result of a call. A failure that the model can correct is also a result. */
@@ -41,7 +43,7 @@ export async function callTool(
 
 /** Calls the memory tool to read files for a resource. */
 export function callMemory(execute: ExecuteTool, input: object): Promise<ToolResult> {
-  return execute({ id: newId(), name: 'memory', input });
+  return execute({ id: newId(), name: 'memory', input, isResource: true });
 }
 
 function callId(meta: Record<string, unknown> | undefined): string {

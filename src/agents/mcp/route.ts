@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { instructionsFor } from '../../files/mounts/instructions.ts';
 import type { Services } from '../../files/services.ts';
 import { contextOf } from '../../http/authentication.ts';
 import { inFlightOf } from '../../http/capacity.ts';
-import { problemFor } from '../../http/problem-details.ts';
+import { handleError, problemFor, serviceErrorOf } from '../../http/problem-details.ts';
 import { version } from '../../lib/version.ts';
 import { callsInTurn, executeInTurn } from '../execute.ts';
 import { authorizationServer, METADATA_PATH, publicUrlOf } from '../protected-resource.ts';
@@ -20,6 +20,8 @@ import type { ServedMemory } from './server.ts';
 import { orderOf, Sessions } from './sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
 
+/** The JSON-RPC error code of a body that is not JSON. */
+const PARSE_ERROR = -32700;
 const SERVER = { name: 'memory-service', version };
 /**
  * Maximum time that a request waits for an earlier request of its session. The time is short because the earlier
@@ -66,6 +68,7 @@ export async function mcpRoute(app: FastifyInstance, services: Services): Promis
     {
       config: { challenge: (request) => challengeOf(request, services.config) },
       schema: { hide: true },
+      errorHandler: sendError,
       onRequest: async (request, reply) => {
         const place = placeOf(request);
         request.mcpPlace = place;
@@ -182,6 +185,19 @@ async function subscribe(
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
 }
 
+/** Sends the error of a body that is not JSON as an error of JSON-RPC. MCP has no form for the other errors. */
+function sendError(
+  error: FastifyError | ServiceError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const { code, status, message } = serviceErrorOf(error, request);
+  if (code !== 'invalid_json' && code !== 'invalid_utf8') return handleError(error, request, reply);
+  request.logEntry.outcome = code;
+  const body = { jsonrpc: '2.0', error: { code: PARSE_ERROR, message }, id: null };
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
 function messagesOf({ body, headers }: FastifyRequest, signal: AbortSignal): McpRequest {
   return { body, headers, signal };
 }
@@ -191,7 +207,7 @@ function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
   const run = Array.isArray(request.body)
     ? callsInTurn(request, services)
     : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, services);
-  return async ({ id, name, input, trace }) => {
+  return async ({ id, name, input, trace, isResource }) => {
     const tool = tools.find((each) => each === name);
     if (tool === undefined)
       throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
@@ -200,6 +216,7 @@ function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
       input: input as Record<string, unknown>,
       toolUseId: id,
       callerTrace: trace,
+      ...(isResource && { language: 'en' as const }),
     });
     return { content, isError };
   };

@@ -1,0 +1,37 @@
+/** Errors and results of MCP that do not depend on the words of a view. */
+import { expect, it } from 'vitest';
+import { headersOf, message } from '../support/mcp.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('MCP', (service) => {
+  const post = (payload: string | Buffer, headers: Record<string, string> = {}) =>
+    service().app.inject({ method: 'POST', url: '/mcp', headers: headersOf(undefined, headers), payload });
+
+  it.each(['en', 'fr', 'es'])('reads and lists files for a host that prefers %s', async (language) => {
+    const tenant = freshTenant('resources');
+    await service().execute(cmd.create('/memories/f.md', 'one\ntwo'), { tenant });
+    const headers = { 'accept-language': language, 'x-tenant-id': tenant };
+    const uri = 'memory:///memories/f.md';
+    const read = await post(JSON.stringify(message('resources/read', { uri })), headers);
+    expect(read.json()).toMatchObject({ result: { contents: [{ uri, text: 'one\ntwo' }] } });
+    const list = await post(JSON.stringify(message('resources/list')), headers);
+    expect(list.json()).toMatchObject({ result: { resources: [{ uri }] } });
+  });
+
+  it.each([
+    ['a text', 'hello'],
+    ['an unfinished object', '{"jsonrpc":"2.0",'],
+    ['nothing', ''],
+    ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+  ])('rejects a body of %s with a parse error of JSON-RPC', async (_title, body) => {
+    const response = await post(body);
+    expect(response.statusCode).toBe(400);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(response.json()).toStrictEqual({
+      jsonrpc: '2.0',
+      error: { code: -32700, message: expect.any(String) },
+      id: null,
+    });
+  });
+});
