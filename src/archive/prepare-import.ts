@@ -108,18 +108,27 @@ export async function prepareImport(
 /** The names of the files in which macOS stores attributes of other files and the appearance of a directory. */
 const DESKTOP_FILE = /(^|\/)(\._[^/]*|\.DS_Store)$/;
 
-/** Whether an entry is a binary file of macOS. A text with such a name is imported. */
+/**
+ * Whether an entry is a binary file of macOS, which begins with a NUL. A text with such a name is imported. Reads the
+ * whole binary file, because the next entry follows it.
+ */
 async function isDesktopFile(entry: SourceEntry): Promise<boolean> {
   if (entry.kind === 'dir' || !DESKTOP_FILE.test(entry.name)) return false;
-  const chunks: Uint8Array[] = [];
-  let hasNul = false;
-  // The content is read to its end, because the next entry follows it.
-  for await (const chunk of entry.content) {
-    hasNul ||= chunk.includes(0);
-    if (!hasNul) chunks.push(chunk);
+  const chunks = entry.content[Symbol.asyncIterator]();
+  const { done, value: first } = await chunks.next();
+  if (done) {
+    entry.content = Readable.from([]);
+    return false;
   }
-  entry.content = Readable.from(chunks);
-  return hasNul;
+  const isBinary = first[0] === 0;
+  if (isBinary) while (!(await chunks.next()).done);
+  else entry.content = Readable.from(withFirst(first, chunks));
+  return isBinary;
+}
+
+async function* withFirst<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+  yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 /** Limits a modification time to the present, because a file from the future would never expire. */
