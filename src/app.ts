@@ -25,6 +25,7 @@ import { healthRoutes } from './http/health.ts';
 import { jsonBody } from './http/json-body.ts';
 import { Metrics, metricsRoute, responseMetrics } from './http/metrics.ts';
 import { notFound } from './http/not-found.ts';
+import { OPEN_ROUTES, openRoutes } from './http/open-routes.ts';
 import { openapi } from './http/openapi.ts';
 import { handleError } from './http/problem-details.ts';
 import { createHttpServer } from './http/server.ts';
@@ -104,10 +105,16 @@ export async function buildApp(options: {
       prefix: STORES_PREFIX,
     });
   });
-  if (config.MCP === 'on') await app.register(protectedResourceRoutes, { config });
   await app.register(healthRoutes, { database });
-  await app.register(metricsRoute, { metrics });
-  await app.register(docsRoutes, { title: 'Memory service API' });
-  await app.register(indexRoute);
+  await app.register(openRoutes, {
+    limits: OPEN_ROUTES.local,
+    maxWaitMs: config.MAX_QUEUE_MS,
+    async routes(scope) {
+      if (config.MCP === 'on') await scope.register(protectedResourceRoutes, { config });
+      await scope.register(metricsRoute, { metrics });
+      await scope.register(docsRoutes, { title: 'Memory service API' });
+      await scope.register(indexRoute);
+    },
+  });
   return app;
 }

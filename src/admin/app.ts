@@ -12,6 +12,7 @@ import { healthRoutes } from '../http/health.ts';
 import { jsonBody } from '../http/json-body.ts';
 import { type Metrics, responseMetrics } from '../http/metrics.ts';
 import { notFound } from '../http/not-found.ts';
+import { OPEN_ROUTES, openRoutes } from '../http/open-routes.ts';
 import { type ApiDescription, openapi } from '../http/openapi.ts';
 import { inputValidator, operationRoutes } from '../http/operation-routes.ts';
 import { handleError, serviceErrorOf } from '../http/problem-details.ts';
@@ -278,9 +279,17 @@ export async function buildAdminApp(options: {
     { prefix: '/v1' },
   );
   await app.register(healthRoutes, { database });
-  await app.register(docsRoutes, { title: 'Memory service administration' });
-  if (signIn !== undefined) await app.register(signIn.routes);
-  if (options.firstKey !== undefined) await app.register(options.firstKey.routes);
-  await app.register(consoleRoutes, { hasOpenId: signIn !== undefined });
+  const open = { maxWaitMs: config.MAX_QUEUE_MS };
+  if (signIn !== undefined)
+    await app.register(openRoutes, { ...open, limits: OPEN_ROUTES.forwarding, routes: signIn.routes });
+  await app.register(openRoutes, {
+    ...open,
+    limits: OPEN_ROUTES.local,
+    async routes(scope) {
+      await scope.register(docsRoutes, { title: 'Memory service administration' });
+      if (options.firstKey !== undefined) await scope.register(options.firstKey.routes);
+      await scope.register(consoleRoutes, { hasOpenId: signIn !== undefined });
+    },
+  });
   return app;
 }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors/errors.ts';
-import { disconnectSignal } from '../http/access-log.ts';
+import { acquireSlot } from '../http/open-routes.ts';
 import type { Slot } from '../lib/concurrency-limiter.ts';
 import { jsonBytes } from '../lib/json.ts';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
@@ -61,14 +61,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
         slot.release();
         responseBytes.release();
       });
-      const waiting = slot.acquire(1);
-      if (waiting === undefined) return done();
-      // Removes the request from the queue when its client disconnects.
-      const disconnected = disconnectSignal(request, reply);
-      const leave = () => slot.release();
-      if (disconnected.aborted) leave();
-      else disconnected.addEventListener('abort', leave);
-      waiting.finally(() => disconnected.removeEventListener('abort', leave)).then(() => done(), done);
+      acquireSlot(slot, request, reply, done);
     });
     // Memory must be reserved before the JSON is created, so the hook runs before serialization.
     app.addHook('preSerialization', async (request, _reply, payload) => {

@@ -203,6 +203,35 @@ describeService('the sign-in with a provider that responds otherwise', (service)
     expect(log.text).not.toContain('attacker');
   });
 
+  it('limits the sign-ins that wait for a provider that hangs, for each address', async () => {
+    const waiting: ServerResponse[] = [];
+    const { complete, requests } = await open({ token: (_request, response) => void waiting.push(response) });
+    const app = opened[0]?.app;
+    const first = complete();
+    await expect.poll(() => requests.length).toBe(1);
+    const begun = await app?.inject('/sign-in/openid');
+    const state = new URL(String(begun?.headers.location)).searchParams.get('state') ?? '';
+    const cookie = String(begun?.headers['set-cookie']).split(';', 1)[0] ?? '';
+    const url = `/sign-in/openid/callback?code=x&state=${state}`;
+    const flood = Array.from({ length: 30 }, () => app?.inject({ url, headers: { cookie } }));
+    const rejected: Awaited<(typeof flood)[number]>[] = [];
+    for (const each of flood) void each?.then((response) => rejected.push(response));
+    // The requests beyond the four of the address leave the queue.
+    await expect.poll(() => rejected.length, { timeout: 4000 }).toBe(27);
+    for (const response of rejected) {
+      expect([429, 503]).toContain(response?.statusCode);
+      expect(response?.headers['retry-after']).toBeDefined();
+    }
+    expect(requests).toHaveLength(4);
+    expect((await app?.inject('/healthz'))?.statusCode).toBe(200);
+    expect((await app?.inject('/sign-in/methods'))?.statusCode).toBe(200);
+    const elsewhere = await app?.inject({ url: '/sign-in/openid', remoteAddress: '203.0.113.9' });
+    expect(elsewhere?.headers.location).toContain('/authorize?');
+    for (const response of waiting) response.destroy();
+    expect(await first).toBe(`${CONSOLE}/?sign_in=unreachable`);
+    await Promise.all(flood);
+  });
+
   it('returns to the console if the provider has no sign-out', async () => {
     await open({});
     const response = await opened[0]?.app.inject('/sign-out/openid');

@@ -8,6 +8,8 @@ import { isObject } from '../../lib/json.ts';
 import { audited } from '../../tenants/audit.ts';
 import { ALL_KEYS, Keys } from '../../tenants/keys.ts';
 
+const MAX_BODY_BYTES = 1024;
+
 /**
  * The creation of the first admin key in the console, by a link in the start log. The link works once, in this process,
  * and only if there was never an admin key. Otherwise a link in an old log would work again after the last key was
@@ -42,7 +44,7 @@ export class FirstKey {
       if (await hasHadAdminKey(this.#database)) throw new ServiceError('has_admin_key');
       return reply.status(204).send();
     });
-    app.post('/sign-in/first-key', { schema: { hide: true } }, (request, reply) =>
+    app.post('/sign-in/first-key', { schema: { hide: true }, bodyLimit: MAX_BODY_BYTES }, (request, reply) =>
       this.#create(request, reply),
     );
   };

@@ -14,6 +14,7 @@ import { mountedRoots } from './mounted-roots.ts';
 import { refusedRequests } from './refused-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
+import { signInCallbacks } from './sign-in-callbacks.ts';
 import { subscriptions } from './subscriptions.ts';
 import { unreadResponses } from './unread-responses.ts';
 
@@ -27,6 +28,7 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   draftSecrets,
   replacedTenants,
   scopedAdmins,
+  signInCallbacks,
   subscriptions,
   unreadResponses,
   mountedRoots,
