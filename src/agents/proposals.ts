@@ -124,6 +124,20 @@ export async function inTenant<T>(
  */
 export async function identifyAgain(request: FastifyRequest): Promise<void> {
   await request.server.identifyAgain(request);
+  await inOwnDraft(request);
+}
+
+/**
+ * Identifies the caller of a long request like the caller of a new request.
+ *
+ * @throws ServiceError if a new request would be rejected
+ */
+export async function identifyAsNew(request: FastifyRequest): Promise<void> {
+  await request.server.identifyAsNew(request);
+  await inOwnDraft(request);
+}
+
+async function inOwnDraft(request: FastifyRequest): Promise<void> {
   const context = contextOf(request);
   if (context.principal.proposesAs !== undefined) await inDraft(request, context);
 }

@@ -1,7 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { defineBatchQuery, defineQuery, time } from '../database/query.ts';
+import { ServiceError } from '../errors/errors.ts';
 import { timeSliced } from '../lib/time-slice.ts';
 import { ROOT } from '../memory/path.ts';
+import { NO_TENANT } from '../tenants/queries.ts';
 import { VISIBLE } from './read-queries.ts';
 
 /** The minimum time between two checks for changes. Each check of a tenant reads one row. */
@@ -27,11 +29,11 @@ const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
 /** Reads the versions of files, and a hash of the paths of the files in two levels below the root. */
 const watchedStateQuery = defineQuery<
   { tenant: string; paths: string[] },
-  { versions: Record<string, string> | null; list: string | null }
+  { createdAt: string | null; versions: Record<string, string> | null; list: string | null }
 >(
   'watched_state',
   `
-SELECT (
+SELECT (SELECT ${time('created_at')} FROM tenants WHERE id = $tenant) AS "createdAt", (
   SELECT jsonb_object_agg(path, version) FROM entries
   WHERE tenant_id = $tenant AND path = ANY ($paths::text[]) AND kind = 'file'
 ) AS versions, (
@@ -51,6 +53,8 @@ SELECT (
 /** Paths in the memory of one tenant, whose changes a watcher reports. */
 export interface Watched {
   tenant: string;
+  /** Creation time of the tenant, as in its policy. Changes to a later tenant with the same ID are not reported. */
+  createdAt: string | null;
   paths: readonly string[];
 }
 
@@ -62,6 +66,8 @@ export interface Changes {
 }
 
 interface State {
+  /** Null if the tenant does not exist. */
+  createdAt: string | null;
   /** Time of the tenant's latest change. Undefined if the tenant does not exist. */
   at: string | null | undefined;
   versions: Record<string, string>;
@@ -83,6 +89,12 @@ class Watcher {
   /** Whether the tenant has changed since the state that the watcher knows. */
   isBehind(at: State['at']): boolean {
     return this.#state.at !== at;
+  }
+
+  /** Whether a state belongs to the watched tenant. A tenant that does not exist may still be created. */
+  isOf({ createdAt }: State): boolean {
+    const { createdAt: expected } = this.watched;
+    return expected === null || expected === NO_TENANT || expected === createdAt;
   }
 
   /** Reports the changes since the last state. */
@@ -121,6 +133,7 @@ export class Watches {
     // A change after the time was read is part of the state, and the next check compares the state again.
     const state = await this.#read(tenant, await this.#lastChange(tenant), paths);
     const watcher = new Watcher(watched, onChange, state);
+    if (!watcher.isOf(state)) throw new ServiceError('tenant_replaced', tenant);
     const watchers = this.#watchers.get(tenant) ?? new Set();
     this.#watchers.set(tenant, watchers.add(watcher));
     return () => {
@@ -156,7 +169,7 @@ export class Watches {
     const paths = new Set(behind.flatMap(({ watched }) => watched.paths));
     const now = await this.#read(tenant, at, [...paths]);
     for await (const watcher of timeSliced(behind))
-      if (this.#watchers.get(tenant)?.has(watcher)) watcher.report(now);
+      if (this.#watchers.get(tenant)?.has(watcher) && watcher.isOf(now)) watcher.report(now);
   }
 
   async #lastChange(tenant: string): Promise<State['at']> {
@@ -165,7 +178,8 @@ export class Watches {
 
   async #read(tenant: string, at: State['at'], paths: readonly string[]): Promise<State> {
     const { rows } = await this.#database.query(watchedStateQuery, { tenant, paths: [...paths] });
-    return { at, versions: rows[0]?.versions ?? {}, list: rows[0]?.list ?? null };
+    const { createdAt = null, versions, list = null } = rows[0] ?? {};
+    return { createdAt, at, versions: versions ?? {}, list };
   }
 
   #schedule(ms: number): NodeJS.Timeout {

@@ -27,6 +27,8 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     identifyAgain(request: FastifyRequest): Promise<void>;
+    /** Identifies the caller like a new request, with cached keys and policies. */
+    identifyAsNew(request: FastifyRequest): Promise<void>;
   }
   interface FastifyRequest {
     /** The identified caller. Set only on routes that require a credential. */
@@ -42,6 +44,9 @@ export const authentication = fp<Authentication>(
   async (app, by) => {
     app.decorateRequest('context');
     app.decorate('identifyAgain', (request) => identifyAgain(request, by));
+    app.decorate('identifyAsNew', async (request) => {
+      request.context = await identify(request, by);
+    });
     app.addHook('onRequest', (request, _reply, done) => {
       const identified = mapMaybePromise(identify(request, by), (context) => {
         request.context = context;

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { type Changes, Watches } from '../../src/files/watches.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -16,6 +17,30 @@ function counted(database: Database): { database: Database; names: string[] } {
 }
 
 describeService('watches', (service) => {
+  it('reports no changes to a later tenant with the same ID', async () => {
+    const { database } = service();
+    const [tenants, watches] = [new Tenants(database), new Watches(database)];
+    const tenant = freshTenant('replaced');
+    await tenants.create(tenant);
+    const { createdAt = null } = (await tenants.find(tenant)) ?? {};
+    const seen: Changes[] = [];
+    try {
+      await watches.watch({ tenant, createdAt, paths: ['/memories/a'] }, (each) => seen.push(each));
+      await service().execute(cmd.create('/memories/a', 'x'), { tenant });
+      await watches.check();
+      expect(seen).toHaveLength(1);
+      await tenants.delete(tenant);
+      await tenants.create(tenant);
+      await service().execute(cmd.create('/memories/a', 'of the new customer'), { tenant });
+      await watches.check();
+      expect(seen).toHaveLength(1);
+      const late = watches.watch({ tenant, createdAt, paths: [] }, (each) => seen.push(each));
+      await expect(late).rejects.toMatchObject({ reason: 'tenant_replaced' });
+    } finally {
+      watches.close();
+    }
+  });
+
   it('reads a changed tenant once for all of its watchers, and tells each its own changes', async () => {
     const { database, names } = counted(service().database);
     const watches = new Watches(database);
@@ -26,11 +51,15 @@ describeService('watches', (service) => {
     try {
       const stops = await Promise.all(
         seen.map((changes, i) =>
-          watches.watch({ tenant: changed, paths: [`/memories/${i}`] }, (each) => changes.push(each)),
+          watches.watch({ tenant: changed, createdAt: null, paths: [`/memories/${i}`] }, (each) =>
+            changes.push(each),
+          ),
         ),
       );
       const elsewhere: Changes[] = [];
-      await watches.watch({ tenant: quiet, paths: ['/memories/0'] }, (each) => elsewhere.push(each));
+      await watches.watch({ tenant: quiet, createdAt: null, paths: ['/memories/0'] }, (each) =>
+        elsewhere.push(each),
+      );
       await run(changed, cmd.replace('/memories/0', 'x', 'y'));
       await run(changed, cmd.create('/memories/1', 'x'));
       stops[2]?.();

@@ -4,7 +4,9 @@ import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ALL_KEYS, Keys } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import {
   connectModern,
@@ -220,6 +222,26 @@ describe('a subscription', () => {
     await service.close();
     await ended;
     expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
+  });
+
+  it('ends when its key is revoked, and when its tenant is replaced', async () => {
+    const revoked = await fixture.tenantWithKey();
+    const replaced = await fixture.tenantWithKey();
+    const subscriptions = await Promise.all(
+      [revoked, replaced].map(({ key }) =>
+        listen(fixture.url, { resourcesListChanged: true }, headersOf(key)),
+      ),
+    );
+    for (const { messages } of subscriptions) await expect.poll(() => messages).toHaveLength(1);
+    const keys = new Keys(fixture.database());
+    for (const { id } of await keys.list({ ...ALL_KEYS, tenant: revoked.tenant })) await keys.revoke(id);
+    const tenants = new Tenants(fixture.database());
+    await tenants.delete(replaced.tenant);
+    await tenants.create(replaced.tenant);
+    for (const { messages } of subscriptions) {
+      await expect.poll(() => messages, { timeout: 20_000 }).toHaveLength(2);
+      expect(messages.at(-1)).toMatchObject({ id: 7, result: { resultType: 'complete' } });
+    }
   });
 
   it.each([

@@ -7,15 +7,19 @@ import type { Changes, Watched } from '../../files/watches.ts';
 import { contextOf, countedTenant, type RequestContext } from '../../http/authentication.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { parsePath, ROOT } from '../../memory/path.ts';
+import { NO_TENANT } from '../../tenants/queries.ts';
 import { RequestLimiter } from '../../tenants/request-limiter.ts';
-import { identifyAgain } from '../proposals.ts';
+import { identifyAsNew } from '../proposals.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { pathOfUri } from './resource-uri.ts';
 
 /** Maximum number of open subscriptions of a replica, and of a tenant. A subscription uses no slot. */
 const MAX_OPEN = { total: 1000, perKey: 100 };
-/** The interval in which the credential of an open subscription is checked again. */
-const CHECK_CREDENTIAL_MS = 30_000;
+/**
+ * The interval in which the credential of an open subscription is checked again, as for a new request. Keys and policies
+ * are cached for `AUTH_CACHE_SECONDS`.
+ */
+const CHECK_CREDENTIAL_MS = 1000;
 
 interface Open {
   end(): Promise<void>;
@@ -76,19 +80,24 @@ export class Subscriptions {
 
   /** Ends a subscription when the service stops, or when its caller loses the access to the memory. */
   keep(request: FastifyRequest, reply: FastifyReply, subscription: Open): void {
-    const memories = memoriesOf(contextOf(request));
+    const before = contextOf(request);
     const check = async () => {
       try {
-        await identifyAgain(request);
+        await identifyAsNew(request);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.status >= 500) return;
         return subscription.end();
       }
       // The host subscribes again, and then watches the new mounts or the new draft.
-      if (JSON.stringify(memoriesOf(contextOf(request))) !== JSON.stringify(memories))
-        await subscription.end();
+      if (!seesTheSame(before, contextOf(request))) await subscription.end();
     };
-    const timer = setInterval(() => void check(), CHECK_CREDENTIAL_MS).unref();
+    let isChecking = false;
+    const timer = setInterval(async () => {
+      if (isChecking) return;
+      isChecking = true;
+      await check();
+      isChecking = false;
+    }, CHECK_CREDENTIAL_MS).unref();
     this.#open.add(subscription);
     reply.raw.once('close', () => {
       clearInterval(timer);
@@ -108,6 +117,13 @@ function memoriesOf({ principal, policy: { mounts } }: RequestContext): SeenMemo
   return [{ tenant: principal.tenant, mount: undefined }, ...mounted];
 }
 
+/** Whether two contexts have the same memories. A later tenant with the same ID has another memory. */
+function seesTheSame(before: RequestContext, now: RequestContext): boolean {
+  const { createdAt } = before.policy;
+  const isReplaced = createdAt !== NO_TENANT && createdAt !== now.policy.createdAt;
+  return !isReplaced && JSON.stringify(memoriesOf(before)) === JSON.stringify(memoriesOf(now));
+}
+
 /** Divides the files of a subscription among the caller's memory and the mounted memories that can be read. */
 async function watchedBy(
   request: FastifyRequest,
@@ -117,8 +133,8 @@ async function watchedBy(
   const context = contextOf(request);
   const { mounts } = context.policy;
   const watched = memoriesOf(context).map(async ({ tenant, mount }) => {
-    if (mount !== undefined && typeof (await mountedPolicy(mount, policies, request.ip)) === 'string')
-      return [];
+    const policy = mount === undefined ? context.policy : await mountedPolicy(mount, policies, request.ip);
+    if (typeof policy === 'string') return [];
     const urisOf = new Map<string, string[]>();
     for (const uri of resourceSubscriptions) {
       const parsed = parsePath(pathOfUri(uri) ?? '');
@@ -127,7 +143,7 @@ async function watchedBy(
       urisOf.set(path, [...(urisOf.get(path) ?? []), uri]);
     }
     if (urisOf.size === 0 && !resourcesListChanged) return [];
-    return [{ tenant, paths: [...urisOf.keys()], uris: urisOf }];
+    return [{ tenant, createdAt: policy.createdAt, paths: [...urisOf.keys()], uris: urisOf }];
   });
   return (await Promise.all(watched)).flat();
 }
