@@ -69,6 +69,7 @@ export const addDraftComment = defineOperation({
     noSuchTenant,
     noSuchDraft,
     draftClosed,
+    new ServiceError('no_such_file_in_draft', 'draft_6f1c', EXAMPLE),
     new ServiceError('too_many_comments', 'draft_6f1c', MAX_COMMENTS),
   ],
   async run({ database, params: { tenant, draft }, body, administrator, note }) {
@@ -87,13 +88,20 @@ export const deleteDraftComment = defineOperation({
   method: 'DELETE',
   url: '/tenants/:tenant/drafts/:draft/comments/:comment',
   summary: 'Delete a comment on a draft',
+  description: 'A key with `operate` access deletes its own comments only.',
   tag: 'drafts',
   params: draftParams.extend({ comment: versionId }),
   response: { description: 'Deleted.', schema: z.object({ id: z.guid() }) },
-  errors: [noSuchTenant, noSuchDraft, new ServiceError('no_such_comment', 'draft_6f1c', EXAMPLE)],
-  async run({ database, params: { tenant, draft, comment }, note }) {
+  errors: [
+    noSuchTenant,
+    noSuchDraft,
+    new ServiceError('no_such_comment', 'draft_6f1c', EXAMPLE),
+    new ServiceError('comment_of_another'),
+  ],
+  async run({ database, params: { tenant, draft, comment }, administrator, note }) {
     note({ details: { draft, comment } });
-    await deleteComment(database, { tenant, draft }, comment);
+    const author = administrator.access === 'read_write' ? null : administrator.actor;
+    await deleteComment(database, { tenant, draft }, comment, author);
     return { id: comment };
   },
 });

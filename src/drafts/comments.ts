@@ -54,6 +54,15 @@ RETURNING id
 `,
 );
 
+const findFileQuery = defineQuery<{ draft: string; memoryId: string }, { id: string }>(
+  'find_file_of_draft',
+  `
+SELECT memory_id::text AS id FROM entries WHERE tenant_id = $draft AND memory_id = $memoryId::text::uuid
+UNION ALL
+SELECT memory_id::text AS id FROM draft_base WHERE tenant_id = $draft AND memory_id = $memoryId::text::uuid
+`,
+);
+
 /** Lists the comments of a draft, oldest first. A closed draft has none. */
 export async function listComments({ query }: Database, ids: DraftIds): Promise<DraftComment[]> {
   await findDraft(query, ids.tenant, ids.draft);
@@ -61,12 +70,16 @@ export async function listComments({ query }: Database, ids: DraftIds): Promise<
   return row === undefined ? [] : JSON.parse(row.comments);
 }
 
-/** @throws ServiceError if the draft does not exist, is closed, or has the maximum of comments */
+/** @throws ServiceError if the draft or the file does not exist, or the draft is closed or has the maximum of comments */
 export async function addComment(
   { query }: Database,
   ids: DraftIds,
   { author, memoryId, text }: Pick<DraftComment, 'author' | 'memoryId' | 'text'>,
 ): Promise<DraftComment> {
+  if (memoryId !== null && (await query(findFileQuery, { draft: ids.draft, memoryId })).rows.length === 0) {
+    await findOpenDraft(query, ids.tenant, ids.draft);
+    throw new ServiceError('no_such_file_in_draft', ids.draft, memoryId);
+  }
   const comment = { id: randomUUID(), author, createdAt: new Date().toISOString(), memoryId, text };
   const added = await query(addCommentQuery, { ...ids, comment: JSON.stringify(comment), max: MAX_COMMENTS });
   if (added.rows.length > 0) return comment;
@@ -74,10 +87,26 @@ export async function addComment(
   throw new ServiceError('too_many_comments', ids.draft, MAX_COMMENTS);
 }
 
-/** @throws ServiceError if the draft or the comment does not exist */
-export async function deleteComment({ query }: Database, ids: DraftIds, comment: string): Promise<void> {
+/**
+ * @param author the only author whose comment may be deleted; null for any
+ * @throws ServiceError if the draft or the comment does not exist, or the comment is by another author
+ */
+export async function deleteComment(
+  database: Database,
+  ids: DraftIds,
+  comment: string,
+  author: Actor | null,
+): Promise<void> {
+  const { query } = database;
+  const found = (await listComments(database, ids)).find(({ id }) => id === comment);
+  if (found !== undefined && author !== null && !isSameActor(found.author, author))
+    throw new ServiceError('comment_of_another');
   const deleted = await query(deleteCommentQuery, { ...ids, comment });
   if (deleted.rows.length > 0) return;
   await findDraft(query, ids.tenant, ids.draft);
   throw new ServiceError('no_such_comment', ids.draft, comment);
+}
+
+function isSameActor(a: Actor, b: Actor): boolean {
+  return a.type === b.type && 'id' in a && 'id' in b && a.id === b.id;
 }

@@ -91,6 +91,14 @@ export const ACCESS_ERRORS = {
         'This admin key has `operate` access: it cannot manage keys, mounts, and texts kept out of all tenants, or create, copy, rename or delete tenants.',
     }),
   },
+  comment_of_another: {
+    description: 'The admin key has `operate` access, and the comment is by another admin.',
+    problem: () => ({
+      status: 403,
+      message:
+        'This comment is by another admin. Only its author or a key with `read_write` access can delete it.',
+    }),
+  },
   outside_scope: {
     description: 'The admin key is for other tenants, or the operation concerns all of them.',
     problem: (of: 'tenant' | 'fleet') => ({

@@ -19,6 +19,9 @@ export const DRAFT_ERRORS = {
       `File ${file} has changed neither in the draft ${id} nor in the memory since.`,
   ),
   no_such_comment: notFound((draft: string, id: string) => `The draft ${draft} has no comment ${id}.`),
+  no_such_file_in_draft: notFound(
+    (draft: string, id: string) => `The draft ${draft} has no file with the ID ${id}.`,
+  ),
   too_many_comments: refused(
     (draft: string, limit: number) =>
       `The draft ${draft} already has ${limit} comments, its maximum. Delete one first.`,

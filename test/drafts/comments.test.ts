@@ -5,12 +5,12 @@
  */
 import { expect, it } from 'vitest';
 import { moveTenantData } from '../../src/tenants/copy.ts';
-import { problem, useAdmin } from '../support/admin.ts';
+import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { run } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-const FILE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+const UNKNOWN = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
 
 describeService('comments on drafts', (service) => {
   const admin = useAdmin(service);
@@ -27,14 +27,16 @@ describeService('comments on drafts', (service) => {
 
   it('keeps comments on a draft, which can be added, listed, and deleted, when its tenant is renamed', async () => {
     const { tenant, draft, path } = await make();
-    const first = await add(path, 'Why?\nNo.', { memory_id: FILE });
+    const { versions } = (await admin().call('GET', `/tenants/${tenant}/versions`)).body;
+    const file = (versions as { memory_id: string }[])[0]?.memory_id;
+    const first = await add(path, 'Why?\nNo.', { memory_id: file });
     expect([first.status, first.body]).toStrictEqual([
       201,
       {
         id: expect.any(String),
         author: expect.objectContaining({ type: 'admin_key', id: admin().key.id }),
         created_at: expect.stringMatching(/^20\d\d-.*Z$/),
-        memory_id: FILE,
+        memory_id: file,
         text: 'Why?\nNo.',
       },
     ]);
@@ -51,6 +53,32 @@ describeService('comments on drafts', (service) => {
     ]);
     await moveTenantData(service().database, tenant, `${tenant}-renamed`);
     expect(await texts(path.replace(tenant, `${tenant}-renamed`))).toStrictEqual(['second']);
+  });
+
+  it('rejects a comment on a file that is not in the draft', async () => {
+    const { draft, path } = await make();
+    expect(problem(await add(path, 'Why?', { memory_id: UNKNOWN }))).toStrictEqual([
+      404,
+      'not_found',
+      `The draft ${draft} has no file with the ID ${UNKNOWN}.`,
+    ]);
+    expect(await texts(path)).toStrictEqual([]);
+  });
+
+  it('lets only its author and keys with full access delete a comment', async () => {
+    const { tenant, path } = await make();
+    const limited = { isAdmin: true, access: 'operate' as const, onlyTenants: [tenant] };
+    const [anna, bob] = [await makeKey(service(), limited), await makeKey(service(), limited)];
+    const byAnna = async () => {
+      const { body } = await admin().call('POST', path, { body: { text: 'by Anna' }, key: anna.key });
+      return `${path}/${body.id}`;
+    };
+    const comment = await byAnna();
+    const rejected = await admin().call('DELETE', comment, { key: bob.key });
+    expect([rejected.status, rejected.body.code]).toStrictEqual([403, 'comment_of_another']);
+    expect(await texts(path)).toStrictEqual(['by Anna']);
+    expect((await admin().call('DELETE', comment, { key: anna.key })).status).toBe(200);
+    expect((await admin().call('DELETE', await byAnna())).status).toBe(200);
   });
 
   it('limits the number and length of comments, and deletes them when the draft is closed', async () => {
