@@ -243,6 +243,7 @@ const environment = z.object({
   SEARCH_CACHE_BYTES: quantity('bytes', 0).default(64 * MEBIBYTE),
   MAX_QUEUE_MS: milliseconds(0, 60_000).default(1000),
   TRANSFER_TIMEOUT_MS: milliseconds(1).default(5000),
+  KEEP_ALIVE_MS: milliseconds(1000).default(72_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: httpUrl.optional(),

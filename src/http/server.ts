@@ -2,6 +2,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { clientErrorHandler, type RawError, requestId } from './connections.ts';
+import { forwardedFor } from './forwarded-for.ts';
 import { handleError } from './problem-details.ts';
 
 /**
@@ -36,6 +37,7 @@ export function createHttpServer(
       connectionsCheckingInterval: 1000,
     },
     trustProxy: config.TRUST_PROXY,
+    keepAliveTimeout: config.KEEP_ALIVE_MS,
     // Requests on connections that are open during the shutdown are completed, with Connection: close.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
@@ -44,6 +46,8 @@ export function createHttpServer(
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
   app.setErrorHandler(onError);
+  // The first hook of all, because later hooks read the address.
+  if (config.TRUST_PROXY !== false) void app.register(forwardedFor);
   return app;
 }
 
