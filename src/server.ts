@@ -27,6 +27,7 @@ import { deleteExpiredJobs } from './incidents/jobs.ts';
 import { jobKinds } from './incidents/kinds.ts';
 import { JobRunner } from './incidents/runner.ts';
 import { closeLog, createLogger } from './lib/logger.ts';
+import { RepeatedFaults } from './lib/repeated-faults.ts';
 import { schedule } from './lib/schedule.ts';
 import { pruneAudit } from './tenants/audit.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
@@ -294,17 +295,20 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };
-  const start = (job: string, work: () => Promise<void>, times: typeof CLEANING) =>
+  const faults = new RepeatedFaults();
+  const logFault = (job: string, error: unknown, message: string, details: object = {}) => {
+    const { code: fault, unavailability: reason } = asDatabaseError(error);
+    const times = faults.report(`${message} ${job} ${fault} ${reason ?? ''}`);
+    if (times !== undefined) log.error({ job, ...details, fault, reason, times }, message);
+  };
+  const start = (job: string, work: () => Promise<unknown>, times: typeof CLEANING) =>
     schedule(work, {
       ...times,
-      onError: (error) => {
-        const { code: fault, unavailability: reason } = asDatabaseError(error);
-        log.error({ job, fault, reason }, 'a job failed; it is tried again later');
-      },
+      onError: (error) => logFault(job, error, 'a job failed; it is tried again later'),
     });
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
   const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>
-    log.error({ job: kind, id, fault: asDatabaseError(error).code }, 'a job failed in a tenant'),
+    logFault(kind, error, 'a job failed in a tenant', { id }),
   );
   stops.push(start('tenant jobs', () => runner.run(), STARTING));
   if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));

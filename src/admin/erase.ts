@@ -3,7 +3,15 @@ import { containsText, soughtUnits } from '../incidents/compared-text.ts';
 import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../incidents/erase-job.ts';
 import { addKeptOut, checkKeptOut, FOR_ALL } from '../tenants/kept-out.ts';
 import { text } from './fields.ts';
-import { jobSchema, noSuchJob, selectionBody, selectionOf, startJob, tooManyJobs } from './job-schemas.ts';
+import {
+  jobNotEnded,
+  jobSchema,
+  noSuchJob,
+  selectionBody,
+  selectionOf,
+  startJob,
+  tooManyJobs,
+} from './job-schemas.ts';
 import { keepOutOfAll, keptOutErrors } from './kept-out.ts';
 import { defineOperation } from './operation.ts';
 import { requireRight } from './permissions.ts';
@@ -60,7 +68,7 @@ export const startErase = defineOperation({
   body: eraseBody,
   status: 201,
   response: { description: 'The job.', schema: jobSchema },
-  errors: [noSuchJob, tooManyJobs, ...keptOutErrors],
+  errors: [noSuchJob, jobNotEnded, tooManyJobs, ...keptOutErrors],
   async run(context) {
     const { config, database, administrator, body, note } = context;
     const {

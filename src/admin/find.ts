@@ -21,6 +21,7 @@ import {
 } from './fields.ts';
 import {
   jobId,
+  jobNotEnded,
   jobSchema,
   noSuchJob,
   selectionBody,
@@ -84,6 +85,7 @@ export const startFind = defineOperation({
   response: { description: 'The job.', schema: jobSchema },
   errors: [
     noSuchJob,
+    jobNotEnded,
     tooManyJobs,
     new ServiceError('invalid_search', 'it is not a regular expression in RE2 syntax'),
   ],

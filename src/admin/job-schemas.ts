@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { createJob, findJob, type Job, type NewJob } from '../incidents/jobs.ts';
+import {
+  createJob,
+  findJob,
+  isExact as hasExactCounts,
+  type Job,
+  MAX_ACTIVE_JOBS,
+  type NewJob,
+} from '../incidents/jobs.ts';
 import type { TenantSelection } from '../incidents/selection.ts';
 import { metadataKey, metadataPairs, metadataValue } from '../tenants/metadata.ts';
 import { actor, tenantId, time } from './fields.ts';
@@ -21,7 +28,8 @@ export const jobKind = z.enum(['find', 'revert', 'erase']);
 export const jobParams = z.strictObject({ job: jobId });
 
 export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
-export const tooManyJobs = new ServiceError('too_many_jobs', 20);
+export const tooManyJobs = new ServiceError('too_many_jobs', 'all', MAX_ACTIVE_JOBS.all);
+export const jobNotEnded = new ServiceError('job_not_ended', EXAMPLE_JOB);
 
 /** Maximum number of tenants that a selection names. */
 export const MAX_NAMED = 1000;
@@ -35,7 +43,7 @@ export const selectionFields = {
   except: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Not these tenants.' }),
   found_by: jobId.optional().meta({
     description:
-      'The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.',
+      'The ID of a job that has ended: only tenants with an outcome in this job, such as the tenants with hits of a find.',
   }),
 };
 
@@ -91,7 +99,14 @@ export const jobSchema = z
     kind: jobKind,
     state: z.enum(['queued', 'running', 'done', 'cancelled']),
     request: z.record(z.string(), z.unknown()).meta({ description: 'The request without its texts.' }),
-    selection: z.object({ ...selectionFields, found_by: z.guid().optional() }),
+    selection: z.object({
+      ...selectionFields,
+      found_by: z.guid().optional(),
+      found_by_state: z.enum(['done', 'inexact', 'cancelled']).optional().meta({
+        description:
+          'End state of the job of `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so `is_exact` of this job is false.',
+      }),
+    }),
     only_tenants: z
       .array(tenantId)
       .nullable()
@@ -103,9 +118,9 @@ export const jobSchema = z
     tenants_done: counted,
     tenants_failed: counted.meta({ description: 'The number of these tenants that failed.' }),
     counts,
-    progress: counts
-      .nullable()
-      .meta({ description: 'The counts so far of the tenant that is being processed; not in `counts` yet.' }),
+    progress: counts.nullable().meta({
+      description: 'The counts so far of the tenants that are being processed; not in `counts` yet.',
+    }),
     is_exact: isExact,
   })
   .meta({ id: 'Job' });
@@ -113,29 +128,54 @@ export const jobSchema = z
 /**
  * Creates a job for the caller of an operation, adds it to the audit trail, and returns its record.
  *
- * @throws ServiceError if too many jobs are active, or if the caller may not see the job of `found_by`
+ * @throws ServiceError if too many jobs are active, or as for `foundBySelection`
  */
 export async function startJob(
   { database, administrator, note }: Pick<AdminContext, 'database' | 'administrator' | 'note'>,
-  job: Omit<NewJob, 'createdBy'>,
+  { selection, ...job }: Omit<NewJob, 'createdBy' | 'isScoped'>,
   details: Record<string, unknown> = {},
 ) {
-  const { foundBy } = job.selection;
-  if (foundBy !== undefined) await findJob(database, foundBy, administrator.onlyTenants);
-  const created = await createJob(database, { ...job, createdBy: administrator.actor });
+  const { onlyTenants, actor: createdBy } = administrator;
+  const found = await foundBySelection(database, selection.foundBy, onlyTenants);
+  const created = await createJob(database, {
+    ...job,
+    selection: { ...selection, ...found },
+    createdBy,
+    isScoped: onlyTenants !== null,
+  });
   note({ details: { job: created.id, ...details, tenants: created.tenants } });
   return jobRecord(created);
 }
 
+/**
+ * Returns the selection by an ended job.
+ *
+ * @throws ServiceError if the job has not ended, or if the caller may not see it
+ */
+export async function foundBySelection(
+  database: AdminContext['database'],
+  foundBy: string | undefined,
+  scope: string[] | null,
+): Promise<Pick<TenantSelection, 'foundBy' | 'foundByState'>> {
+  if (foundBy === undefined) return {};
+  const job = await findJob(database, foundBy, scope);
+  if (job.endedAt === null) throw new ServiceError('job_not_ended', foundBy);
+  const ended = job.state === 'cancelled' ? 'cancelled' : 'inexact';
+  return { foundBy, foundByState: hasExactCounts(job) ? 'done' : ended };
+}
+
 export function jobRecord(job: Job): z.input<typeof jobSchema> {
-  const { request, isComplete, selection, ...rest } = job;
-  const { foundBy, ...selected } = selection;
+  const { request, selection, ...rest } = job;
+  const { foundBy, foundByState, ...selected } = selection;
   return {
     id: rest.id,
     kind: rest.kind as z.input<typeof jobKind>,
     state: rest.state,
     request: request as Record<string, unknown>,
-    selection: { ...selected, ...(foundBy !== undefined && { found_by: foundBy }) },
+    selection: {
+      ...selected,
+      ...(foundBy !== undefined && { found_by: foundBy, found_by_state: foundByState ?? 'done' }),
+    },
     only_tenants: rest.onlyTenants,
     created_by: rest.createdBy as z.input<typeof actor>,
     created_at: rest.createdAt,
@@ -145,6 +185,6 @@ export function jobRecord(job: Job): z.input<typeof jobSchema> {
     tenants_failed: rest.tenantsFailed,
     counts: rest.counts,
     progress: rest.progress,
-    is_exact: rest.state === 'done' && isComplete,
+    is_exact: hasExactCounts(job),
   };
 }

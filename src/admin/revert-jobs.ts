@@ -5,6 +5,7 @@ import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/rever
 import { actorFields, givenTime, NOT_BY_BOTH, readTimes } from './fields.ts';
 import {
   jobId,
+  jobNotEnded,
   jobParams,
   jobSchema,
   noSuchJob,
@@ -41,7 +42,7 @@ export const startRevert = defineOperation({
     .refine(...HAS_SELECTION),
   status: 201,
   response,
-  errors: [noSuchJob, tooManyJobs],
+  errors: [noSuchJob, jobNotEnded, tooManyJobs],
   async run(context) {
     const { database, body } = context;
     const { by, source, tenants } = body;
@@ -74,7 +75,7 @@ export const applyRevert = defineOperation({
   params: jobParams.extend({ job: jobId.meta({ description: 'The dry run.' }) }),
   status: 201,
   response,
-  errors: [noSuchJob, notADryRun, tooManyJobs],
+  errors: [noSuchJob, notADryRun, jobNotEnded, tooManyJobs],
   async run(context) {
     const {
       database,

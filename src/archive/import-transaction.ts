@@ -8,6 +8,7 @@ import { timeSlicedSort } from '../lib/time-slice.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
+import { noteArrival } from '../tenants/arrivals.ts';
 import { beginChangeQuery, bindRootQuery, reserveQuery, type TenantRow } from '../tenants/queries.ts';
 import { rejectArchived } from '../tenants/stores.ts';
 import { requireTenant } from '../tenants/tenants.ts';
@@ -175,6 +176,7 @@ async function importInto(
     onWritten?.(files, source.files);
   }
   const versions = isRecorded ? null : await importHistory(query, tenant, history);
+  await noteArrival(query, tenant);
   return { kind: 'imported', files, bytes, directories, versions };
 }
 

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { JOB_LOCKS } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { noteArrival } from '../tenants/arrivals.ts';
 import {
   Digest,
   describeTable,
@@ -113,6 +114,7 @@ export function moveTenant(
           if (wasThere) throw new ServiceError('target_has_other_data', `tenant ${tenant}`);
           throw new ServiceError('copy_differs', table.name, copy.rows, digest.rows);
         }
+        if (!wasThere) await noteArrival(to, tenant);
         return { wasThere, digests };
       }),
     { snapshot: true },

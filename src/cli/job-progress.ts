@@ -22,12 +22,18 @@ const POLL_MS = 500;
 export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Promise<JobRecord> {
   const { local } = caller;
   const runner = local && new JobRunner(local.database, jobKinds(local.database, local.config));
+  let running: Promise<boolean> | undefined;
   try {
     for (;;) {
       const job = await caller.call(getJob, { params: { job: id } });
       if (stderr.isTTY) stderr.write(`\r\u001b[K${job.ended_at === null ? progressLine(job) : ''}`);
       if (job.ended_at !== null) return job;
-      if (!(await runner?.runSlice())) await delay(POLL_MS);
+      running ??= runner?.run().finally(() => {
+        running = undefined;
+      });
+      running?.catch(() => {});
+      const ran = await Promise.race([...(running ? [running] : []), delay(POLL_MS, true)]);
+      if (!ran) await delay(POLL_MS);
     }
   } finally {
     await runner?.stop();

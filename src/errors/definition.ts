@@ -44,9 +44,10 @@ export function reasonFor<Code extends SharedCode>(code: Code) {
   const { status, description } = SHARED[code];
   return <Values extends unknown[]>(
     message: (...values: Values) => string,
+    more: Pick<Problem, 'retryAfter'> = {},
   ): ErrorDefinition<Values, Code> & { code: Code } => ({
     code,
     description,
-    problem: (...values) => ({ status, message: message(...values) }),
+    problem: (...values) => ({ status, message: message(...values), ...more }),
   });
 }

@@ -25,6 +25,9 @@ export const PARAMETER_ERRORS = {
   ),
 };
 
+/** Jobs with a common maximum. */
+const JOB_SHARES = { admin: 'of this admin ', scoped: 'of admins limited to certain tenants ', all: '' };
+
 /** Jobs that only one process may run at a time. */
 const JOBS = { expiration: 'deleting expired files', history: 'pruning the history' };
 
@@ -97,7 +100,16 @@ export const OPERATION_ERRORS = {
   no_such_job: notFound(
     (id: string) => `Job ${id} does not exist. Jobs are deleted 30 days after their end.`,
   ),
-  too_many_jobs: refused((max: number) => `${max} jobs have not ended, the maximum. Wait, or cancel a job.`),
+  too_many_jobs: refused(
+    (whose: keyof typeof JOB_SHARES, max: number) =>
+      `${max} jobs ${JOB_SHARES[whose]}have not ended, the maximum. Wait, or cancel a job.`,
+    { retryAfter: 10 },
+  ),
+  job_not_ended: refused(
+    (id: string) =>
+      `Job ${id} has not ended, so it has not found all tenants yet. Wait for its end, or cancel it and use its tenants so far.`,
+    { retryAfter: 10 },
+  ),
   not_a_dry_run: refused(
     (id: string) => `Job ${id} is not a dry run of a revert that has ended. Start one first.`,
   ),

@@ -6,6 +6,7 @@ import { WorkerThreads } from '../lib/worker-threads.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import { requireInstallation } from '../tenants/installation.ts';
 import { addKeptOut } from '../tenants/kept-out.ts';
+import { keptOutEverywhereMs } from '../tenants/policy-cache.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import type { SoughtText } from './compared-text.ts';
 import {
@@ -22,8 +23,8 @@ import { addJobReceipt, addTenantReceipt } from './erase-receipt.ts';
 import type { EraseTask } from './erase-text-thread.ts';
 import { createJobFinder, type Finder, type Hit, PLACES } from './find.ts';
 import { FirstHits } from './find-job.ts';
+import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob, recordOutcome } from './jobs.ts';
-import type { JobKind, TenantResult } from './runner.ts';
 
 /** Name of the kind of job. */
 export const ERASE = 'erase';
@@ -64,19 +65,19 @@ export function eraseJobs(database: Database, config: Config): JobKind {
   });
   return {
     kind: ERASE,
-    work(job, tenant, signal, report) {
-      const erasing = new ErasingTenant(
-        { database, config, finder, eraseThread },
-        job,
-        tenant,
-        signal,
-        report,
-      );
+    readCount: 'searched',
+    work(job, tenant, run) {
+      const erasing = new ErasingTenant({ database, config, finder, eraseThread }, job, tenant, run);
       return (job.request as StoredEraseRequest).isDryRun ? erasing.try() : erasing.erase();
     },
-    async finish(job) {
+    settleMs(job) {
+      const { isDryRun, keepsOut } = job.request as StoredEraseRequest;
+      // Until then, agents write with earlier lists. The next pass erases the text from these files.
+      return isDryRun || keepsOut === null ? 0 : keptOutEverywhereMs(config);
+    },
+    async finish(job, query) {
       if (!(job.request as StoredEraseRequest).isDryRun)
-        await addJobReceipt(database, config, job, CHANGES, (job.texts as EraseTexts).text);
+        await addJobReceipt({ query }, config, job, CHANGES, (job.texts as EraseTexts).text);
     },
     async close() {
       await Promise.all([findThread.close(), eraseThread.close()]);
@@ -96,25 +97,19 @@ class ErasingTenant {
   readonly #services: Services;
   readonly #job: RunningJob;
   readonly #tenant: string;
-  readonly #signal: AbortSignal;
-  readonly #report: (counts: Counts) => void;
+  readonly #run: TenantRun;
   readonly #request: StoredEraseRequest;
   readonly #texts: EraseTexts;
   readonly #erased: SoughtText;
   #counts = changesOf({});
+  /** Changes of earlier passes, which have a receipt. */
+  #before = changesOf({});
 
-  constructor(
-    services: Services,
-    job: RunningJob,
-    tenant: string,
-    signal: AbortSignal,
-    report: (counts: Counts) => void,
-  ) {
+  constructor(services: Services, job: RunningJob, tenant: string, run: TenantRun) {
     this.#services = services;
     this.#job = job;
     this.#tenant = tenant;
-    this.#signal = signal;
-    this.#report = report;
+    this.#run = run;
     this.#request = job.request as StoredEraseRequest;
     this.#texts = job.texts as EraseTexts;
     this.#erased = {
@@ -131,7 +126,7 @@ class ErasingTenant {
     const counts = new CountedPlaces(this.#counts, this.#erased);
     let [unsearched, origins] = [0, 0];
     const request = { query: eraseQuery(this.#erased), places: PLACES, by: null, since: null, until: null };
-    for await (const page of finder.find(this.#tenant, request, this.#signal)) {
+    for await (const page of finder.find(this.#tenant, request, this.#run.signal, this.#run.turn)) {
       for (const hit of page.hits) if (counts.add(hit)) hits.add(hit);
       this.#add({ searched: page.versions });
       unsearched += page.unsearched;
@@ -151,7 +146,10 @@ class ErasingTenant {
     const [row] = (await database.query(findTenantQuery, { tenant: this.#tenant })).rows;
     if (row === undefined) return null;
     if (this.#request.keepsOut === 'tenants') await this.#keepOut();
-    this.#counts = changesOf((await findOutcome(database, job, this.#tenant))?.counts ?? {});
+    const outcome = await findOutcome(database, job, this.#tenant);
+    this.#counts = changesOf(outcome?.counts ?? {});
+    // The outcome of an interrupted attempt has no receipt yet.
+    if (outcome?.isComplete) this.#before = { ...this.#counts };
     const { maxFileBytes } = effectiveSettings(row, config);
     const { replacement } = this.#texts;
     const at = await databaseInstant(database);
@@ -162,7 +160,7 @@ class ErasingTenant {
       eraseAll: async (contents) => {
         if (contents.length === 0) return [];
         const task = { contents, erased: this.#erased, replacement, maxBytes: maxFileBytes };
-        const texts = await eraseThread.run(task, this.#signal);
+        const texts = await eraseThread.run(task, this.#run.signal);
         if (texts === 'out_of_memory')
           throw new Error('A text could not be erased within the memory of a thread.');
         return texts;
@@ -170,24 +168,17 @@ class ErasingTenant {
       count: (query, more) => this.#record(query, at, more),
     };
     const onPage = ({ versions }: { versions: number }) => this.#add({ searched: versions });
-    const { left, origins } = await eraseTenant(
-      database,
-      finder,
-      this.#tenant,
-      erasure,
-      this.#signal,
-      onPage,
-    );
+    const { left, origins } = await eraseTenant(database, finder, this.#tenant, erasure, this.#run, onPage);
     if (left > 0) this.#add({ left });
     await this.#finish(origins, false);
     const result = this.#result(left === 0, {});
-    if (result.details !== null && this.#hasChanges())
+    if (hasChanges(this.#newChanges()))
       await addTenantReceipt(
         database,
         config,
         this.#job,
         this.#tenant,
-        changesOf(this.#counts),
+        this.#newChanges(),
         this.#erased.text,
       );
     return result;
@@ -204,24 +195,27 @@ class ErasingTenant {
     const { database } = this.#services;
     const titles = await eraseTitles(database, this.#tenant, this.#erased, isDryRun);
     this.#add({ titles });
-    const options = { wasFound: this.#hasChanges(), isDryRun };
+    const options = { wasFound: hasChanges(this.#newChanges()), isDryRun };
     this.#add({ results: await eraseResults(database, this.#tenant, this.#erased, options) });
     this.#add({ settings: origins + (await countSettings(database, this.#tenant, this.#erased)) });
   }
 
-  #hasChanges(): boolean {
-    return CHANGES.some((name) => (this.#counts[name] ?? 0) > 0);
+  /** Returns the changes of this pass. */
+  #newChanges(): Counts {
+    const changes = changesOf(this.#counts);
+    for (const name of CHANGES) changes[name] = (changes[name] ?? 0) - (this.#before[name] ?? 0);
+    return changes;
   }
 
   /** Returns the result. Only tenants that contain the text have an outcome. */
   #result(isComplete: boolean, details: object): TenantResult {
-    const hasOutcome = this.#hasChanges() || !isComplete || (this.#counts.settings ?? 0) > 0;
+    const hasOutcome = hasChanges(this.#counts) || !isComplete || (this.#counts.settings ?? 0) > 0;
     return { counts: this.#counts, isComplete, details: hasOutcome ? details : null };
   }
 
   #add(more: Counts): void {
     addTo(this.#counts, more);
-    this.#report(this.#counts);
+    this.#run.report(this.#counts);
   }
 
   async #record(query: QueryExecutor, at: string, more: Counts): Promise<void> {
@@ -233,6 +227,10 @@ class ErasingTenant {
 
 function addTo(counts: Counts, more: Counts): void {
   for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count;
+}
+
+function hasChanges(counts: Counts): boolean {
+  return CHANGES.some((name) => (counts[name] ?? 0) > 0);
 }
 
 function changesOf(counts: Counts): Counts {

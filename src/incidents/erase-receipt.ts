@@ -5,7 +5,7 @@ import { deriveKey, type Installation, requireInstallation } from '../tenants/in
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { comparisonOf } from './compared-text.ts';
 import type { StoredEraseRequest } from './erase-job.ts';
-import { type Counts, findJob, type RunningJob } from './jobs.ts';
+import { type Counts, isExact, type RunningJob } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
 
@@ -19,7 +19,7 @@ const SEARCHED = [
   'stored results',
 ];
 
-/** Adds the receipt of one tenant, unless an interrupted attempt has added it. */
+/** Adds a receipt of the changes in one tenant, unless an interrupted attempt has added it. */
 export function addTenantReceipt(
   database: Database,
   config: Config,
@@ -33,32 +33,34 @@ export function addTenantReceipt(
 
 /** Adds the receipt of the whole job. */
 export async function addJobReceipt(
-  database: Database,
+  database: Pick<Database, 'query'>,
   config: Config,
   job: RunningJob,
   names: readonly string[],
   text: string,
 ): Promise<unknown> {
-  const { tenantsDone, tenantsFailed, counts } = await findJob(database, job.id, null);
+  const { tenantsDone, tenantsFailed, counts } = job;
   const erased = {
     tenants: tenantsDone,
     failed_tenants: tenantsFailed,
+    left: counts.left ?? 0,
     ...Object.fromEntries(names.map((name) => [name, counts[name] ?? 0])),
   };
   return add(database, config, job, { tenant: null, erased }, text);
 }
 
 async function add(
-  database: Database,
+  database: Pick<Database, 'query'>,
   config: Config,
   job: RunningJob,
   { tenant, erased }: Pick<Erasure, 'tenant' | 'erased'>,
   text: string,
 ): Promise<unknown> {
   const installation = await requireInstallation(database.query, config);
+  const { foundBy, foundByState = 'done' } = job.selection;
   return addReceipt(database, config, {
     kind: 'text_erased',
-    id: receiptId(job.id, tenant),
+    id: receiptId(job.id, tenant, erased),
     tenant,
     by: job.createdBy,
     searched: SEARCHED,
@@ -66,6 +68,8 @@ async function add(
       job: job.id,
       text_hmac: textHmac(installation, text),
       comparison: comparisonOf(job.request as StoredEraseRequest),
+      ...(foundBy !== undefined && { found_by: foundBy, found_by_state: foundByState }),
+      ...(tenant === null && { is_exact: String(isExact(job)) }),
     },
     erased,
   });
@@ -76,10 +80,10 @@ export function textHmac(installation: Pick<Installation, 'secret'>, text: strin
   return createHmac('sha256', deriveKey(installation, 'receipts: text')).update(text).digest('hex');
 }
 
-/** Derives the same ID each time, so that a repeated attempt adds no second receipt. */
-function receiptId(job: string, tenant: string | null): string {
+/** Derives the same ID each time, so that a repeated attempt adds no second receipt of the same changes. */
+function receiptId(job: string, tenant: string | null, erased: Counts): string {
   const hex = createHash('sha256')
-    .update(`${job} ${tenant ?? ''}`)
+    .update(`${job} ${tenant === null ? '' : `${tenant} ${JSON.stringify(erased)}`}`)
     .digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -24,6 +24,7 @@ import {
 import { eraseText } from './erase-text.ts';
 import type { Finder, FoundPage, Hit } from './find.ts';
 import type { FindQuery } from './find-scan.ts';
+import type { TenantRun } from './job-kind.ts';
 
 /* Erases a text from a tenant: its memory, open drafts, and stored results. */
 
@@ -50,20 +51,20 @@ export async function eraseTenant(
   finder: Finder,
   tenant: string,
   erasure: Erasure,
-  signal: AbortSignal,
+  { signal, turn }: Pick<TenantRun, 'signal' | 'turn'>,
   onPage: (page: FoundPage) => void,
 ): Promise<{ left: number; origins: number }> {
   for (let pass = 1; ; pass++) {
     let [found, left, origins] = [0, 0, 0];
     for (const store of await storesOf(database, tenant)) {
       const eraser = new StoreEraser(database, store, erasure);
-      for await (const page of finder.find(store.id, findAll(erasure.erased), signal)) {
+      for await (const page of finder.find(store.id, findAll(erasure.erased), signal, turn)) {
         onPage(page);
-        await eraser.add(page);
+        await turn(() => eraser.add(page));
         left += page.unsearched;
         origins += countOrigins(page, erasure.erased);
       }
-      left += await eraser.finish();
+      left += await turn(() => eraser.finish());
       found += eraser.found;
     }
     if (found === 0 || pass === MAX_PASSES) return { left: left + found, origins };

@@ -13,8 +13,8 @@ import { ROOT } from '../memory/path.ts';
 import { soughtUnits } from './compared-text.ts';
 import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
 import type { FindQuery } from './find-scan.ts';
+import type { JobKind, TenantResult, TenantRun } from './job-kind.ts';
 import { type Counts, findOutcome, type RunningJob } from './jobs.ts';
-import type { JobKind, TenantResult } from './runner.ts';
 
 /** Name of the kind of job. */
 export const FIND = 'find';
@@ -77,7 +77,8 @@ export function findJobs(database: Database): JobKind {
   const { finder, thread } = createJobFinder(database);
   return {
     kind: FIND,
-    work: (job, tenant, signal, report) => findForJob(finder, job, tenant, signal, report),
+    readCount: 'versions',
+    work: (job, tenant, run) => findForJob(finder, job, tenant, run),
     close: () => thread.close(),
   };
 }
@@ -86,13 +87,12 @@ async function findForJob(
   finder: Finder,
   job: RunningJob,
   tenant: string,
-  signal: AbortSignal,
-  report: (counts: Counts) => void,
+  { signal, turn, report }: TenantRun,
 ): Promise<TenantResult> {
   const { by, since, until, places, ...stored } = job.request as StoredFindRequest;
   const query = findQuery({ by, since, until, places, ...stored }, job.texts as FindTexts);
   const found = new FoundInTenant(job);
-  for await (const page of finder.find(tenant, { query, by, since, until, places }, signal)) {
+  for await (const page of finder.find(tenant, { query, by, since, until, places }, signal, turn)) {
     found.add(page);
     report(found.counts());
   }

@@ -7,6 +7,7 @@ import { FIRST_ID, isBy, LAST_ID } from '../history/version.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { FindQuery, ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
+import type { Turn } from './job-kind.ts';
 
 /* Finds a text in a tenant: in its current files, superseded versions, open drafts, and paths. */
 
@@ -174,20 +175,51 @@ export class Finder {
   /**
    * Yields the hits of a tenant and its open drafts, page by page. Each file is read at one time. Files created
    * meanwhile are not read.
+   *
+   * @param turn runs the search of each page
    */
-  async *find(tenant: string, request: FindRequest, signal: AbortSignal): AsyncGenerator<FoundPage> {
+  async *find(
+    tenant: string,
+    request: FindRequest,
+    signal: AbortSignal,
+    turn: Turn = (step) => step(),
+  ): AsyncGenerator<FoundPage> {
     const { places } = request;
     if (places.includes('current') || places.includes('superseded'))
-      yield* this.#findIn({ tenant, draft: null }, request, signal);
+      yield* this.#findIn({ tenant, draft: null }, request, signal, turn);
     if (!places.includes('drafts')) return;
     for (const draft of await openDraftIds(this.#database.query, tenant))
-      yield* this.#findIn({ tenant, draft }, request, signal);
+      yield* this.#findIn({ tenant, draft }, request, signal, turn);
   }
 
-  async *#findIn(store: Store, request: FindRequest, signal: AbortSignal): AsyncGenerator<FoundPage> {
-    yield* this.#findVersions(store, request, signal);
+  async *#findIn(
+    store: Store,
+    request: FindRequest,
+    signal: AbortSignal,
+    turn: Turn,
+  ): AsyncGenerator<FoundPage> {
+    yield* this.#pages(this.#findVersions(store, request, signal), signal, turn);
     const hasFilter = [request.by, request.since, request.until].some((each) => each !== null);
-    if (!hasFilter && request.query.where !== 'content') yield* this.#findDirectories(store, request, signal);
+    if (!hasFilter && request.query.where !== 'content')
+      yield* this.#pages(this.#findDirectories(store, request, signal), signal, turn);
+  }
+
+  /** Finds each page in a turn, and pauses after it. */
+  async *#pages(
+    pages: AsyncGenerator<FoundPage>,
+    signal: AbortSignal,
+    turn: Turn,
+  ): AsyncGenerator<FoundPage> {
+    for (;;) {
+      const page = await turn(async () => {
+        const startedAt = performance.now();
+        const next = await pages.next();
+        if (!next.done) await this.#rest(startedAt, signal);
+        return next;
+      });
+      if (page.done) return;
+      yield page.value;
+    }
   }
 
   async *#findVersions(store: Store, request: FindRequest, signal: AbortSignal): AsyncGenerator<FoundPage> {
@@ -197,7 +229,6 @@ export class Finder {
     let position = { memory: LAST_ID, version: FIRST_ID };
     let newer: Uint8Array | null = null;
     for (;;) {
-      const startedAt = performance.now();
       const params = { tenant, ...position, superseded, by, since, until, ...PAGE };
       const { rows } = await retrying(true, () => this.#database.query(findPageQuery, params));
       const last = rows.at(-1);
@@ -235,7 +266,6 @@ export class Finder {
       });
       const origins = rows.map(({ origin }) => origin);
       yield { hits, versions: rows.length, origins, unsearched: scanned.unsearched };
-      await this.#rest(startedAt, signal);
     }
   }
 
@@ -246,7 +276,6 @@ export class Finder {
   ): AsyncGenerator<FoundPage> {
     const tenant = store.draft ?? store.tenant;
     for (let after = ''; ; ) {
-      const startedAt = performance.now();
       const params = { tenant, after, limit: PAGE.limit };
       const { rows } = await retrying(true, () => this.#database.query(findDirectoriesQuery, params));
       const last = rows.at(-1);
@@ -268,7 +297,6 @@ export class Finder {
       yield { hits, versions: 0, origins: [], unsearched: 0 };
       if (rows.length < PAGE.limit) return;
       after = last.path;
-      await this.#rest(startedAt, signal);
     }
   }
 

@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { LAST_ID } from '../history/version.ts';
+import { readPages } from '../lib/pages.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 import { countSelected, type TenantSelection } from './selection.ts';
@@ -35,16 +36,19 @@ export interface Job {
   /** Whether every completed tenant was processed completely. */
   isComplete: boolean;
   counts: Counts;
-  /** Counts of the tenant that is being processed; null between two tenants. */
+  /** Counts of the tenants that are being processed; null for none. */
   progress: Counts | null;
+}
+
+/** Whether the counts of a job are exact: it has processed every selected tenant completely. */
+export function isExact({ state, isComplete, selection }: Job): boolean {
+  return state === 'done' && isComplete && (selection.foundByState ?? 'done') === 'done';
 }
 
 /** A job that a replica runs. */
 export interface RunningJob extends Job {
   /** Texts of the request. They are deleted at the end of the job. */
   texts: unknown;
-  /** ID of the last completed tenant; empty before the first tenant and after the end. */
-  position: string;
 }
 
 /** Outcome of a job for one tenant. */
@@ -76,10 +80,15 @@ export interface NewJob {
   selection: TenantSelection;
   onlyTenants: string[] | null;
   createdBy: Actor;
+  /** Whether the admin who creates the job is limited to certain tenants. */
+  isScoped: boolean;
 }
 
-/** Maximum number of jobs that have not ended. */
-export const MAX_ACTIVE_JOBS = 20;
+/**
+ * Maximum numbers of jobs that have not ended: of one admin, of all admins who are limited to certain tenants, and of
+ * all admins. So the jobs of one admin, or of a few tenants, leave room for the jobs of others.
+ */
+export const MAX_ACTIVE_JOBS = { admin: 5, scoped: 10, all: 30 };
 /** Number of days for which ended jobs are kept. */
 export const JOB_DAYS = 30;
 
@@ -88,7 +97,6 @@ export const JOB_COLUMNS = `id::text, kind, state, request, selection, only_tena
   tenants_done::float8 AS "tenantsDone",
   tenants_failed::float8 AS "tenantsFailed", is_complete AS "isComplete", counts, progress`;
 
-/** Inserts a job, unless too many jobs are active. `count` is then 0. */
 const insertJobQuery = defineQuery<{
   id: string;
   kind: string;
@@ -99,15 +107,32 @@ const insertJobQuery = defineQuery<{
   createdBy: string;
   now: string;
   tenants: number;
-  maxActive: number;
 }>(
   'insert_job',
   `
 INSERT INTO jobs (id, kind, state, request, texts, selection, only_tenants, created_by, created_at, tenants, slice_at)
-SELECT $id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::jsonb, $selection::text::jsonb,
+VALUES ($id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::jsonb, $selection::text::jsonb,
   $onlyTenants::text[],
-  $createdBy::text::jsonb, $now::text::timestamptz, $tenants::bigint, $now::text::timestamptz
-WHERE (SELECT count(*) FROM jobs WHERE ended_at IS NULL) < $maxActive::bigint
+  $createdBy::text::jsonb, $now::text::timestamptz, $tenants::bigint, $now::text::timestamptz)
+`,
+);
+
+/** Advisory lock key. Arbitrary, but every replica must use the same value. */
+const CREATION_LOCK = 7_236_105_559;
+
+/** Serializes creations until the transaction ends, so that none exceeds a maximum. */
+const lockCreationsQuery = defineQuery<{ lock: number }>(
+  'lock_job_creations',
+  'SELECT pg_advisory_xact_lock($lock::bigint)',
+);
+
+/** Counts the active jobs of an admin, of all tenants with a scope, and of all admins. */
+const countActiveQuery = defineQuery<{ createdBy: string }, Record<keyof typeof MAX_ACTIVE_JOBS, number>>(
+  'count_active_jobs',
+  `
+SELECT count(*) FILTER (WHERE created_by = $createdBy::text::jsonb)::float8 AS admin,
+  count(*) FILTER (WHERE only_tenants IS NOT NULL)::float8 AS scoped, count(*)::float8 AS "all"
+FROM jobs WHERE ended_at IS NULL
 `,
 );
 
@@ -227,20 +252,29 @@ const deleteJobQuery = defineQuery<{ id: string }>(
  */
 export async function createJob(database: Database, job: NewJob): Promise<Job> {
   const id = randomUUID();
-  const { kind, selection, onlyTenants, createdBy } = job;
-  const created = await database.query(insertJobQuery, {
+  const { kind, selection, onlyTenants } = job;
+  const createdBy = storedActor(job.createdBy);
+  const row = {
     id,
     kind,
     request: JSON.stringify(job.request),
     texts: JSON.stringify(job.texts),
     selection: JSON.stringify(selection),
     onlyTenants,
-    createdBy: storedActor(createdBy),
+    createdBy,
     now: await databaseInstant(database),
     tenants: await countSelected(database, selection, onlyTenants),
-    maxActive: MAX_ACTIVE_JOBS,
+  };
+  await database.transaction(async (query) => {
+    await query(lockCreationsQuery, { lock: CREATION_LOCK });
+    const [active] = (await query(countActiveQuery, { createdBy })).rows;
+    const limits = job.isScoped ? (['admin', 'scoped', 'all'] as const) : (['admin', 'all'] as const);
+    for (const whose of limits) {
+      const max = MAX_ACTIVE_JOBS[whose];
+      if ((active?.[whose] ?? 0) >= max) throw new ServiceError('too_many_jobs', whose, max);
+    }
+    await query(insertJobQuery, row);
   });
-  if (created.count === 0) throw new ServiceError('too_many_jobs', MAX_ACTIVE_JOBS);
   return findJob(database, id, null);
 }
 
@@ -304,8 +338,47 @@ export async function findOutcome(
   return (await database.query(findOutcomeQuery, { tenant, job })).rows[0];
 }
 
+/** Removes the outcome of a job for a tenant. */
+export async function removeOutcome(query: QueryExecutor, job: string, tenant: string): Promise<void> {
+  await query(deleteOutcomeQuery, { tenant, job });
+}
+
+/** Adds counts by name. */
+export function addCounts(...all: Counts[]): Counts {
+  const sum: Counts = {};
+  for (const counts of all)
+    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
+}
+
 const JOBS_A_BATCH = 100;
 const OUTCOMES_A_PAGE = 500;
+
+/**
+ * Adds up the outcomes of a job, after some were replaced.
+ *
+ * @param readCount name of the count that tenants without an outcome have too, so that it remains as in the job
+ */
+export async function sumOutcomes(
+  database: Database,
+  { id, counts }: Pick<Job, 'id' | 'counts'>,
+  readCount: string | undefined,
+): Promise<Pick<Job, 'counts' | 'tenantsFailed' | 'isComplete'>> {
+  const zeros = Object.fromEntries(Object.keys(counts).map((name) => [name, 0]));
+  const sum = { counts: zeros as Counts, tenantsFailed: 0, isComplete: true };
+  const outcomes = readPages<JobOutcome>(
+    (last) =>
+      readOutcomePage(database, { job: id, after: last?.tenant ?? '', scope: null, limit: OUTCOMES_A_PAGE }),
+    OUTCOMES_A_PAGE,
+  );
+  for await (const outcome of outcomes) {
+    sum.counts = addCounts(sum.counts, outcome.counts);
+    if (outcome.error !== null) sum.tenantsFailed++;
+    sum.isComplete &&= outcome.isComplete;
+  }
+  if (readCount !== undefined) sum.counts[readCount] = counts[readCount] ?? 0;
+  return sum;
+}
 
 /** Deletes the jobs that ended more than `JOB_DAYS` ago, with their outcomes. Throws `DatabaseError`. */
 export async function deleteExpiredJobs(database: Database, at?: Date): Promise<number> {
@@ -327,7 +400,7 @@ async function deleteOutcomes(database: Database, job: string): Promise<void> {
   for (;;) {
     const page = { job, after: '', scope: null, limit: OUTCOMES_A_PAGE };
     const outcomes = await readOutcomePage(database, page);
-    for (const { tenant } of outcomes) await database.query(deleteOutcomeQuery, { tenant, job });
+    for (const { tenant } of outcomes) await removeOutcome(database.query, job, tenant);
     if (outcomes.length < OUTCOMES_A_PAGE) return;
   }
 }

@@ -7,8 +7,8 @@ import { NO_CHANGES } from '../history/apply.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { type Reverted, revertActor } from '../history/revert.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
+import type { JobKind, TenantResult } from './job-kind.ts';
 import { findJob, findOutcome, type Job, type RunningJob } from './jobs.ts';
-import type { JobKind, TenantResult } from './runner.ts';
 
 /** Name of the kind of job. */
 export const REVERT = 'revert';
@@ -62,19 +62,16 @@ export async function findDryRun(database: Database, id: string, scope: string[]
  */
 export function revertJobs(database: Database, config: Config): JobKind {
   const threads = new MergeThreads();
-  let pauseMs = 0;
   return {
     kind: REVERT,
-    async work(job, tenant, signal) {
-      // The pause leaves at least half of the time of the database to requests.
-      await delay(pauseMs, undefined, { signal });
-      const startedAt = performance.now();
-      try {
-        return await revertInTenant(database, config, threads, job, tenant);
-      } finally {
-        pauseMs = Math.min(MAX_PAUSE_MS, performance.now() - startedAt);
-      }
-    },
+    work: (job, tenant, { signal, turn }) =>
+      turn(async () => {
+        const startedAt = performance.now();
+        const result = await revertInTenant(database, config, threads, job, tenant);
+        // The pause leaves at least half of the time of the database to requests.
+        await delay(Math.min(MAX_PAUSE_MS, performance.now() - startedAt), undefined, { signal });
+        return result;
+      }),
     close: () => threads.close(),
   };
 }
@@ -92,6 +89,10 @@ async function revertInTenant(
   const options = { origin, defaults: tenantDefaults(config), threads };
   const dryRun = () => revertActor(database, tenant, selection, { ...options, dryRun: true });
   if (isDryRun || dryRunOf === null) return resultOf(await dryRun());
+  const done = await findOutcome(database, job.id, tenant);
+  // The revert is complete. Later changes by the actor are not part of its plan.
+  if (done?.error === null)
+    return { counts: done.counts, isComplete: done.isComplete, details: done.details as object };
   const expectedPlan = await plannedFor(database, dryRunOf, tenant);
   try {
     return resultOf(await revertActor(database, tenant, selection, { ...options, expectedPlan }));

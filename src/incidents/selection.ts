@@ -13,6 +13,8 @@ export interface TenantSelection extends TenantConditions {
   except?: string[] | undefined;
   /** ID of a job. Only tenants with an outcome in this job match, such as the tenants with hits of a find. */
   foundBy?: string | undefined;
+  /** End state of this job when the selection was made: `inexact` if it failed in a tenant, or left places out. */
+  foundByState?: 'done' | 'inexact' | 'cancelled' | undefined;
 }
 
 type Filter = ConditionParams & {
@@ -31,15 +33,16 @@ const MATCHES = `${IS_SELECTED}
 interface Page {
   after: string;
   limit: number;
-  /** Only tenants whose memory has changed since this time. */
+  /** Only tenants whose memory has changed since this time, and the tenants in `arrived`. */
   changedSince?: string | null;
+  arrived?: readonly string[];
 }
 
-const selectTenantsQuery = defineQuery<Filter & Required<Page>, { id: string }>(
+const selectTenantsQuery = defineQuery<Filter & Required<Page> & { arrived: string[] }, { id: string }>(
   'select_tenants',
   `
 SELECT id FROM tenants WHERE id > $after AND ${MATCHES}
-  AND ($changedSince::timestamptz IS NULL OR last_change_at >= $changedSince::timestamptz)
+  AND ($changedSince::timestamptz IS NULL OR last_change_at >= $changedSince::timestamptz OR id = ANY ($arrived::text[]))
 ORDER BY id LIMIT $limit::bigint
 `,
 );
@@ -50,7 +53,7 @@ const countSelectedQuery = defineQuery<Filter, { count: number }>(
 );
 
 function filterOf(
-  { except, foundBy, ...conditions }: TenantSelection,
+  { except, foundBy, foundByState: _, ...conditions }: TenantSelection,
   onlyTenants: readonly string[] | null,
 ): Filter {
   return {
@@ -66,9 +69,9 @@ export async function selectTenants(
   database: Database,
   selection: TenantSelection,
   onlyTenants: readonly string[] | null,
-  page: Page,
+  { arrived = [], ...page }: Page,
 ): Promise<string[]> {
-  const params = { ...filterOf(selection, onlyTenants), changedSince: null, ...page };
+  const params = { ...filterOf(selection, onlyTenants), changedSince: null, ...page, arrived: [...arrived] };
   return (await database.query(selectTenantsQuery, params)).rows.map(({ id }) => id);
 }
 

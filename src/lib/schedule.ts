@@ -7,12 +7,12 @@
  * @returns a function that stops the schedule and waits for a run in progress
  */
 export function schedule(
-  task: () => Promise<void>,
+  task: () => Promise<unknown>,
   options: { firstAfterMs: number; everyMs: number; onError: (error: unknown) => void },
 ): () => Promise<void> {
   const { firstAfterMs, everyMs, onError } = options;
   let stopped = false;
-  let running: Promise<void> | undefined;
+  let running: Promise<unknown> | undefined;
   let timer: NodeJS.Timeout;
 
   const wait = (ms: number) => {

@@ -3,6 +3,7 @@ import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
+import { noteArrival } from './arrivals.ts';
 import { copyKeptOut, moveKeptOut } from './kept-out.ts';
 import { lockScopedKeysQuery, lockTenantKeysQuery } from './key-queries.ts';
 import { copyMounts, moveMounts } from './mounts.ts';
@@ -191,14 +192,16 @@ export function copyTenantData(
   to: string,
   origin: Origin,
 ): Promise<Copied> {
-  return database.transaction((query) =>
-    copy(query, from, to, async () => {
+  return database.transaction(async (query) => {
+    const copied = await copy(query, from, to, async () => {
       const at = (await query(beginChangeQuery, { tenant: to })).rows[0]?.at ?? null;
       await copyEntries(query, from, to, { keepsHistory: false, at, origin: storedOrigin(origin) });
       await query(bindRootQuery, { tenant: to });
       await copyKeptOut(query, from, to);
-    }),
-  );
+    });
+    await noteArrival(query, to);
+    return copied;
+  });
 }
 
 /**
@@ -234,6 +237,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
     await query(changeScopesQuery, { tenant: from, to });
     // Last, because writes to the mounting tenants wait from here on.
     const mountedBy = await moveMounts(query, from, to);
+    await noteArrival(query, to, from);
     return { ...copied, keys, mountedBy };
   });
 }

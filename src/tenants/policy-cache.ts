@@ -42,6 +42,17 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
   return draftOf ?? tenant;
 }
 
+/** Time for which a request goes on with its policy, besides the time in which it waits for a slot. */
+const REQUEST_MS = 1000;
+
+/** Returns the time after which every replica keeps out a text that was added to a list. */
+export function keptOutEverywhereMs({
+  AUTH_CACHE_SECONDS,
+  MAX_QUEUE_MS,
+}: Pick<Config, 'AUTH_CACHE_SECONDS' | 'MAX_QUEUE_MS'>): number {
+  return AUTH_CACHE_SECONDS * 1000 + MAX_QUEUE_MS + REQUEST_MS;
+}
+
 const CACHED_TENANTS = 50_000;
 
 /**

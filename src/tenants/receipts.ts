@@ -90,7 +90,7 @@ const SEARCH_CACHE_MS = 60_000;
 
 /** Creates, signs, and stores the receipt of an erasure. */
 export async function addReceipt(
-  database: Database,
+  database: Pick<Database, 'query'>,
   config: Config,
   { by, proof, ...erasure }: Erasure,
 ): Promise<SignedReceipt> {

@@ -6,7 +6,8 @@
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { eraseJobs } from '../../src/incidents/erase-job.ts';
-import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
+import type { JobKind } from '../../src/incidents/job-kind.ts';
+import { JobRunner } from '../../src/incidents/runner.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
 import { encodingsOf, foundInTables } from '../support/encodings.ts';
@@ -26,17 +27,16 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await kind?.close?.();
   });
   const erasing = () => {
-    kind ??= eraseJobs(service().database, loadConfig({ AUTH: 'keys' }));
+    kind ??= eraseJobs(
+      service().database,
+      loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', MAX_QUEUE_MS: '0' }),
+    );
     return kind;
   };
   const runnerWith = (work: JobKind['work']) => {
-    const runner = new JobRunner(
-      service().database,
-      [{ kind: 'erase', work, finish: (job) => erasing().finish?.(job) ?? Promise.resolve() }],
-      (_, error) => {
-        throw error;
-      },
-    );
+    const runner = new JobRunner(service().database, [{ ...erasing(), work }], (_, error) => {
+      throw error;
+    });
     runners.push(runner);
     return runner;
   };
@@ -134,16 +134,22 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
     await write(tenant, cmd.create(`/memories/${SECRET}.md`, 'path\n'));
     const id = await start({ tenants: { ids: [tenant] }, dry_run: false });
     let transactions = 0;
+    let endKilled = () => {};
+    const dead = new Promise<never>((_, reject) => {
+      endKilled = () => reject(new Error('killed'));
+    });
     // The first replica ends after two transactions, as with kill -9: it does not release its lease.
     const dying = new Proxy(service().database, {
       get: (database, name) => {
         if (name !== 'transaction') return Reflect.get(database, name);
         return (work: Parameters<typeof database.transaction>[0]) =>
-          ++transactions > 2 ? new Promise(() => {}) : database.transaction(work);
+          ++transactions > 2 ? dead : database.transaction(work);
       },
     });
     const killed = eraseJobs(dying, loadConfig({ AUTH: 'keys' }));
-    void runnerWith(killed.work).runSlice();
+    const ended = runnerWith(killed.work)
+      .run()
+      .catch(() => {});
     await expect.poll(() => transactions, { timeout: 60_000 }).toBe(3);
     const left = await service().query(
       'SELECT count(*)::integer AS files FROM entries WHERE tenant_id = $1 AND strpos(content, $2) > 0',
@@ -158,6 +164,8 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       [id],
     );
     await runnerWith(erasing().work).run();
+    endKilled();
+    await ended;
     await killed.close?.();
     expect(await get(`/jobs/${id}`)).toMatchObject({
       state: 'done',

@@ -5,9 +5,10 @@
  */
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import type { JobKind } from '../../src/incidents/job-kind.ts';
 import { deleteExpiredJobs } from '../../src/incidents/jobs.ts';
 import { jobKinds } from '../../src/incidents/kinds.ts';
-import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
+import { JobRunner } from '../../src/incidents/runner.ts';
 import type { AdminResponse } from '../support/admin.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
@@ -120,43 +121,51 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   });
 
   it('continues a job after the last completed tenant when a replica ends, and counts each tenant once', async () => {
-    const tenants = await planted('resumed', 4);
+    const tenants = await planted('resumed', 12);
     const { id } = await start({ ids: tenants });
     const seen: string[] = [];
     const [find] = sharedKinds() as [JobKind];
-    // The first replica ends within the third tenant, as with kill -9: it does not release its lease.
+    // The first replica ends within the third tenant, and after some others, as with kill -9: it keeps its lease.
     const killed = runnerWith([
       {
-        kind: 'find',
-        work: (job, tenant, ...more) => {
+        ...find,
+        work: (job, tenant, run) => {
           seen.push(tenant);
-          return seen.length === 3 ? new Promise(() => {}) : find.work(job, tenant, ...more);
+          return tenant === tenants[2] || seen.length > 8
+            ? new Promise((_, reject) =>
+                run.signal.addEventListener('abort', () => reject(run.signal.reason)),
+              )
+            : find.work(job, tenant, run);
         },
       },
     ]);
-    void killed.runSlice();
-    await expect.poll(() => seen.length).toBe(3);
-    expect(await runnerWith([find]).runSlice()).toBe(false);
+    void killed.run();
+    const done = async () => Number((await get(`/jobs/${id}`)).tenants_done);
+    await expect.poll(async () => seen.length - (await done()), { timeout: 30_000 }).toBe(4);
+    const before = seen.length;
+    expect(await runnerWith([find]).run()).toBe(false);
     // The first replica would extend its lease, because its process has not really ended.
     await service().query(
       "UPDATE jobs SET lease_until = '2026-01-01Z', holder = 'killed' WHERE id::text = $1",
       [id],
     );
+    const again: string[] = [];
     await runnerWith([
       {
-        kind: 'find',
+        ...find,
         work: (job, tenant, ...more) => {
-          seen.push(tenant);
+          again.push(tenant);
           return find.work(job, tenant, ...more);
         },
       },
     ]).run();
-    expect(seen).toStrictEqual([...tenants.slice(0, 3), ...tenants.slice(2)]);
+    // The second pass looks again at all tenants, because they have changed just before the job.
+    expect(again.slice(0, 12 - before + 4)).toContain(tenants[2]);
     expect(await get(`/jobs/${id}`)).toMatchObject({
       state: 'done',
-      tenants_done: 4,
+      tenants_done: 12,
       is_exact: true,
-      counts: { files: 4, hits: 8 },
+      counts: { files: 12, hits: 24, versions: 24 },
     });
   });
 
@@ -167,8 +176,10 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     const runner = runnerWith([
       {
         kind: 'find',
-        work: async (job, tenant, signal, report) => {
-          if (tenant === tenants[0]) return find.work(job, tenant, signal, report);
+        work: async (job, tenant, run) => {
+          if (tenant === tenants[0]) return find.work(job, tenant, run);
+          await expect.poll(async () => (await get(`/jobs/${id}`)).tenants_done, { timeout: 30_000 }).toBe(1);
+          const { signal } = run;
           const cancelled = await admin().call('POST', `/jobs/${id}/cancel`);
           expect(cancelled.body).toMatchObject({ state: 'cancelled', is_exact: false });
           await new Promise<void>((resolve) => {
@@ -189,17 +200,21 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
     expect((await admin().call('POST', `/jobs/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
   });
 
-  it('shows the counts of the tenant in progress, and adds the counts of tenants without an outcome', async () => {
+  it('shows the counts of the tenants in progress, and adds the counts of tenants without an outcome', async () => {
     const tenants = await planted('progress', 2);
+    let looks = 0;
+    const both = meeting(2);
     const { id } = await start({ ids: tenants });
     await runnerWith([
       {
-        kind: 'find',
-        work: async (_job, _tenant, _signal, report) => {
+        ...(sharedKinds()[0] as JobKind),
+        work: async (_job, _tenant, { report }) => {
           report({ versions: 5 });
-          await expect
-            .poll(async () => (await get(`/jobs/${id}`)).progress, { timeout: 30_000 })
-            .toStrictEqual({ versions: 5 });
+          if (looks++ < 2)
+            await expect
+              .poll(async () => (await get(`/jobs/${id}`)).progress, { timeout: 30_000 })
+              .toStrictEqual({ versions: 10 });
+          await both();
           return { counts: { versions: 7 }, isComplete: true, details: null };
         },
       },
@@ -385,13 +400,43 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
       'The body requires `by` or `source`, not both.',
     ]);
     const tenants = await planted('many', 1);
+    const scoped = async () => (await makeKey(service(), { isAdmin: true, onlyTenants: tenants })).key;
+    const [one, two, three] = [await scoped(), await scoped(), await scoped()];
+    const post = (key: string | undefined) =>
+      admin().call('POST', '/find', { body: { text: 'x', tenants: { ids: tenants } }, ...(key && { key }) });
     const started: string[] = [];
-    for (let i = 0; i < 20; i++) started.push((await start({ ids: tenants })).id);
-    expect(await reject({ text: 'x' })).toStrictEqual([
+    const startAll = async (key: string | undefined, count: number) => {
+      // At the same time, so that none exceeds the maximum.
+      const responses = await Promise.all(Array.from({ length: count }, () => post(key)));
+      for (const { status, body } of responses) if (status === 201) started.push(String(body.id));
+      const refused = responses.find(({ status }) => status !== 201);
+      return [
+        responses.filter(({ status }) => status === 201).length,
+        refused && [refused.status, refused.headers['retry-after'], refused.body.detail],
+      ];
+    };
+    const full = (whose: string) => [
       409,
-      'refused',
-      '20 jobs have not ended, the maximum. Wait, or cancel a job.',
-    ]);
+      '10',
+      `${whose} have not ended, the maximum. Wait, or cancel a job.`,
+    ];
+    expect(await startAll(one, 8)).toStrictEqual([5, full('5 jobs of this admin')]);
+    expect(await startAll(two, 5)).toStrictEqual([5, undefined]);
+    expect(await startAll(three, 1)).toStrictEqual([0, full('10 jobs of admins limited to certain tenants')]);
+    expect(await startAll(undefined, 6)).toStrictEqual([5, full('5 jobs of this admin')]);
     for (const id of started) await admin().call('POST', `/jobs/${id}/cancel`);
   });
 });
+
+/** Returns a function that resolves when it was called `count` times, and from then on. */
+function meeting(count: number): () => Promise<void> {
+  let open = () => {};
+  const met = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let calls = 0;
+  return () => {
+    if (++calls === count) open();
+    return met;
+  };
+}

@@ -5,9 +5,10 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import type { JobKind } from '../../src/incidents/job-kind.ts';
 import type { RunningJob } from '../../src/incidents/jobs.ts';
 import { revertJobs } from '../../src/incidents/revert-job.ts';
-import { type JobKind, JobRunner } from '../../src/incidents/runner.ts';
+import { JobRunner } from '../../src/incidents/runner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
@@ -159,7 +160,11 @@ describeServiceOnOwnDatabase(
         [applied],
       );
       // The process ends after the revert, before it records the result.
-      await kind.work(row as unknown as RunningJob, tenant, new AbortController().signal, () => {});
+      await kind.work(row as unknown as RunningJob, tenant, {
+        signal: new AbortController().signal,
+        turn: (step) => step(),
+        report: () => {},
+      });
       expect(await fileIn(tenant)).toBe('1\n2\n3\n4\n55\n');
       await run();
       expect(await outcomes(applied)).toMatchObject([{ tenant, error: null, counts: { files: 2 } }]);

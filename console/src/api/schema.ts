@@ -470,6 +470,11 @@ export interface components {
                 except?: string[];
                 /** Format: uuid */
                 found_by?: string;
+                /**
+                 * @description End state of the job of `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so `is_exact` of this job is false.
+                 * @enum {string}
+                 */
+                found_by_state?: "done" | "inexact" | "cancelled";
             };
             /** @description The tenants to which the job is limited; null for no limit. */
             only_tenants: string[] | null;
@@ -498,7 +503,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description The counts so far of the tenant that is being processed; not in `counts` yet. */
+            /** @description The counts so far of the tenants that are being processed; not in `counts` yet. */
             progress: {
                 [key: string]: number;
             } | null;
@@ -927,7 +932,7 @@ export interface components {
             except?: string[];
             /**
              * Format: uuid
-             * @description The ID of a job: only tenants with an outcome in this job, such as the tenants with hits of a find.
+             * @description The ID of a job that has ended: only tenants with an outcome in this job, such as the tenants with hits of a find.
              */
             found_by?: string;
         };

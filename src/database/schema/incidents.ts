@@ -36,7 +36,7 @@ export const jobs = pgTable(
     createdBy: jsonb('created_by').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     endedAt: timestamp('ended_at', { withTimezone: true }),
-    /** ID of the last tenant that the job has completed; empty before the first tenant and after the end. */
+    /** Place of the job in its tenants, as JSON; empty before the first tenant and after the end. */
     position: key('position').notNull().default(''),
     /** Number of selected tenants when the job was created. */
     tenants: bigint('tenants', { mode: 'number' }).notNull(),
@@ -46,12 +46,14 @@ export const jobs = pgTable(
     isComplete: boolean('is_complete').notNull().default(true),
     /** Sums of the counts of the tenants, by name. */
     counts: jsonb('counts').notNull().default({}),
-    /** Counts of the tenant that is being processed; null between two tenants. */
+    /** Counts of the tenants that are being processed; null for none. */
     progress: jsonb('progress'),
     /** Process that runs the job, until `lease_until`. */
     holder: key('holder'),
     leaseUntil: timestamp('lease_until', { withTimezone: true }),
-    /** Start of the last slice of the job. Jobs take turns in this order. */
+    /** IDs of the tenants that have arrived since the creation of the job (src/tenants/arrivals.ts). */
+    arrived: text('arrived').array().notNull().default([]),
+    /** Time of the last claim. Jobs are claimed in this order. */
     sliceAt: timestamp('slice_at', { withTimezone: true }).notNull(),
   },
   (t) => [

@@ -1,0 +1,31 @@
+import { defineQuery, type QueryExecutor } from '../database/query.ts';
+
+/**
+ * Adds a tenant to the arrivals of all jobs that have not ended. A job pages tenants by ID, and looks again at changed
+ * tenants, but the rows of an arrived tenant may have earlier times. The jobs that name a renamed tenant name its new ID
+ * too. The update waits for the end of a job that is ending, so no job ends between the update and the commit.
+ */
+const noteArrivalQuery = defineQuery<{ tenant: string; renamedFrom: string | null }>(
+  'note_arrival',
+  `
+UPDATE jobs SET
+  arrived = CASE WHEN ended_at IS NULL THEN array_append(arrived, $tenant::text) ELSE arrived END,
+  only_tenants = array_replace(only_tenants, $renamedFrom::text, $tenant::text),
+  selection = CASE WHEN selection -> 'except' ? $renamedFrom::text
+    THEN jsonb_set(selection, '{except}', (selection -> 'except') || to_jsonb($tenant::text)) ELSE selection END
+WHERE ended_at IS NULL
+  OR only_tenants @> ARRAY[$renamedFrom::text] OR selection -> 'except' ? $renamedFrom::text
+`,
+);
+
+/**
+ * Makes jobs look at a tenant whose data has just arrived by a rename, a copy, or an import. Must be the last step of
+ * the transaction, because ends of jobs wait from here on.
+ */
+export async function noteArrival(
+  query: QueryExecutor,
+  tenant: string,
+  renamedFrom: string | null = null,
+): Promise<void> {
+  await query(noteArrivalQuery, { tenant, renamedFrom });
+}

@@ -1,0 +1,164 @@
+/**
+ * Tenants that move while a job passes, and jobs that select tenants by an earlier job.
+ *
+ * @module-tag long-on-pglite
+ */
+import { afterAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { eraseJobs } from '../../src/incidents/erase-job.ts';
+import { findJobs } from '../../src/incidents/find-job.ts';
+import type { JobKind } from '../../src/incidents/job-kind.ts';
+import { JobRunner } from '../../src/incidents/runner.ts';
+import { useAdmin } from '../support/admin.ts';
+import { encodingsOf, foundInTables } from '../support/encodings.ts';
+import { readTree } from '../support/invariants.ts';
+import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const SECRET = '4929 1234 5678 9012';
+
+describeServiceOnOwnDatabase('passes of a job', (service) => {
+  const admin = useAdmin(service);
+  const kinds: JobKind[] = [];
+  afterAll(() => Promise.all(kinds.map((kind) => kind.close?.())));
+  const kindsOf = () => {
+    const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', MAX_QUEUE_MS: '0' });
+    if (kinds.length === 0) kinds.push(eraseJobs(service().database, config), findJobs(service().database));
+    return kinds as [JobKind, JobKind];
+  };
+  const run = (kind: JobKind) =>
+    new JobRunner(service().database, [kind], (_, error) => {
+      throw error;
+    }).run();
+
+  /** Runs `change` once, when the job has processed all tenants of its first pass. */
+  function changing(kind: JobKind, tenants: number, change: () => Promise<void>): JobKind {
+    let done = 0;
+    return {
+      ...kind,
+      work: async (job, tenant, run) => {
+        const result = await kind.work(job, tenant, run);
+        if (++done === tenants) await change();
+        return result;
+      },
+    };
+  }
+
+  const write = async (tenant: string, input: object) =>
+    expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
+  const get = async (path: string) => (await admin().call('GET', path)).body;
+  async function post(path: string, body: object, status = 201) {
+    const response = await admin().call('POST', path, { body });
+    expect([response.status, response.text]).toStrictEqual([status, expect.any(String)]);
+    return response.body as { id: string };
+  }
+
+  it('erases a text from a tenant that was renamed to an ID before the position of the job', async () => {
+    const [passed, tenant] = [freshTenant('m-rename'), freshTenant('z-rename')];
+    for (const each of [passed, tenant]) await write(each, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const { id } = await post('/erase', { text: SECRET, tenants: { ids: [passed, tenant] }, dry_run: false });
+    const [erase] = kindsOf();
+    const to = freshTenant('a-rename');
+    // The tenant is renamed before its turn, so the page of the job still has its earlier ID.
+    await run({
+      ...erase,
+      work: async (job, each, run) => {
+        if (each === tenant) await post(`/tenants/${tenant}/rename`, { to }, 200);
+        return erase.work(job, each, run);
+      },
+    });
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      is_exact: true,
+      only_tenants: [passed, to],
+      counts: { files: 2 },
+    });
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    const receipts = (await get(`/receipts?job=${id}`)).receipts as { receipt: { tenant: string | null } }[];
+    expect(receipts.map(({ receipt }) => receipt.tenant).sort()).toStrictEqual([to, passed, null].sort());
+  });
+
+  it('erases a text from copies and new tenants that appear after the first pass', async () => {
+    const source = freshTenant('m-source');
+    await write(source, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const { id } = await post('/erase', { text: SECRET, dry_run: false });
+    const [erase] = kindsOf();
+    const [fresh, copy] = [freshTenant('a-new'), freshTenant('a-copy')];
+    const change = async () => {
+      await write(fresh, cmd.create('/memories/b.md', `${SECRET}\n`));
+      await post(`/tenants/${fresh}/copy`, { to: copy }, 200);
+    };
+    await run(changing(erase, 1, change));
+    expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 3 } });
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+    for (const each of [fresh, copy])
+      expect((await readTree(service(), each)).get('/memories/b.md')).toBe('[erased]\n');
+  });
+
+  it('counts a file of a find once that was changed after its tenant was read', async () => {
+    const tenant = freshTenant('recounted');
+    await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const { id } = await post('/find', { text: SECRET, tenants: { ids: [tenant] } });
+    const [, find] = kindsOf();
+    await run(changing(find, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))));
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      is_exact: true,
+      tenants_done: 1,
+      counts: { files: 2, current: 2, hits: 2 },
+    });
+    expect((await get(`/jobs/${id}/tenants`)).tenants).toMatchObject([{ tenant, counts: { hits: 2 } }]);
+    await admin().call('DELETE', `/tenants/${tenant}`);
+  });
+
+  it('erases files that agents wrote until every replica kept the text out', async () => {
+    const tenant = freshTenant('late');
+    await write(tenant, cmd.create('/memories/first.md', 'first\n'));
+    await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const body = { text: SECRET, tenants: { ids: [tenant] }, keep_out: true, dry_run: false };
+    const { id } = await post('/erase', body);
+    const [erase] = kindsOf();
+    let settled = 0;
+    await run({
+      ...changing(erase, 1, () => write(tenant, cmd.create('/memories/b.md', `${SECRET}\n`))),
+      settleMs: (job) => {
+        settled = erase.settleMs?.(job) ?? 0;
+        return 0;
+      },
+    });
+    expect(settled).toBe(2000);
+    expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+  });
+
+  it('rejects the tenants of a running job, and names a cancelled job in the result and the receipt', async () => {
+    const tenant = freshTenant('by-find');
+    await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
+    const found = (await post('/find', { text: SECRET })).id;
+    const body = { text: SECRET, tenants: { found_by: found }, dry_run: false };
+    for (const [path, given] of [
+      ['/erase', body],
+      ['/find', { text: SECRET, tenants: body.tenants }],
+      ['/revert', { by: 'x', since: '1h', tenants: body.tenants }],
+    ] as const) {
+      const { status, headers, body: problem } = await admin().call('POST', path, { body: given });
+      expect([status, headers['retry-after'], problem.detail]).toStrictEqual([
+        409,
+        '10',
+        `Job ${found} has not ended, so it has not found all tenants yet. Wait for its end, or cancel it and use its tenants so far.`,
+      ]);
+    }
+    await post(`/jobs/${found}/cancel`, {}, 200);
+    const { id } = await post('/erase', body);
+    await run(kindsOf()[0]);
+    expect(await get(`/jobs/${id}`)).toMatchObject({
+      state: 'done',
+      is_exact: false,
+      selection: { found_by: found, found_by_state: 'cancelled' },
+    });
+    const { receipts } = await get(`/receipts?job=${id}`);
+    expect(receipts).toMatchObject([
+      { receipt: { subject: { found_by: found, found_by_state: 'cancelled', is_exact: 'false' } } },
+    ]);
+  });
+});
