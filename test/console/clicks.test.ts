@@ -225,12 +225,13 @@ const TASKS: Record<string, Task> = {
     },
   },
   'import an archive': {
-    limit: 3,
+    limit: 4,
     async run(operator, tenant) {
       await operator.openTab(tenant, 'Settings');
       const chooser = operator.page.waitForEvent('filechooser');
       await operator.click(operator.button('Import…'));
       await (await chooser).setFiles({ name: 'a.tar', mimeType: 'application/x-tar', buffer: ARCHIVE });
+      await operator.confirm('Import');
       await operator.see(/^Imported 1 file/);
     },
   },
