@@ -135,6 +135,7 @@ export function registerReceiptCommands(program: Command, { connect, io }: Cli):
         io.stdout,
         `${receipt.kind}, ${of === null ? 'many tenants' : `tenant ${of}`}, ${receipt.at}.`,
       );
+      printLine(io.stdout, `Searched: ${receipt.searched.join(', ')}.`);
       printLine(io.stdout, `Erased: ${erased.join(', ')}.`);
       if (text !== undefined) printLine(io.stdout, 'The receipt is about this text.');
       for (const { place, until } of receipt.remaining)

@@ -1,11 +1,13 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { readPages } from '../lib/pages.ts';
+import { amount } from '../lib/units.ts';
 import { deriveKey, type Installation, requireInstallation } from '../tenants/installation.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
 import { comparisonOf } from './compared-text.ts';
 import type { StoredEraseRequest } from './erase-job.ts';
-import { type Counts, isExact, type RunningJob } from './jobs.ts';
+import { type Counts, isExact, type JobOutcome, type RunningJob, readOutcomePage } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
 
@@ -41,19 +43,34 @@ export async function addJobReceipt(
 ): Promise<unknown> {
   const { tenantsDone, tenantsFailed, counts } = job;
   const erased = {
-    tenants: tenantsDone,
+    tenants: await countChanged(database, job.id, names),
     failed_tenants: tenantsFailed,
     left: counts.left ?? 0,
     ...Object.fromEntries(names.map((name) => [name, counts[name] ?? 0])),
   };
-  return add(database, config, job, { tenant: null, erased }, text);
+  const searched = [amount(tenantsDone, 'tenant'), ...SEARCHED];
+  return add(database, config, job, { tenant: null, searched, erased }, text);
+}
+
+const TENANTS_A_PAGE = 500;
+
+/** Counts the tenants in which a job changed something. */
+async function countChanged(database: Database, job: string, names: readonly string[]): Promise<number> {
+  const outcomes = readPages<JobOutcome>(
+    (last) =>
+      readOutcomePage(database, { job, after: last?.tenant ?? '', scope: null, limit: TENANTS_A_PAGE }),
+    TENANTS_A_PAGE,
+  );
+  let tenants = 0;
+  for await (const { counts } of outcomes) if (names.some((name) => (counts[name] ?? 0) > 0)) tenants++;
+  return tenants;
 }
 
 async function add(
   database: Pick<Database, 'query'>,
   config: Config,
   job: RunningJob,
-  { tenant, erased }: Pick<Erasure, 'tenant' | 'erased'>,
+  { tenant, searched = SEARCHED, erased }: Pick<Erasure, 'tenant' | 'erased'> & { searched?: string[] },
   text: string,
 ): Promise<unknown> {
   const installation = await requireInstallation(database.query, config);
@@ -63,7 +80,7 @@ async function add(
     id: receiptId(job.id, tenant, erased),
     tenant,
     by: job.createdBy,
-    searched: SEARCHED,
+    searched,
     subject: {
       job: job.id,
       text_hmac: textHmac(installation, text),

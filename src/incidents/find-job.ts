@@ -162,9 +162,10 @@ class FoundInTenant {
       counts.directories++;
       return;
     }
-    // The hits of a file follow each other.
-    if (hit.draft === null && memoryId !== this.#lastFile) counts.files++;
-    this.#lastFile = hit.draft === null ? memoryId : null;
+    // The hits of a file follow each other. The copy of a file in a draft is another file.
+    const file = `${hit.draft ?? ''} ${memoryId}`;
+    if (file !== this.#lastFile) counts.files++;
+    this.#lastFile = file;
     if (hit.in === 'path') counts.paths++;
     else {
       counts[hit.draft === null ? hit.place : 'drafts']++;

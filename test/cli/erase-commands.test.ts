@@ -59,6 +59,21 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     expect((await run('cat', tenant, '/memories/a.md')).stdout).toBe('y\n[erased]\n');
   });
 
+  it('counts in the receipt the tenants that had the text, and lists how many it searched', async () => {
+    const [one, other, third] = [freshTenant('had'), freshTenant('had-not'), freshTenant('had-too')];
+    const text = 'a text of two tenants';
+    await write(one, cmd.create('/memories/a.md', text));
+    await write(other, cmd.create('/memories/a.md', 'clean'));
+    await write(third, cmd.create('/memories/a.md', text));
+    const selected = [one, other, third].flatMap((tenant) => ['--tenant', tenant]);
+    const erased = await run('erase', ...selected, '--yes', '--json', text);
+    const shown = await run('receipts', 'show', JSON.parse(erased.stdout).receipt);
+    expect(JSON.parse(shown.stdout).receipt).toMatchObject({
+      searched: expect.arrayContaining(['3 tenants', 'current files']),
+      erased: { tenants: 2, failed_tenants: 0, files: 2 },
+    });
+  });
+
   it('rejects a short text, a short input, and a missing selection', async () => {
     expect(await run('erase', '--all', 'ab')).toMatchObject({
       code: 2,

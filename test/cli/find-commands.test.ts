@@ -4,11 +4,13 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import { Drafting } from '../support/drafts.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 describeServiceOnOwnDatabase('find on the command line', (service) => {
+  const drafting = new Drafting(service);
   const run = (...args: string[]) => runOn(service(), args);
   const write = async (tenant: string, input: object) =>
     expect((await service().execute(input, { tenant })).body).toMatchObject({ is_error: false });
@@ -46,6 +48,16 @@ describeServiceOnOwnDatabase('find on the command line', (service) => {
     expect((await run('jobs', 'cancel', id)).stdout).toBe(
       `The job had ended (done): find ${id} after 2 of 2 tenants.\n`,
     );
+  });
+
+  it('counts the copies of files in drafts as files', async () => {
+    const tenant = freshTenant('find-draft');
+    await write(tenant, cmd.create('/memories/a.md', 'clean'));
+    const draft = await drafting.create(tenant);
+    await write(draft.id, cmd.replace('/memories/a.md', 'clean', 'hostile'));
+    await write(draft.id, cmd.create('/memories/b.md', 'hostile'));
+    const { stderr } = await run('find', '--tenant', tenant, 'hostile');
+    expect(stderr).toContain('Found 2 hits in 2 files: 0 current, 0 superseded, 2 in drafts,');
   });
 
   it('leaves a job to the service with --no-wait, which can be cancelled', async () => {
