@@ -69,6 +69,7 @@ async function createIncident(): Promise<void> {
         .slice(from, from + 20)
         .map((tenant, i) => poison(tenant, from + i, agent, crawler)),
     );
+  await run(['drafts', 'create', 'customer-001', '--title', 'Tidy up'], { isShown: false });
 }
 
 async function poison(tenant: string, i: number, agent: string, crawler: string): Promise<void> {
@@ -89,9 +90,14 @@ async function handleIncident(): Promise<void> {
 
   step('Find the text, in current files and in the history of all memories.');
   const found = await run(['find', '--all', '-i', PHRASE, '--limit', '2']);
-  // The inserted line is in two or three versions of each file, and in the crawler's own file.
-  const hits = 3 * TENANTS + edited.length;
-  assert.match(found.err, new RegExp(`Found ${hits} hits in ${2 * TENANTS} files: ${2 * TENANTS} current`));
+  // The inserted line is in two or three versions of each file, in the crawler's own file, and in the copies of a draft.
+  const [current, superseded] = [2 * TENANTS, TENANTS + edited.length];
+  assert.match(
+    found.err,
+    new RegExp(
+      `Found ${current + superseded + 2} hits in ${current + 2} files: ${current} current, ${superseded} superseded, 2 in drafts`,
+    ),
+  );
 
   step('See the changes of the source of the crawler.');
   const log = await run('log --all --source web --since 1h --json', { isShown: false });
@@ -103,20 +109,26 @@ async function handleIncident(): Promise<void> {
   const conflicts = `${edited.length} ${edited.length === 1 ? 'conflict' : 'conflicts'}`;
   const tried = await run('revert --all --source web --since 1h --dry-run', { code: 3, lines: 5 });
   assert.match(tried.err, new RegExp(`Would revert .*: ${files} files, 0 directories, ${conflicts}`));
-  const reverted = await run('revert --all --source web --since 1h --yes', { code: 3, lines: 5 });
+  const reverted = await run('revert --all --source web --since 1h --yes', { code: 3, isShown: false });
   assert.match(reverted.err, new RegExp(`NOT reverted: ${conflicts}`));
+  assert.match(reverted.err, /1 open draft may keep the changes/);
 
   step('Resolve the conflicts, where somebody has edited the hostile line.');
-  for (const tenant of edited)
-    await run(`revert ${tenant} --source web --since 1h --take /memories/customer.md=reverted`);
+  const resolved = await run('revert --all --source web --since 1h --take-all reverted --yes');
+  assert.match(resolved.err, new RegExp(`${edited.length} resolved conflicts?, 0 conflicts`));
   for (const [i, tenant] of tenants().entries()) {
     if (i % EDITED > 1) continue;
     const { out } = await run(`cat ${tenant} /memories/customer.md`, { isShown: false });
     assert.equal(out, `# Customer ${i}\nPays by invoice.\nLikes long answers.\n`);
   }
 
+  step('Reject the draft that still has the text.');
+  const [draft] = JSON.parse((await run('drafts list --json', { isShown: false })).out);
+  await run(`drafts reject ${draft.tenant} ${draft.id}`);
+
   step('The current files are clean, but the history and its exports still contain the text.');
-  assert.match((await run(['search', '--all', PHRASE])).err, /Found 0 hits/);
+  const rest = await run(['find', '--all', '-i', PHRASE, '--limit', '1']);
+  assert.match(rest.err, /Found \d+ hits in \d+ files: 0 current, \d+ superseded, 0 in drafts/);
 
   step('Erase the text, and keep it out of all memories.');
   const input = PHRASE;

@@ -58,7 +58,7 @@ import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
 import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
-import { applyRevert, startRevert } from './revert-jobs.ts';
+import { applyRevert, listConflicts, startRevert } from './revert-jobs.ts';
 import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
@@ -192,6 +192,7 @@ const OPERATIONS = [
   listHits,
   startRevert,
   applyRevert,
+  listConflicts,
   startErase,
 ] as AnyAdminOperation[];
 

@@ -1,8 +1,19 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { byActorOrSource } from '../history/version.ts';
-import { findDryRun, REVERT, type StoredRevertRequest } from '../incidents/revert-job.ts';
-import { actorFields, givenTime, NOT_BY_BOTH, readTimes } from './fields.ts';
+import { findJob } from '../incidents/jobs.ts';
+import { findDryRun, REVERT, readConflicts, type StoredRevertRequest } from '../incidents/revert-job.ts';
+import {
+  actorFields,
+  givenTime,
+  NOT_BY_BOTH,
+  next,
+  pageFields,
+  readCursor,
+  readTimes,
+  tenantId,
+  writeCursor,
+} from './fields.ts';
 import {
   jobId,
   jobNotEnded,
@@ -15,7 +26,7 @@ import {
   tooManyJobs,
 } from './job-schemas.ts';
 import { defineOperation } from './operation.ts';
-import { HAS_SELECTION } from './reverts.ts';
+import { conflictReason, HAS_SELECTION, takeAll } from './reverts.ts';
 
 const response = { description: 'The job.', schema: jobSchema };
 
@@ -36,6 +47,7 @@ export const startRevert = defineOperation({
       until: givenTime.optional().meta({
         description: 'Required without `by` and `source`: undoes the changes of all actors in the period.',
       }),
+      take_all: takeAll,
       tenants: selectionBody,
     })
     .refine(...NOT_BY_BOTH)
@@ -45,12 +57,13 @@ export const startRevert = defineOperation({
   errors: [noSuchJob, jobNotEnded, tooManyJobs],
   async run(context) {
     const { database, body } = context;
-    const { by, source, tenants } = body;
+    const { by, source, take_all, tenants } = body;
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
     const request: StoredRevertRequest = {
       by: byActorOrSource({ by, source }) ?? null,
       since,
       until: until ?? null,
+      takeAll: take_all ?? null,
       isDryRun: true,
       dryRunOf: null,
     };
@@ -68,7 +81,7 @@ export const applyRevert = defineOperation({
   url: '/jobs/:job/apply',
   summary: 'Make the changes of a dry run in many tenants',
   description:
-    'Creates a job that reverts each tenant exactly as in the dry run, or not at all: a tenant whose plan would differ by now fails with `precondition_failed`. Conflicts are left unchanged. Another apply of the same dry run continues with the tenants that are not reverted.',
+    'Creates a job that reverts each tenant exactly as in the dry run, or not at all: a tenant whose plan would differ by now fails with `precondition_failed`. Conflicts without a resolution are left unchanged. Another apply of the same dry run continues with the tenants that are not reverted.',
   tag: 'incidents',
   access: 'operate',
   scope: 'handler',
@@ -92,4 +105,42 @@ export const applyRevert = defineOperation({
     return startJob(context, job, { dry_run: id });
   },
   location: ({ id }) => `/jobs/${id}`,
+});
+
+export const listConflicts = defineOperation({
+  id: 'listConflicts',
+  method: 'GET',
+  url: '/jobs/:job/tenants/:tenant/conflicts',
+  summary: 'List the files that a revert left unchanged in a tenant, a page at a time',
+  description:
+    'The paths are read now. The first 1000 conflicts of a tenant are stored; the counts include the others.',
+  tag: 'incidents',
+  params: z.strictObject({ job: jobId, tenant: tenantId }),
+  query: z.strictObject(pageFields(200, 50)),
+  response: {
+    description: 'A page.',
+    schema: z.object({
+      conflicts: z.array(
+        z.object({
+          path: z.string().nullable().meta({ description: 'Null for a directory, and if it was redacted.' }),
+          memory_id: z.guid().nullable().meta({ description: 'Null for a directory.' }),
+          reason: conflictReason,
+        }),
+      ),
+      stored: z.int().min(0),
+      next,
+    }),
+  },
+  errors: [noSuchJob, new ServiceError('no_such_outcome', '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52', 'acme')],
+  async run({ database, params: { job, tenant }, query: { limit, after }, administrator }) {
+    await findJob(database, job, administrator.onlyTenants);
+    const from = readCursor(z.int().min(0), after) ?? 0;
+    const { conflicts, stored } = await readConflicts(database, job, tenant, { after: from, limit });
+    const end = from + conflicts.length;
+    return {
+      conflicts: conflicts.map(({ memoryId, ...conflict }) => ({ ...conflict, memory_id: memoryId })),
+      stored,
+      next: writeCursor(end < stored ? end : null),
+    };
+  },
 });

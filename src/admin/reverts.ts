@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { type Conflict, conflictText, type RevertResolution } from '../history/conflicts.ts';
+import { type Conflict, conflictText, type RevertResolution, SIDES } from '../history/conflicts.ts';
 import { countsOf } from '../history/log.ts';
 import { differenceOf } from '../history/patch.ts';
 import { revertActor } from '../history/revert.ts';
@@ -32,27 +32,29 @@ import {
 import { defineOperation } from './operation.ts';
 
 const path = z.string();
-const choice = z.enum(['reverted', 'current', 'text']);
+const choice = z.enum([...SIDES, 'text']);
+
+export const conflictReason = z
+  .enum([
+    'content',
+    'path',
+    'deleted_in_reverted',
+    'deleted_in_current',
+    'occupied',
+    'pruned',
+    'redacted',
+    'resolved',
+  ])
+  .meta({
+    description:
+      'Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict.',
+  });
 
 const conflictSchema = z
   .object({
     path: path.nullable(),
     memory_id: z.guid().nullable().meta({ description: 'Null for a directory.' }),
-    reason: z
-      .enum([
-        'content',
-        'path',
-        'deleted_in_reverted',
-        'deleted_in_current',
-        'occupied',
-        'pruned',
-        'redacted',
-        'resolved',
-      ])
-      .meta({
-        description:
-          'Others changed the same lines, moved the file as well, changed a file that the revert deletes, or deleted the file. Or the path is occupied, or a version that the revert needs was pruned or redacted. `resolved`: the file has a resolution without a conflict.',
-      }),
+    reason: conflictReason,
     changed_by: actor.nullable(),
     changed_at: time.nullable(),
     at: path.nullable().meta({ description: 'The occupied path.' }),
@@ -70,9 +72,18 @@ const revertedSchema = z
       description:
         'First of all, the changes of the actor that were not reverted, and why: each entry without a `resolution`. Also lists the files with a resolution.',
     }),
+    drafts: z.array(z.string()).meta({
+      description:
+        'Open drafts that may keep the changes: drafts with versions by the actor, or with copies of the files. A revert does not change drafts. Reject them, or edit them before they are merged.',
+    }),
     ...changeFields,
   })
   .meta({ id: 'Reverted' });
+
+export const takeAll = z.enum(SIDES).optional().meta({
+  description:
+    'The resolution of all conflicts without a resolution of their own. An occupied path, or a version that was pruned or redacted, can only have `current`.',
+});
 
 const selectionFields = {
   ...actorFields,
@@ -92,7 +103,7 @@ export const HAS_SELECTION = [
 
 const resolution = z
   .union([
-    z.strictObject({ memory_id: versionId, take: z.enum(['reverted', 'current']) }),
+    z.strictObject({ memory_id: versionId, take: z.enum(SIDES) }),
     z.strictObject({ memory_id: versionId, text: text(MAX_TEXT_BYTES) }),
   ])
   .meta({
@@ -118,6 +129,7 @@ export const revert = defineOperation({
       resolutions: z.array(resolution).max(1000).default([]).meta({
         description: 'For files with a conflict, and for any other file of the revert.',
       }),
+      take_all: takeAll,
       dry_run: dryRun,
       plan: expectedPlan,
     })
@@ -145,6 +157,7 @@ export const revert = defineOperation({
       ...changeOptions(call, body),
       keptOut: await services.keptOut.textsFor(row),
       threads: merges,
+      takeAll: body.take_all,
       resolutions: new Map<string, RevertResolution>(
         body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
       ),
@@ -156,7 +169,8 @@ export const revert = defineOperation({
     const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));
     const left = reverted.conflicts.filter((conflict) => conflict.resolution === null);
     note({ details: { ...countsOf(reverted), conflicts: left.length } });
-    return { conflicts: reverted.conflicts.map(conflictRecord), ...changesRecord(reverted, dry_run) };
+    const { conflicts, drafts } = reverted;
+    return { conflicts: conflicts.map(conflictRecord), drafts, ...changesRecord(reverted, dry_run) };
   },
 });
 

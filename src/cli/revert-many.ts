@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { listJobTenants } from '../admin/jobs.ts';
-import { applyRevert, startRevert } from '../admin/revert-jobs.ts';
+import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
 import { OperatorError } from '../errors/errors.ts';
+import type { Conflict, Side } from '../history/conflicts.ts';
 import { amount } from '../lib/units.ts';
 import { type Caller, type Connect, firstItems, readItems, withCaller } from './caller.ts';
 import { type SelectionOptions, selectionOf } from './find.ts';
@@ -14,9 +15,9 @@ import type { Resolutions } from './resolutions.ts';
 
 /** Exit code of a revert that left conflicts. */
 export const CONFLICTS = 3;
-export const SIDES = ['reverted', 'current'] as const;
 
-export interface RevertOptions extends Resolutions<(typeof SIDES)[number]>, SelectionOptions {
+export interface RevertOptions extends Resolutions<Side>, SelectionOptions {
+  takeAll?: Side;
   by?: string;
   source?: string;
   since: string;
@@ -35,10 +36,11 @@ export async function revertMany(
 ): Promise<void> {
   const tenants = selectionOf(options, command);
   if (options.plan !== undefined || options.take !== undefined || options.text !== undefined)
-    command.error('error: --plan, --take, and --text require one tenant');
-  const { by, source, since, until, dryRun = false, yes = false, json = false } = options;
+    command.error('error: --plan, --take, and --text require one tenant. Use --take-all for all conflicts');
+  const { by, source, since, until, takeAll, dryRun = false, yes = false, json = false } = options;
   const body = {
     since,
+    take_all: takeAll,
     tenants,
     ...(source !== undefined ? { source } : by !== undefined && { by }),
     ...(until !== undefined && { until }),
@@ -78,7 +80,7 @@ async function report(
   printLine(io.stderr, summaryOf(job, isDryRun));
   if (left.length === 0) return;
   throw new OperatorError(
-    `${left.join(', ')}; not fully reverted. Resolve conflicts in one tenant: memory-service revert TENANT.`,
+    `${left.join(', ')}; not fully reverted. Resolve all conflicts with --take-all reverted or --take-all current, or those in one tenant: memory-service revert TENANT.`,
     { exitCode: CONFLICTS },
   );
 }
@@ -90,29 +92,81 @@ async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boo
     { params: { job: job.id }, query: { limit: 200 } },
     (page) => page.tenants,
   );
-  if (isJson) return printJson(io.stdout, { ...job, outcomes: await firstItems(outcomes) });
   const listed = await firstItems(outcomes);
+  const files = await conflictsOf(caller, job, listed);
+  if (isJson) {
+    const records = listed.map((each) => ({ ...each, conflicts: files.get(each.tenant) ?? [] }));
+    return printJson(io.stdout, { ...job, outcomes: records });
+  }
   // The tenants that were not fully reverted come first.
   const isLeft = ({ counts, error }: (typeof listed)[number]) =>
     error !== null || (counts.conflicts ?? 0) > 0;
   printTable(
     io.stdout,
-    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'ERROR'],
+    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'DRAFTS', 'ERROR'],
     [...listed.filter(isLeft), ...listed.filter((each) => !isLeft(each))].map(({ tenant, counts, error }) => [
       tenant,
       counts.conflicts ?? null,
       counts.files ?? null,
       counts.directories ?? null,
+      counts.drafts ?? null,
       error,
     ]),
   );
+  const rows = [...files].flatMap(([tenant, conflicts]) =>
+    conflicts.map(({ path, reason }) => [tenant, path, REASONS[reason]]),
+  );
+  if (rows.length === 0) return;
+  printLine(io.stdout, '');
+  printTable(io.stdout, ['TENANT', 'CONFLICT', 'REASON'], rows);
+}
+
+type ConflictRecord = Awaited<ReturnType<typeof listConflicts.run>>['conflicts'][number];
+
+const REASONS: Record<Conflict['reason'], string> = {
+  content: 'others changed the same lines',
+  path: 'others moved it as well',
+  deleted_in_reverted: 'others changed it, and the revert would delete it',
+  deleted_in_current: 'others deleted it',
+  occupied: 'its path is occupied',
+  pruned: 'a version that the revert needs was pruned',
+  redacted: 'a version that the revert needs was redacted',
+  resolved: 'resolved',
+};
+
+/** Lists the conflicts of tenants by tenant. */
+async function conflictsOf(
+  caller: Caller,
+  { id: job }: JobRecord,
+  outcomes: readonly { tenant: string; counts: JobRecord['counts'] }[],
+): Promise<Map<string, ConflictRecord[]>> {
+  const found = new Map<string, ConflictRecord[]>();
+  for (const { tenant, counts } of outcomes) {
+    if ((counts.conflicts ?? 0) === 0) continue;
+    const params = { job, tenant };
+    const listed = readItems(
+      caller,
+      listConflicts,
+      { params, query: { limit: 200 } },
+      ({ conflicts }) => conflicts,
+    );
+    found.set(tenant, await firstItems(listed));
+  }
+  return found;
 }
 
 function summaryOf({ id, state, counts, tenants_done: done }: JobRecord, isDryRun: boolean): string {
-  const { files = 0, directories = 0, conflicts = 0 } = counts;
-  const changes = `${amount(files, 'file')}, ${amount(directories, 'directory', 'directories')}, ${amount(conflicts, 'conflict')}`;
+  const { files = 0, directories = 0, conflicts = 0, resolved = 0, drafts = 0 } = counts;
+  const changes = [
+    amount(files, 'file'),
+    amount(directories, 'directory', 'directories'),
+    ...(resolved > 0 ? [amount(resolved, 'resolved conflict')] : []),
+    amount(conflicts, 'conflict'),
+  ].join(', ');
   const verb = isDryRun ? 'Would revert' : 'Reverted';
   const end = state === 'cancelled' ? ' The job was cancelled.' : '';
   const read = ` Read ${amount(done, 'tenant')}.`;
-  return `${verb} in job ${id}: ${changes}.${read}${end}`;
+  const kept =
+    drafts === 0 ? '' : ` ${amount(drafts, 'open draft')} may keep the changes: reject or edit them.`;
+  return `${verb} in job ${id}: ${changes}.${read}${kept}${end}`;
 }

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { OperationProgress } from '../admin/operation.ts';
 import { revert } from '../admin/reverts.ts';
 import { OperatorError } from '../errors/errors.ts';
+import { SIDES } from '../history/conflicts.ts';
 import { shownTime } from '../history/time-text.ts';
 import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
@@ -12,14 +13,14 @@ import { type Io, Progress, print } from './io.ts';
 import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
-import { CONFLICTS, type RevertOptions, revertMany, SIDES } from './revert-many.ts';
+import { CONFLICTS, type RevertOptions, revertMany } from './revert-many.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
 export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
   const command = program
     .command('revert')
     .description(
-      'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text.',
+      'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text, or all of them with --take-all.',
     )
     .argument('[tenant]', 'tenant ID; without it, choose tenants with --all or another option', tenantId)
     .option(
@@ -35,6 +36,7 @@ export function registerRevertCommand(program: Command, connect: Connect, io: Io
     )
     .option('--take <path=side>', 'resolve a file: take the side reverted or current', takeArgument(SIDES))
     .option('--text <path=file>', 'resolve a file with the content of a local file', textArgument)
+    .addOption(new Option('--take-all <side>', 'resolve all other conflicts with this side').choices(SIDES))
     .option(...DRY_RUN)
     .option(...PLAN)
     .option('--json', 'print JSON')
@@ -51,6 +53,7 @@ Examples:
   memory-service revert acme --source web --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z
   memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md
   memory-service revert --all --source web --since 1d --dry-run
+  memory-service revert --all --source web --since 1d --take-all reverted
   memory-service revert --metadata plan=pro --by crawler --since 1d`,
     )
     .action((tenant: string | undefined, options: RevertOptions) => {
@@ -60,7 +63,7 @@ Examples:
       if (tenant === undefined) return revertMany(connect, io, options, command);
       rejectSelection(options, command);
       return withCaller(connect, async (caller) => {
-        const { dryRun = false, plan, json = false } = options;
+        const { takeAll, dryRun = false, plan, json = false } = options;
         const since = await resolvedTime(caller, tenant, options.since);
         const until = options.until && (await resolvedTime(caller, tenant, options.until));
         const progress = new Progress(io.stderr, 'Read', 'version');
@@ -69,7 +72,7 @@ Examples:
         };
         const selection = { by, source, since, until };
         const resolutions = await resolutionsOf(options, () => affectedFiles(caller, tenant, selection));
-        const body = { ...selection, resolutions, dry_run: dryRun, plan };
+        const body = { ...selection, resolutions, take_all: takeAll, dry_run: dryRun, plan };
         const reverted = await caller
           .call(revert, { params: { tenant }, body, onProgress })
           .finally(() => progress.end());
@@ -88,10 +91,14 @@ Examples:
           io.stderr.write(
             `${verb} what ${actor} did in ${tenant} since ${shownTime(since)}${end}: ${reverted.summary}.\n`,
           );
+          if (reverted.drafts.length > 0)
+            io.stderr.write(
+              `Open drafts that may keep the changes: ${reverted.drafts.join(', ')}. Reject them, or edit them before they are merged.\n`,
+            );
         }
         if (left.length === 0) return;
         throw new OperatorError(
-          `${amount(left.length, 'conflict')}; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE.`,
+          `${amount(left.length, 'conflict')}; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE, or all of them with --take-all.`,
           { exitCode: CONFLICTS },
         );
       });

@@ -2,11 +2,15 @@ import { type Actor, actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { shownTime } from './time-text.ts';
 
-/** Resolution of a file: the state without the actor, the current state, or a custom text. */
-export type RevertResolution = 'reverted' | 'current' | { text: string };
+/** Sides of a conflict: the state without the actor, and the current state. */
+export const SIDES = ['reverted', 'current'] as const;
+export type Side = (typeof SIDES)[number];
+
+/** Resolution of a file: one of its sides, or a custom text. */
+export type RevertResolution = Side | { text: string };
 
 /** Kind of a resolution. */
-export type Choice = 'reverted' | 'current' | 'text';
+export type Choice = Side | 'text';
 
 /**
  * A change of the actor that the revert skipped completely or partly, with the reason, or a file with a resolution.

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { timeSliced, timeSlicedSort } from '../lib/time-slice.ts';
 import type { Redaction } from '../memory/secrets/secrets.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
-import type { Choice, Conflict, RevertResolution } from './conflicts.ts';
+import type { Choice, Conflict, RevertResolution, Side } from './conflicts.ts';
 import { type Fold, type FoldedFile, fileOf, fileWithText } from './fold.ts';
 import { Folds } from './folds.ts';
 import type { MergeThreads } from './line-merge.ts';
@@ -12,6 +12,7 @@ import type { Changes } from './log.ts';
 import { checkOwnText } from './own-text.ts';
 import { checkComplete, NOW } from './past.ts';
 import type { DirectoryTargets, Plan, RestoreTarget } from './plan.ts';
+import { draftsWithChanges } from './revert-drafts.ts';
 import { type ActorChanges, findTouched, readTouched, type Touched, type TouchedFile } from './touched.ts';
 import { touchedDirectories } from './touched-directories.ts';
 
@@ -32,6 +33,8 @@ export interface RevertOptions extends ChangeOptions {
   threads: MergeThreads;
   /** Resolutions by file ID. */
   resolutions?: ReadonlyMap<string, RevertResolution>;
+  /** Resolution of all other conflicts that can have it. */
+  takeAll?: Side | undefined;
   /** Settings that texts of resolutions must fulfill. */
   settings?: { redaction: Redaction | undefined; maxFileBytes: number };
 }
@@ -40,6 +43,8 @@ const NO_LIMITS = { redaction: undefined, maxFileBytes: 0 };
 
 export interface Reverted extends Changes {
   conflicts: Conflict[];
+  /** IDs of the open drafts that may keep the changes. A revert does not change them. */
+  drafts: string[];
 }
 
 /**
@@ -69,7 +74,7 @@ export async function revertActor(
   selection: RevertSelection,
   options: RevertOptions,
 ): Promise<Reverted> {
-  const { threads, onProgress = () => {} } = options;
+  const { threads, takeAll, onProgress = () => {} } = options;
   const found = await changeTenant(database, tenant, { ...options, dryRun: true }, async (query) => {
     const { changes, lastChangeAt } = await readSelection(query, tenant, selection);
     const touched = await findTouched(query, changes, onProgress);
@@ -80,16 +85,16 @@ export async function revertActor(
   const folds = new Folds(threads, changes);
   // Outside the transaction, because merging lines can take long. Versions are immutable.
   await folds.prepare(database.query, found.touched);
-  return changeTenant(database, tenant, options, async (query) => {
+  const reverted = await changeTenant(database, tenant, options, async (query) => {
     const { lastChangeAt } = await readSelection(query, tenant, selection);
     const isSame = lastChangeAt === found.lastChangeAt;
     const touched = isSame ? found.touched : await findTouched(query, changes, () => {});
     if ((await redactionsOf(query, tenant)) !== found.redactions) folds.clear();
     const files: ResolvedFile[] = [];
     for await (const [file, fold] of timeSliced(folds.read(query, readTouched(query, tenant, touched))))
-      files.push(resolve(file, fold, resolutions.get(file.memoryId)));
+      files.push(resolveOrTake(file, fold, resolutions.get(file.memoryId), takeAll));
     const directories = await touchedDirectories(query, changes, touched);
-    const { plan, conflicts } = await planFiles(query, tenant, files, directories);
+    const { plan, conflicts } = await planFiles(query, tenant, files, directories, takeAll);
     const textOf = ({ memoryId, to }: RestoreTarget) => folds.textOf(query, memoryId, to as FoldedFile);
     const resolves = { by: changes.by, since: changes.since, until: selection.until ?? null };
     const originOf = ({ memoryId }: RestoreTarget) =>
@@ -97,6 +102,8 @@ export async function revertActor(
     const made = await apply(query, tenant, plan, options, 'revert', textOf, originOf);
     return { ...made, conflicts };
   });
+  const drafts = await draftsWithChanges(database.query, changes, found.touched.files.keys());
+  return { ...reverted, drafts };
 }
 
 /** @throws ServiceError if the history is incomplete since the time of the selection */
@@ -190,12 +197,26 @@ export function resolve(
   return { ...resolved, target: target(fileWithText(path, resolution.text)), conflict: withReason('text') };
 }
 
+/** Resolves a file with its resolution or, if it has a conflict without one, with the side for all conflicts. */
+function resolveOrTake(
+  file: TouchedFile,
+  fold: Fold,
+  resolution: RevertResolution | undefined,
+  takeAll: Side | undefined,
+): ResolvedFile {
+  const resolved = resolve(file, fold, resolution);
+  const isLeft = resolved.conflict !== null && resolved.conflict.resolution === null;
+  if (takeAll === undefined || !isLeft || !resolved.choices.includes(takeAll)) return resolved;
+  return resolve(file, fold, takeAll);
+}
+
 /** Plans the changes that are possible. A text whose path is occupied is written to the current path of its file. */
 async function planFiles(
   query: QueryExecutor,
   tenant: string,
   files: readonly ResolvedFile[],
   directories: DirectoryTargets,
+  takeAll: Side | undefined,
 ): Promise<{ plan: Plan<RestoreTarget>; conflicts: Conflict[] }> {
   const planned = await planInOrder(query, tenant, files, directories);
   const byId = new Map(files.map((file) => [file.target.memoryId, file]));
@@ -208,7 +229,7 @@ async function planFiles(
   }
   if (stays.size > 0) {
     const again = files.map((file) => stays.get(file.target.memoryId) ?? file);
-    return planFiles(query, tenant, again, directories);
+    return planFiles(query, tenant, again, directories, takeAll);
   }
   const conflicts = new Map<string, Conflict>();
   for (const { target, conflict } of files) if (conflict !== null) conflicts.set(target.memoryId, conflict);
@@ -216,7 +237,8 @@ async function planFiles(
     const { memoryId, from, to } = target;
     const choices: Choice[] = from === null ? ['current'] : ['current', 'text'];
     const path = from?.path ?? to?.path ?? null;
-    conflicts.set(memoryId, { memoryId, path, reason: 'occupied', at, resolution: null, choices });
+    const resolution = takeAll === 'current' ? takeAll : null;
+    conflicts.set(memoryId, { memoryId, path, reason: 'occupied', at, resolution, choices });
   }
   const all = [
     ...conflicts.values(),

@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery } from '../database/query.ts';
 import { hasReason, ServiceError } from '../errors/errors.ts';
 import { NO_CHANGES } from '../history/apply.ts';
+import type { Conflict, Side } from '../history/conflicts.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { type Reverted, revertActor } from '../history/revert.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
@@ -19,6 +20,8 @@ export interface StoredRevertRequest {
   by: string | null;
   since: string;
   until: string | null;
+  /** Resolution of the conflicts. Missing in jobs of older versions. */
+  takeAll?: Side | null;
   isDryRun: boolean;
   /** Job whose plans are applied; null for a dry run. */
   dryRunOf: string | null;
@@ -27,8 +30,11 @@ export interface StoredRevertRequest {
 /** Details of an outcome: the plan, and the files that were not reverted. */
 interface RevertDetails {
   plan: string;
-  conflicts: { memoryId: string | null; reason: string }[];
+  conflicts: { memoryId: string | null; reason: Conflict['reason'] }[];
 }
+
+/** A conflict as stored. It has no path, so that a path that is redacted later is in no job. */
+type StoredConflict = RevertDetails['conflicts'][number];
 
 /** Maximum number of conflicts that are stored for a tenant. Further conflicts are only counted. */
 const MAX_CONFLICTS = 1000;
@@ -42,6 +48,50 @@ SELECT count(*)::integer AS count FROM memory_versions AS v
 WHERE v.tenant_id = $tenant AND v.id >= memory_first_id($since::text::timestamptz) AND v.origin ->> 'requestId' = $job
 `,
 );
+
+/** Reads the current paths of files, or the last known paths of deleted files. */
+const pathsQuery = defineQuery<
+  { tenant: string; memoryIds: string[] },
+  { memoryId: string; path: string | null }
+>(
+  'list_paths_of_files',
+  `
+SELECT f.memory_id::text AS "memoryId", COALESCE(head.path, named.path) AS path
+FROM unnest($memoryIds::text[]::uuid[]) AS f (memory_id)
+LEFT JOIN LATERAL (
+  SELECT path FROM entries WHERE tenant_id = $tenant AND memory_id = f.memory_id OFFSET 0
+) AS head ON true
+LEFT JOIN LATERAL (
+  SELECT path FROM versions WHERE tenant_id = $tenant AND memory_id = f.memory_id AND path IS NOT NULL
+  ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS named ON head.path IS NULL
+`,
+);
+
+/**
+ * Reads a page of the stored conflicts of a revert in a tenant, with the current paths. The first page is after 0.
+ *
+ * @returns the conflicts, and the number of stored conflicts
+ * @throws ServiceError if the job has no outcome for the tenant
+ */
+export async function readConflicts(
+  database: Database,
+  job: string,
+  tenant: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<{ conflicts: (StoredConflict & { path: string | null })[]; stored: number }> {
+  const outcome = await findOutcome(database, job, tenant);
+  if (outcome === undefined) throw new ServiceError('no_such_outcome', job, tenant);
+  const { conflicts = [] } = outcome.details as Partial<RevertDetails>;
+  const page = conflicts.slice(after, after + limit);
+  const memoryIds = page.flatMap(({ memoryId }) => memoryId ?? []);
+  const { rows } = await database.query(pathsQuery, { tenant, memoryIds });
+  const pathOf = new Map(rows.map(({ memoryId, path }) => [memoryId, path]));
+  return {
+    conflicts: page.map((each) => ({ ...each, path: pathOf.get(each.memoryId ?? '') ?? null })),
+    stored: conflicts.length,
+  };
+}
 
 /**
  * Returns the ended dry run of a revert.
@@ -83,10 +133,10 @@ async function revertInTenant(
   job: RunningJob,
   tenant: string,
 ): Promise<TenantResult | null> {
-  const { by, since, until, isDryRun, dryRunOf } = job.request as StoredRevertRequest;
+  const { by, since, until, takeAll, isDryRun, dryRunOf } = job.request as StoredRevertRequest;
   const selection = { by: by ?? undefined, since, until: until ?? undefined };
   const origin = { actor: job.createdBy, requestId: job.id };
-  const options = { origin, defaults: tenantDefaults(config), threads };
+  const options = { origin, defaults: tenantDefaults(config), threads, takeAll: takeAll ?? undefined };
   const dryRun = () => revertActor(database, tenant, selection, { ...options, dryRun: true });
   if (isDryRun || dryRunOf === null) return resultOf(await dryRun());
   const done = await findOutcome(database, job.id, tenant);
@@ -116,11 +166,14 @@ async function plannedFor(database: Database, dryRun: string, tenant: string): P
 }
 
 function resultOf(reverted: Reverted, files = reverted.files.length): TenantResult | null {
-  const { plan, conflicts, directoriesMade, directoriesRemoved } = reverted;
+  const { plan, drafts, directoriesMade, directoriesRemoved } = reverted;
+  const conflicts = reverted.conflicts.filter(({ resolution }) => resolution === null);
   const counts = {
     files,
     directories: directoriesMade.length + directoriesRemoved.length,
     conflicts: conflicts.length,
+    resolved: reverted.conflicts.length - conflicts.length,
+    drafts: drafts.length,
   };
   if (Object.values(counts).every((count) => count === 0)) return null;
   const details: RevertDetails = {

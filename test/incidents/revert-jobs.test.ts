@@ -12,6 +12,7 @@ import { JobRunner } from '../../src/incidents/runner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
+import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
@@ -24,6 +25,7 @@ describeServiceOnOwnDatabase(
   'a revert of many tenants',
   (service) => {
     const admin = useAdmin(service);
+    const drafting = new Drafting(service, { AUTH: 'keys' });
     const keys = new Map<string, string>();
     let kind: JobKind;
 
@@ -186,6 +188,95 @@ describeServiceOnOwnDatabase(
       expect((await admin().call('POST', '/revert', { body: { since: '1h' } })).status).toBe(400);
     });
 
+    it('lists conflicts by path, and resolves all of them with one side', async () => {
+      const tenants = await poisoned('taken', ['conflict', 'merge', 'conflict']);
+      const [first = '', merge = '', last = ''] = tenants;
+      const tried = await start({ ids: tenants });
+      await run();
+      const conflicts = await get(`/jobs/${tried}/tenants/${first}/conflicts`);
+      expect(conflicts).toMatchObject({
+        conflicts: [{ path: a, reason: 'content', memory_id: expect.any(String) }],
+        stored: 1,
+        next: null,
+      });
+      expect((await get(`/jobs/${tried}/tenants/${merge}/conflicts`)).conflicts).toStrictEqual([]);
+      const unknown = await admin().call('GET', `/jobs/${tried}/tenants/${freshTenant('none')}/conflicts`);
+      expect(unknown.status).toBe(404);
+
+      const selected = tenants.flatMap((tenant) => ['--tenant', tenant]);
+      const args = ['revert', ...selected, '--by', 'mallory', '--since', '1h'];
+      const listed = await runOn(service(), [...args, '--dry-run']);
+      expect(listed.stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3))).toStrictEqual(
+        expect.arrayContaining([
+          ['TENANT', 'CONFLICT', 'REASON'],
+          [first, a, 'others changed the same lines'],
+          [last, a, 'others changed the same lines'],
+        ]),
+      );
+      expect(listed.stderr).toContain('Resolve all conflicts with --take-all reverted or --take-all current');
+      const kept = await runOn(service(), [...args, '--dry-run', '--take-all', 'current']);
+      expect([kept.code, kept.stderr]).toStrictEqual([
+        0,
+        expect.stringContaining('4 files, 3 directories, 2 resolved conflicts, 0 conflicts.'),
+      ]);
+      const taken = await runOn(service(), [...args, '--yes', '--take-all', 'reverted', '--json']);
+      expect([taken.code, JSON.parse(taken.stdout)]).toMatchObject([
+        0,
+        { counts: { files: 6, conflicts: 0, resolved: 2 }, request: { take_all: 'reverted' } },
+      ]);
+      expect(await Promise.all(tenants.map(fileIn))).toStrictEqual([CLEAN, '1\n2\n3\n4\n55\n', CLEAN]);
+    });
+
+    it('resolves the conflicts of one tenant with one side, except where a file has a resolution', async () => {
+      const [tenant = ''] = await poisoned('taken-one', ['conflict']);
+      const b = '/memories/b';
+      await as('alice', tenant, cmd.create(b, CLEAN));
+      await as('mallory', tenant, cmd.replace(b, '1\n', 'evil\n'));
+      await as('alice', tenant, cmd.replace(b, 'evil\n', 'harmless\n'));
+      const args = ['revert', tenant, '--by', 'mallory', '--since', '1h', '--take-all', 'reverted'];
+      const done = await runOn(service(), [...args, '--take', `${b}=current`]);
+      expect([done.code, done.stderr]).toStrictEqual([
+        0,
+        expect.stringMatching(/Resolved with the reverted state(.|\n)*Resolved with the current state/),
+      ]);
+      expect(await fileIn(tenant)).toBe(CLEAN);
+      expect((await readTree(service(), tenant)).get(b)).toBe('harmless\n2\n3\n4\n5\n');
+    });
+
+    it('names the open drafts that keep the changes', async () => {
+      const [copied = '', written = '', clean = ''] = await poisoned('drafts', ['merge', 'clean', 'clean']);
+      const copy = await drafting.create(copied);
+      const draft = await drafting.create(written);
+      await as('mallory', draft.id, cmd.create('/memories/evil/draft', 'evil'));
+      await drafting.create(clean);
+      const tried = await start({ ids: [copied, written, clean] });
+      await run();
+      expect(await outcomes(tried)).toMatchObject([
+        { tenant: copied, counts: { files: 2, drafts: 1 } },
+        { tenant: written, counts: { files: 0, drafts: 1 } },
+      ]);
+      const body = { by: 'mallory', since: '1h' };
+      const one = await admin().call('POST', `/tenants/${written}/revert`, { body });
+      expect(one.body.drafts).toStrictEqual([draft.id]);
+      const selected = ['--tenant', copied, '--tenant', written, '--tenant', clean];
+      const many = await runOn(service(), [
+        'revert',
+        ...selected,
+        '--by',
+        'mallory',
+        '--since',
+        '1h',
+        '--yes',
+      ]);
+      expect([many.code, many.stderr]).toStrictEqual([
+        0,
+        expect.stringContaining('2 open drafts may keep the changes: reject or edit them.'),
+      ]);
+      const single = await runOn(service(), ['revert', copied, '--by', 'mallory', '--since', '1h']);
+      expect(single.stderr).toContain(`Open drafts that may keep the changes: ${copy.id}. Reject them`);
+      expect((await readTree(service(), copy.id)).get(a)).toBe('evil\n2\n3\n4\n55\n');
+    });
+
     it('shows the tenants and asks for a confirmation on the command line', async () => {
       const [merge = '', conflict = ''] = await poisoned('command', ['merge', 'conflict']);
       const args = ['revert', '--tenant', merge, '--tenant', conflict, '--by', 'mallory', '--since', '1h'];
@@ -199,6 +290,9 @@ describeServiceOnOwnDatabase(
           ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES'],
           [conflict, '1', '1', '1'],
           [merge, '0', '2', '1'],
+          [''],
+          ['TENANT', 'CONFLICT', 'REASON'],
+          [conflict, a, 'others', 'changed'],
           [''],
         ],
       ]);
