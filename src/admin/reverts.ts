@@ -82,7 +82,7 @@ const revertedSchema = z
 
 export const takeAll = z.enum(SIDES).optional().meta({
   description:
-    'The resolution of all conflicts without a resolution of their own. An occupied path, or a version that was pruned or redacted, can only have `current`.',
+    'The resolution of all conflicts that `resolutions` does not resolve. An occupied path, or a version that was pruned or redacted, can only have `current`.',
 });
 
 const selectionFields = {
