@@ -55,7 +55,11 @@ export async function addJobReceipt(
 const TENANTS_A_PAGE = 500;
 
 /** Counts the tenants in which a job changed something. */
-async function countChanged(database: Database, job: string, names: readonly string[]): Promise<number> {
+async function countChanged(
+  database: Pick<Database, 'query'>,
+  job: string,
+  names: readonly string[],
+): Promise<number> {
   const outcomes = readPages<JobOutcome>(
     (last) =>
       readOutcomePage(database, { job, after: last?.tenant ?? '', scope: null, limit: TENANTS_A_PAGE }),

@@ -317,7 +317,7 @@ export async function cancelJob(database: Database, id: string, scope: string[] 
 
 /** Reads a page of the outcomes of a job, sorted by tenant. The first page is after ''. */
 export async function readOutcomePage(
-  database: Database,
+  database: Pick<Database, 'query'>,
   page: { job: string; after: string; scope: string[] | null; limit: number },
   filter: OutcomeFilter = NO_FILTER,
 ): Promise<JobOutcome[]> {
