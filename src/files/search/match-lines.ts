@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { foldParts, withoutCase } from '../../lib/folding.ts';
 import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
@@ -56,14 +57,13 @@ function literal(text: string, ignoresCase = false): Pattern {
       const all = prepared(content);
       return [...new Set(linesOfOffsets(all, occurrencesOf(searched, all)))];
     },
-    columnIn: (line) => prepared(line).indexOf(firstLine),
+    columnIn: (line) => {
+      const { text: compared, startOf } = foldParts(line, prepared);
+      // A text of several lines begins at the end of the line.
+      const isWhole = firstLine.length === searched.length;
+      return startOf(isWhole ? compared.indexOf(firstLine) : compared.length - firstLine.length);
+    },
   };
-}
-
-/** Returns a text without the difference of upper and lower case. The number of lines is preserved. */
-export function withoutCase(text: string): string {
-  // A final sigma depends on its neighbors.
-  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Syntax whose meaning differs between the edges of a line and the edges of a file. */

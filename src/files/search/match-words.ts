@@ -1,9 +1,10 @@
+import { fold, foldWithOffsets } from '../../lib/folding.ts';
 import { ROOT } from '../../memory/path.ts';
 import { linesOfOffsets } from '../../memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, SearchedFile, Where } from './query.ts';
 import { readText } from './shared-text.ts';
-import { fold, similarity, type Word } from './words.ts';
+import { endOfWord, similarity, startOfWord, type Word } from './words.ts';
 
 /** Statistics of the files of a page that contain words of a query. */
 export interface WordCounts {
@@ -160,10 +161,8 @@ export class WordMatcher {
         // Pairs of characters overlap.
         this.#scan.lastIndex = offset + 1;
       } else if (offset >= seen) {
-        let start = offset;
-        while (start > 0 && isWordAt(text, start - 1)) start--;
-        let end = offset + part.length;
-        while (end < text.length && isWordAt(text, end)) end++;
+        const start = startOfWord(text, offset);
+        const end = endOfWord(text, start);
         seen = end;
         const hits = this.#hitsOf(text.slice(start, end));
         if (hits.length > 0) each(offset, hits);
@@ -200,13 +199,13 @@ function foldContent(content: string, bytes: number): string {
   return bytes === content.length ? content.toLowerCase() : fold(content);
 }
 
-/** Folding preserves line numbers, but not the offsets in a line. */
 function excerptsOf(content: string, folded: string, lines: readonly Line[]): FoundLine[] {
   const offsets = lines.map(({ offset }) => offset).sort((one, other) => one - other);
   const numbers = linesOfOffsets(folded, offsets);
   return lines.map(({ start, offset }) => {
     const line = numbers[offsets.indexOf(offset)] ?? 1;
-    return excerptOf(content, line, () => offset - start);
+    // Folding preserves line numbers, but not the offsets in a line.
+    return excerptOf(content, line, (text) => foldWithOffsets(text).startOf(offset - start));
   });
 }
 
@@ -221,14 +220,4 @@ function bitsOf(words: number): number {
   let bits = 0;
   for (let left = words; left !== 0; left &= left - 1) bits++;
   return bits;
-}
-
-const WORD = /[\p{L}\p{N}\p{M}\p{Cs}]/u;
-/** Cache of whether a UTF-16 unit is part of a word: 1 for yes, 2 for no, 0 for not checked yet. */
-const wordUnits = new Uint8Array(2 ** 16);
-
-function isWordAt(text: string, offset: number): boolean {
-  const unit = text.charCodeAt(offset);
-  wordUnits[unit] ||= WORD.test(String.fromCharCode(unit)) ? 1 : 2;
-  return wordUnits[unit] === 1;
 }

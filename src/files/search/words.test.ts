@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { fold } from '../../lib/folding.ts';
+import { LineMatcher } from './match-lines.ts';
 import { WordMatcher } from './match-words.ts';
-import { fold, similarity, stem, wordsOf } from './words.ts';
+import { similarity, stem, wordsOf } from './words.ts';
 
 const one = (query: string) => {
   const [word] = wordsOf(query);
@@ -10,26 +12,13 @@ const one = (query: string) => {
   return word;
 };
 
-describe('folding a text', () => {
-  it.each([
-    ['Ünïcödé ÀÉÎ', 'unicode aei'],
-    ['e\u0301cole', 'ecole'],
-    ['Straße Łódź Ærø', 'strasse lodz aero'],
-    ['ＡＢＣ　１２', 'abc 12'],
-    ['Ёлка, ЙОД', 'елка, иод'],
-    ['ガス 한국', 'ガス 한국'],
-  ])('folds the text %s to %s', (text, folded) => {
-    expect(fold(text)).toBe(folded);
-  });
-
-  it('keeps the number of lines of a folded text', { tags: 'random' }, () => {
-    fc.assert(
-      fc.property(fc.string({ unit: character }), (text) => {
-        expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
-      }),
-      fuzzParameters(200),
-    );
-  });
+it('keeps the number of lines of a folded text', { tags: 'random' }, () => {
+  fc.assert(
+    fc.property(fc.string({ unit: character }), (text) => {
+      expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
+    }),
+    fuzzParameters(200),
+  );
 });
 
 it.each([
@@ -57,6 +46,10 @@ describe('wordsOf', () => {
     ['保険の更新日', ['保険', '険の', 'の更', '更新', '新日']],
     ['いつ', ['いつ']],
     ['AWSの設定', ['aws', 'の設', '設定']],
+    ['第5章', ['第', '5', '章']],
+    ['2026年3月', ['2026', '年', '3', '月']],
+    ['apiключ', ['api', 'ключ']],
+    ['🚀api', ['api']],
     ['?!', []],
   ])('splits the query %s into words', (query, words) => {
     expect(wordsOf(query).map(({ text }) => text)).toStrictEqual(words);
@@ -102,4 +95,93 @@ it('finds exactly the words of a text that are similar to a query', () => {
       expect([query, token, found]).toStrictEqual([query, token, similarity(fold(token), word)]);
     }),
   );
+});
+
+/** Returns the number of the query's words that a content has, and the text of its best line. */
+function foundIn(query: string, content: string) {
+  const words = wordsOf(query);
+  const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
+  const matcher = new WordMatcher(words, 'content');
+  const { best } = matcher.count([file]);
+  return {
+    missing: words.filter((_, i) => best[i] !== 1).length,
+    line: matcher.linesOf(file)[0]?.text ?? '',
+  };
+}
+
+describe('words in a text', () => {
+  it.each([
+    ['AI', 'AI技術の導入'],
+    ['2026', '2026年3月15日'],
+    ['DB', 'DB에 저장'],
+    ['API', 'ใช้APIใหม่'],
+    ['API技術', 'API の技術'],
+    ['技術', 'AI技術'],
+    ['ключ', 'APIключ'],
+    ['API', 'APIключ2'],
+    ['cafe1', 'πcafe1δ'],
+    ['第5章', '第5章: 結論'],
+    ['9fceb02d0ae598e95dc970b74767f19372d61af8', 'commit 9fceb02d0ae598e95dc970b74767f19372d61af8.'],
+    [
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      'E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855',
+    ],
+    ['한국어', '한국어'.normalize('NFD')],
+    ['ガイドブック'.normalize('NFD'), 'ガイドブックを読む'],
+    ['file api', '\ufb01le \u{1d400}\u{1d429}\u{1d422}'],
+    ['كتاب', 'كِتَـــاب'],
+    ['שלום', 'שָׁלוֹם'],
+    ['hyphen', 'hy\u00adphen'],
+    ['می\u200cخواهم', 'میخواهم'],
+    ['api', '🚀api🚀'],
+    ['𐐀𐐁', '🚀𐐨𐐩.'],
+  ])('finds %s in %s', (query, content) => {
+    expect(wordsOf(query).length).toBeGreaterThan(0);
+    expect(foundIn(query, content).missing).toBe(0);
+  });
+
+  it.each([
+    ['5', '第3章'],
+    [
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b856',
+    ],
+    ['ガス', 'カス'],
+  ])('rejects %s as a word of %s', (query, content) => {
+    expect(foundIn(query, content).missing).toBe(1);
+  });
+
+  it('finds every letter of Unicode with a canonical equivalent in either form', () => {
+    const missed: string[] = [];
+    for (let codePoint = 0; codePoint < 0x110000; codePoint++) {
+      const letter = String.fromCodePoint(codePoint);
+      const other = letter.normalize('NFD');
+      if (other === letter || !/^\p{L}/u.test(letter)) continue;
+      for (const [query, content] of [
+        [letter, other],
+        [other, letter],
+      ] as const) {
+        const { missing, line } = foundIn(query, `- ${content}`);
+        if (missing > 0 || line === '') missed.push(codePoint.toString(16));
+      }
+    }
+    expect(missed).toStrictEqual([]);
+  });
+
+  it.each(['ß', '½', 'e\u0301', '\ufdfa', 'a\u200b', '\u00ad', '한'.normalize('NFD')])(
+    'shows the match in a long line after many %s',
+    (character) => {
+      for (const after of [400, 5000]) {
+        const content = `# first\n${`${character} `.repeat(after)}needle ${'end '.repeat(200)}`;
+        expect(foundIn('needle', content).line).toContain('needle');
+      }
+    },
+  );
+
+  it.each(['ß', 'İ', 'ŉ', 'ﬃ'])('shows the match of a literal without case after many %s', (character) => {
+    const content = `${character.repeat(5000)} NEEDLE ${'end '.repeat(200)}`;
+    const query = { mode: 'literal', text: 'needle', ignoresCase: true, where: 'content' } as const;
+    const file = { path: '/memories/f', content, bytes: Buffer.byteLength(content), modified: 0 };
+    expect(new LineMatcher(query).match(file, 1)?.lines[0]?.text).toContain('NEEDLE');
+  });
 });

@@ -1,37 +1,4 @@
-/**
- * Characters that folding may change, besides ASCII: Latin, Greek, and Cyrillic letters, punctuation, and compatibility
- * forms.
- */
-const FOLDABLE = /[\u00a0-\u052f\u1e00-\u206f\u3000\uf900-\ufaff\uff00-\uffef]{1,64}/g;
-const MARKS = /[\u0300-\u036f]+/g;
-
-/** Letters that Unicode does not decompose. */
-const LETTERS: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  ł: 'l',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ı: 'i',
-};
-const UNDECOMPOSED = /[ßæœøłđðþı]/g;
-
-/** Returns a text without upper case, accents, and compatibility forms. The number of lines is preserved. */
-export function fold(text: string): string {
-  return text.toLowerCase().replace(FOLDABLE, foldPart);
-}
-
-/** Folds a short part of a text, because normalization takes quadratic time. */
-function foldPart(part: string): string {
-  return part
-    .normalize('NFKD')
-    .replace(MARKS, '')
-    .replace(UNDECOMPOSED, (letter) => LETTERS[letter] ?? letter)
-    .normalize('NFC');
-}
+import { fold } from '../../lib/folding.ts';
 
 /**
  * Folded words of questions and sentences that do not identify a file: English, German, French, Spanish, Italian, and
@@ -58,16 +25,84 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 
 /** Maximum number of words in a query. Further words are ignored. */
 const MAX_WORDS = 32;
-/** Maximum length of a word. A longer word is truncated, since the rest hardly distinguishes it. */
-const MAX_WORD_LENGTH = 32;
 
-const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
+const WORD = /[\p{L}\p{N}\p{M}]/u;
 /**
  * Scripts without spaces, or with particles attached to words. In these scripts, each pair of characters counts as a
  * word.
  */
 const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]/u;
+/** Characters that occur in words of every script, such as digits and marks. */
+const SHARED = /[\p{N}\p{sc=Common}\p{sc=Inherited}]/u;
+/** Scripts that are told apart. Words of the other scripts are told apart from them, but not from each other. */
+const SPACED = [/\p{sc=Latin}/u, /\p{sc=Greek}/u, /\p{sc=Cyrillic}/u, /\p{sc=Arabic}/u, /\p{sc=Hebrew}/u];
+
+/** Classes of characters. A word consists of characters of one class; the scripts with spaces share digits and marks. */
+const Class = { none: 1, shared: 2, unspaced: 3, otherScript: 4, firstScript: 5 } as const;
+
+/** Classes of code points, computed when a code point first occurs; 0 before that. */
+const classes = new Uint8Array(0x110000);
+
+function classOf(codePoint: number): number {
+  const known = classes[codePoint] as number;
+  if (known !== 0) return known;
+  const found = computeClass(String.fromCodePoint(codePoint));
+  classes[codePoint] = found;
+  return found;
+}
+
+function computeClass(character: string): number {
+  if (!WORD.test(character)) return Class.none;
+  if (UNSPACED.test(character)) return Class.unspaced;
+  const script = SPACED.findIndex((each) => each.test(character));
+  if (script >= 0) return Class.firstScript + script;
+  return SHARED.test(character) ? Class.shared : Class.otherScript;
+}
+
+/** Returns the start of the word with the character at `offset`, of a folded text. */
+export function startOfWord(text: string, offset: number): number {
+  let start = offset;
+  let script = classOf(text.codePointAt(offset) as number);
+  // Start without shared characters, which belong to the script before them.
+  let ownStart = offset;
+  while (start > 0) {
+    const before = start - (isLowSurrogate(text, start - 1) ? 2 : 1);
+    const found = classOf(text.codePointAt(before) as number);
+    const joined = joinedClass(found, script);
+    if (joined === undefined) return found > Class.unspaced ? ownStart : start;
+    script = joined;
+    start = before;
+    if (found !== Class.shared) ownStart = before;
+  }
+  return start;
+}
+
+/** Returns the end of the word that starts at `start`, of a folded text; `start` if no word starts there. */
+export function endOfWord(text: string, start: number): number {
+  let script: number = Class.shared;
+  let end = start;
+  while (end < text.length) {
+    const codePoint = text.codePointAt(end) as number;
+    const joined = joinedClass(end === start ? classOf(codePoint) : script, classOf(codePoint));
+    if (joined === undefined) break;
+    script = joined;
+    end += codePoint > 0xffff ? 2 : 1;
+  }
+  return end;
+}
+
+/** Returns the class of two neighbors in a word; undefined if a word ends between them. */
+function joinedClass(one: number, other: number): number | undefined {
+  if (one === other) return one === Class.none ? undefined : one;
+  if (one === Class.shared && other > Class.unspaced) return other;
+  return other === Class.shared && one > Class.unspaced ? one : undefined;
+}
+
+function isLowSurrogate(text: string, offset: number): boolean {
+  return (text.charCodeAt(offset) & 0xfc00) === 0xdc00 && offset > 0;
+}
+
 const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
 
 export interface Word {
@@ -82,21 +117,29 @@ export interface Word {
 
 /** Returns the distinct words of a query. Stop words are omitted, unless the query has no other words. */
 export function wordsOf(query: string): Word[] {
-  const parts = [...new Set(fold(query).split(NO_WORD).flatMap(partsOf))].filter((part) => part !== '');
+  const parts = [...new Set(tokensOf(fold(query)).flatMap(partsOf))];
   const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
   return (telling.length > 0 ? telling : parts).slice(0, MAX_WORDS).map(wordOf);
 }
 
-/**
- * Splits a word at the boundaries of scripts without spaces, and splits parts in such a script into pairs of
- * characters.
- */
+/** Splits a folded text into words. A word ends where the script changes. */
+function tokensOf(text: string): string[] {
+  const tokens: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = endOfWord(text, at);
+    if (end > at) tokens.push(text.slice(at, end));
+    at = end > at ? end : at + ((text.codePointAt(at) as number) > 0xffff ? 2 : 1);
+  }
+  return tokens;
+}
+
+/** Splits a word in a script without spaces into pairs of characters. */
 function partsOf(word: string): string[] {
-  const unspaced = word.match(UNSPACED) ?? [];
-  const pairs = unspaced.flatMap(pairsOf);
+  if (!UNSPACED.test(word)) return [word];
+  const pairs = pairsOf(word);
   // Pairs of hiragana are mostly grammar.
   const telling = pairs.filter((pair) => !ONLY_HIRAGANA.test(pair));
-  return [...word.split(UNSPACED), ...(telling.length > 0 ? telling : pairs)];
+  return telling.length > 0 ? telling : pairs;
 }
 
 function pairsOf(text: string): string[] {
@@ -105,9 +148,8 @@ function pairsOf(text: string): string[] {
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-function wordOf(part: string): Word {
-  const text = part.slice(0, MAX_WORD_LENGTH);
-  const isUnspaced = new RegExp(UNSPACED.source, 'u').test(text);
+function wordOf(text: string): Word {
+  const isUnspaced = UNSPACED.test(text);
   const shortest = stem(text);
   const isFixed = isUnspaced || text.length < 4 || /\d/.test(text);
   const length = Math.max(

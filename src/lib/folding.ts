@@ -1,0 +1,111 @@
+/** A text in the form that is compared, with the origin of each of its UTF-16 units. */
+export interface Folded {
+  text: string;
+  /** Returns the offset in the original text at which the origin of a unit starts. */
+  startOf(unit: number): number;
+  /** Returns the offset in the original text after the origin of a unit. */
+  endOf(unit: number): number;
+}
+
+/**
+ * Folds the parts of a text one by one, and keeps the range of each part. A string consists of its characters, and
+ * `clustersOf` returns longer parts.
+ */
+export function foldParts(parts: Iterable<string>, foldPart: (part: string) => string): Folded {
+  const folded: string[] = [];
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let start = 0;
+  for (const part of parts) {
+    const form = foldPart(part);
+    const end = start + part.length;
+    folded.push(form);
+    for (let i = 0; i < form.length; i++) {
+      starts.push(start);
+      ends.push(end);
+    }
+    start = end;
+  }
+  return {
+    text: folded.join(''),
+    startOf: (unit) => starts[unit] ?? start,
+    endOf: (unit) => ends[unit] ?? start,
+  };
+}
+
+/** Returns a text without the difference of upper and lower case. The number of lines is preserved. */
+export function withoutCase(text: string): string {
+  // Lower case first, because `ẞ` is `SS` only by way of `ß`. A final sigma depends on its neighbors.
+  return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+}
+
+/**
+ * Returns a text in the form in which a search compares it: NFKC and without case, accents, vowel points, and invisible
+ * characters. The number of lines is preserved.
+ */
+export function fold(text: string): string {
+  return text.toLowerCase().replace(RUN, foldRun);
+}
+
+/** Folds a text as `fold` does, with the origin of each unit. */
+export function foldWithOffsets(text: string): Folded {
+  return foldParts(clustersOf(text), fold);
+}
+
+/** Returns the parts of a text that are folded independently of each other. */
+export function clustersOf(text: string): string[] {
+  return text.match(CLUSTER) ?? [];
+}
+
+/**
+ * Characters that normalization may combine with the character before them: marks, invisible characters, voiced sound
+ * marks of halfwidth kana, the vowels and final consonants of Hangul, and a vowel of Kirat Rai.
+ */
+const COMBINING = '[\\p{M}\\p{DI}\\uff9e\\uff9f\\u1160-\\u11ff\\u3131-\\u318e\\uffa0-\\uffdc\\u{16d67}]';
+/** At most 31 marks belong to a character, because the time to sort marks is quadratic. */
+const MARKED = `${COMBINING}{0,31}`;
+const CLUSTER = new RegExp(`[\\0-\\x7f]|[^\\0-\\x7f]${MARKED}`, 'gu');
+/** Characters that folding may change. ASCII and common Han characters stay the same beside any mark. */
+const RUN = new RegExp(`(?:[^\\0-\\x7f\\u4e00-\\u9fff]${MARKED}){1,8}`, 'gu');
+
+/** Invisible characters, and the line that lengthens Arabic words. */
+const IGNORED = /[\p{DI}\u0640]+/gu;
+/** Accents and vowel points. The voiced sound marks of kana, and the marks of other scripts, distinguish words. */
+const ACCENTS =
+  /(?:(?![\u3099\u309a])(?=[\p{Mn}\p{Me}])[\p{sc=Inherited}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}])+/gu;
+
+/** Letters that Unicode does not decompose. */
+const LETTERS: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+};
+const UNDECOMPOSED = /[æœøłđðþ]/g;
+
+/** Forms of the runs that occurred last. */
+const forms = new Map<string, string>();
+const MAX_FORMS = 20_000;
+const MAX_REMEMBERED_LENGTH = 16;
+
+function foldRun(run: string): string {
+  const known = forms.get(run);
+  if (known !== undefined) return known;
+  const form = formOf(run);
+  if (run.length > MAX_REMEMBERED_LENGTH) return form;
+  if (forms.size >= MAX_FORMS) forms.clear();
+  forms.set(run, form);
+  return form;
+}
+
+function formOf(run: string): string {
+  const decomposed = withoutCase(run.normalize('NFKD')).normalize('NFKD');
+  return decomposed
+    .replace(IGNORED, '')
+    .replace(ACCENTS, '')
+    .replace(UNDECOMPOSED, (letter) => LETTERS[letter] ?? letter)
+    .normalize('NFC');
+}
