@@ -44,7 +44,8 @@ export function withoutCase(text: string): string {
  * characters. The number of lines is preserved.
  */
 export function fold(text: string): string {
-  return text.toLowerCase().replace(RUN, foldRun);
+  const lower = text.toLowerCase();
+  return MAY_CHANGE.test(lower) ? lower.replace(RUN, foldRun) : lower;
 }
 
 /** Folds a text as `fold` does, with the origin of each unit. */
@@ -65,8 +66,14 @@ const COMBINING = '[\\p{M}\\p{DI}\\uff9e\\uff9f\\u1160-\\u11ff\\u3131-\\u318e\\u
 /** At most 31 marks belong to a character, because the time to sort marks is quadratic. */
 const MARKED = `${COMBINING}{0,31}`;
 const CLUSTER = new RegExp(`[\\0-\\x7f]|[^\\0-\\x7f]${MARKED}`, 'gu');
-/** Characters that folding may change. ASCII and common Han characters stay the same beside any mark. */
-const RUN = new RegExp(`(?:[^\\0-\\x7f\\u4e00-\\u9fff]${MARKED}){1,8}`, 'gu');
+/** Kana and Hangul syllables, which folding changes only together with a mark after them. */
+const STABLE = '\\u3041-\\u3096\\u30a1-\\u30fa\\u30fc\\uac00-\\ud7a3';
+/** Characters that stay the same beside any mark: ASCII, the comma and the full stop of Japanese, and common Han. */
+const FIXED = '\\0-\\x7f\\u3001\\u3002\\u4e00-\\u9fff';
+/** Occurs in every text that folding changes. Without the flag `u`, the test is faster. */
+const MAY_CHANGE = new RegExp(`[^${FIXED}${STABLE}]`);
+/** Characters that folding may change. */
+const RUN = new RegExp(`(?:[^${FIXED}${STABLE}]${MARKED}|[${STABLE}]${COMBINING}{1,31}){1,8}`, 'gu');
 
 /** Invisible characters, and the line that lengthens Arabic words. */
 const IGNORED = /[\p{DI}\u0640]+/gu;

@@ -69,7 +69,7 @@ export function startOfWord(text: string, offset: number): number {
   while (start > 0) {
     const before = start - (isLowSurrogate(text, start - 1) ? 2 : 1);
     const found = classOf(text.codePointAt(before) as number);
-    const joined = joinedClass(found, script);
+    const joined = found === script && found !== Class.none ? found : joinedClass(found, script);
     if (joined === undefined) return found > Class.unspaced ? ownStart : start;
     script = joined;
     start = before;
@@ -80,13 +80,17 @@ export function startOfWord(text: string, offset: number): number {
 
 /** Returns the end of the word that starts at `start`, of a folded text; `start` if no word starts there. */
 export function endOfWord(text: string, start: number): number {
-  let script: number = Class.shared;
+  if (start >= text.length) return start;
+  let script = classOf(text.codePointAt(start) as number);
   let end = start;
   while (end < text.length) {
     const codePoint = text.codePointAt(end) as number;
-    const joined = joinedClass(end === start ? classOf(codePoint) : script, classOf(codePoint));
-    if (joined === undefined) break;
-    script = joined;
+    const found = classOf(codePoint);
+    if (found !== script || found === Class.none) {
+      const joined = joinedClass(script, found);
+      if (joined === undefined) break;
+      script = joined;
+    }
     end += codePoint > 0xffff ? 2 : 1;
   }
   return end;
