@@ -1,4 +1,4 @@
-import { withoutCase } from '../files/search/match-lines.ts';
+import { withoutCase } from '../lib/folding.ts';
 import { type Steps, withoutPause } from '../lib/time-slice.ts';
 import { numberIn } from '../memory/secrets/grouped-numbers.ts';
 import { normalForm, normalizing, type Tokens, tokenizing } from '../memory/secrets/tokens.ts';
