@@ -16,7 +16,11 @@ process.on('warning', ({ name, message }) => {
 const code = await runProgram(process.argv.slice(2), {
   version,
   findService: () => findService(process.env),
-  open: () => openSession(process.env, { notify }),
+  // The import is deferred, because most services are not needed for a command on another host, or for help.
+  connectLocally: async () => {
+    const { localCaller } = await import('./local-caller.ts');
+    return localCaller(() => openSession(process.env, { notify }), process)();
+  },
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
   openPlace: (place, { migrate }) => openPlace(process.env, place, { notify, migrate }),
   // The import is deferred because loading the server takes longer than most commands.

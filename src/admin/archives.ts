@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { SourceEntry } from '../archive/entry.ts';
 import { explainingOutput, exportArchive, spoolArchive, type Total } from '../archive/export.ts';
 import { importEntries } from '../archive/import.ts';
-import { readTar } from '../archive/tar.ts';
+import { spooled } from '../archive/spool.ts';
+import { packTar, readTar } from '../archive/tar.ts';
 import type { Database } from '../database/database.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { findPathsQuery } from '../files/read-queries.ts';
@@ -169,6 +170,11 @@ export const importMemory = defineOperation({
   }),
   body: binary as unknown as z.ZodType<ImportSource>,
   bodyType: ARCHIVE,
+  // A source that may pause is stored first, because an admin API waits only seconds for each part.
+  async pack(source) {
+    const archive = 'archive' in source ? source.archive : packTar(source.entries);
+    return source.mayPause ? spooled(archive, 'import') : archive;
+  },
   response: {
     description: 'The imported files, or with `dry_run` the files to import.',
     schema: importedSchema,

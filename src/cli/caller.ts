@@ -1,35 +1,20 @@
-import { hostname } from 'node:os';
-import type { ImportSource } from '../admin/archives.ts';
 import {
-  type AdminCall,
   type AdminOperation,
   type AnyAdminOperation,
   ERROR_HEADER,
-  isDryRun,
-  needsTenant,
   OPERATOR_HEADER,
   type OperationProgress,
 } from '../admin/operation.ts';
-import { validate } from '../admin/validation.ts';
-import { spooled } from '../archive/spool.ts';
-import { packTar } from '../archive/tar.ts';
-import { type Config, collectorFor } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { capitalize } from '../database/open.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
-import { Services } from '../files/services.ts';
-import { MergeThreads } from '../history/line-merge.ts';
-import { compare } from '../history/patch.ts';
 import { isObject } from '../lib/json.ts';
-import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
-import { loadSecretScanner } from '../memory/secrets/load-scanner.ts';
-import { type AuditSubject, audited } from '../tenants/audit.ts';
-import { requireTenant } from '../tenants/tenants.ts';
+import { JSON_LINES } from '../lib/operation.ts';
 import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
-import { printLine } from './output.ts';
 import type { AdminTarget } from './profiles.ts';
-import { type Open, operatorHere, operatorOrigin } from './session.ts';
+import { operatorHere } from './session.ts';
 
 /** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
@@ -107,112 +92,6 @@ export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infin
   return first;
 }
 
-/** Returns a function that opens the configured database and runs operations on it as the operator. */
-export function localCaller(open: Open, io: Io): Connect {
-  return async () => {
-    const { config, database } = await open();
-    const auditLogs = await startAuditLogs(config, io);
-    const merges = new MergeThreads();
-    let opened: Promise<Services> | undefined;
-    const load = async () => new Services(config, database, await loadSecretScanner());
-    const services = () => {
-      opened ??= load();
-      return opened;
-    };
-    return {
-      call: (operation, input) => callOn({ config, database, services, merges }, io, operation, input),
-      local: { database, config },
-      async close() {
-        await Promise.all([merges.close(), (await opened)?.close(), auditLogs?.stop()]);
-        await database.close();
-      },
-    };
-  };
-}
-
-/**
- * Sends the command's events of the audit trail to the collector. The import is deferred, so that without a collector
- * OpenTelemetry is not loaded.
- */
-async function startAuditLogs(config: Config, io: Io): Promise<{ stop(): Promise<void> } | undefined> {
-  const endpoint = collectorFor('LOGS', config);
-  if (endpoint === undefined) return undefined;
-  const { startAuditLogs: start } = await import('../http/audit-logs.ts');
-  const warn = ({ collector, reason }: { collector?: unknown; reason?: unknown }) =>
-    printLine(io.stderr, `Warning: the collector at ${collector} takes no audit logs (${reason}).`);
-  // A pending export keeps the process running.
-  return start(config, endpoint, { warn, info: () => {} }, { timeoutMillis: 2000 });
-}
-
-async function callOn<Params, Query, Body, Output extends object | null, Headers>(
-  session: { config: Config; database: Database; services(): Promise<Services>; merges: MergeThreads },
-  io: Io,
-  operation: AdminOperation<Params, Query, Body, Output, Headers>,
-  given: CallInput<Params, Query, Body, Headers>,
-): Promise<Output> {
-  const input = {
-    params: parsed<Params>(operation, 'params', given.params),
-    query: parsed<Query>(operation, 'query', given.query),
-    body: parsed<Body>(operation, 'body', given.body),
-    headers: parsed<Headers>(operation, 'headers', given.headers),
-  };
-  const { tenant, id: key } = input.params as { tenant?: string; id?: string };
-  const run = async (note: AdminCall<Params, Query, Body, Headers>['note']) => {
-    const { origin, administrator } = operator();
-    const row =
-      tenant !== undefined && needsTenant(operation)
-        ? await requireTenant(session.database, tenant)
-        : undefined;
-    return operation.run({
-      ...session,
-      ...input,
-      administrator,
-      origin,
-      get tenant() {
-        if (row === undefined) throw new Error(`${operation.id} is not an operation of a tenant.`);
-        return row;
-      },
-      compare,
-      inSlot: (work) => work(),
-      onProgress: given.onProgress,
-      signal: new AbortController().signal,
-      note,
-    });
-  };
-  if (operation.method === 'GET') return run(() => {});
-  const intent = {
-    actor: operator().administrator.actor,
-    action: operation.id,
-    channel: 'command_line',
-    address: hostname(),
-    requestId: null,
-    dryRun: isDryRun(input),
-  } as const;
-  const subject: AuditSubject = { tenant: tenant ?? operation.tenantOf?.(input.body), key };
-  return audited(session.database, intent, subject, run, {
-    outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
-    onUnrecorded: () =>
-      printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
-  });
-}
-
-/** Returns the operator with full access, and the origin of the operator's changes. */
-function operator() {
-  const origin = operatorOrigin();
-  return {
-    origin,
-    administrator: { actor: origin.actor, access: 'read_write', onlyTenants: null } as const,
-  };
-}
-
-const PARTS = { params: 'params', query: 'querystring', body: 'body', headers: 'headers' } as const;
-
-function parsed<T>(operation: AnyAdminOperation, part: keyof typeof PARTS, given: unknown): T {
-  const schema = operation[part];
-  if (schema === undefined) return {} as T;
-  return validate(schema, PARTS[part], given ?? {}) as T;
-}
-
 export function remoteCaller(target: AdminTarget): Connect {
   return async () => ({
     call: (operation, input) => send(target, operation as AnyAdminOperation, input) as never,
@@ -232,6 +111,7 @@ async function send(
     response: { lines },
     decode,
     bodyType,
+    pack,
   } = operation;
   const path = url.replace(/:(\w+)/g, (_, name) =>
     encodeURIComponent(String((params as Record<string, unknown>)[name])),
@@ -251,7 +131,7 @@ async function send(
       ...(service && { [OPERATOR_HEADER]: encodeURIComponent(JSON.stringify(operatorHere())) }),
       ...(body === undefined ? {} : { 'content-type': bodyType ?? 'application/json' }),
     },
-    body: bodyType === ARCHIVE ? await archiveOf(body as ImportSource) : textOf(body),
+    body: pack ? await pack(body) : textOf(body),
     service,
   });
   const name = apiName(base, service);
@@ -286,15 +166,6 @@ function parsedJson(text: string): unknown {
 
 function textOf(body: unknown): string | undefined {
   return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-}
-
-/**
- * Returns an archive for sending. A source that may pause is stored first, because an admin API waits only seconds for
- * each part.
- */
-async function archiveOf(source: ImportSource): Promise<AsyncIterable<Uint8Array>> {
-  const archive = 'archive' in source ? source.archive : packTar(source.entries);
-  return source.mayPause ? spooled(archive, 'import') : archive;
 }
 
 /**

@@ -4,7 +4,7 @@ import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
 import { isObject } from '../lib/json.ts';
 import { registerAuditCommand } from './audit.ts';
-import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
+import { type Cli, type Connect, remoteCaller } from './caller.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { registerDraftCommands } from './drafts.ts';
 import { registerEraseCommand } from './erase.ts';
@@ -32,7 +32,8 @@ import { registerDiffCommand, registerShowCommand } from './versions.ts';
 /** Functions and streams of the process that the commands need. */
 export interface CliContext {
   version: string;
-  open: Open;
+  /** Opens the configured database and runs operations on it as the operator. */
+  connectLocally: Connect;
   /** Finds the running service of the embedded database. */
   findService?(): Promise<LocalService | undefined>;
   openMigrated: Open;
@@ -125,7 +126,7 @@ export function createProgram(context: CliContext): Command {
   const openPlace: OpenPlace = onDatabase(context.openPlace);
   const connect: Connect = async () => {
     const target = remote() ?? (await localTarget());
-    return target === undefined ? localCaller(context.open, io)() : remoteCaller(target)();
+    return target === undefined ? context.connectLocally() : remoteCaller(target)();
   };
   const cli: Cli = { connect, io };
   const program = new Command('memory-service')

@@ -69,6 +69,8 @@ export type Operation<
   body?: z.ZodType<Body>;
   /** Media type of the body. The default is JSON. */
   bodyType?: typeof TEXT | typeof ARCHIVE;
+  /** Converts the body to bytes for a request. The default is text or JSON. */
+  pack?(body: Body): Promise<AsyncIterable<Uint8Array>>;
   /** Request headers, with names in lower case. */
   headers?: z.ZodType<Headers>;
   /** Status of a success. The default is 200. With 204, `run` returns null. */

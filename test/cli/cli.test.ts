@@ -704,7 +704,7 @@ These are kept and may contain the same text or path. Redact each one that does:
 
 const program = createProgram({
   version: '1.2.3',
-  open: () => Promise.reject(new Error('no database')),
+  connectLocally: () => Promise.reject(new Error('no database')),
   openMigrated: () => Promise.reject(new Error('no database')),
   openPlace: () => Promise.reject(new Error('no database')),
   serve: async () => {},

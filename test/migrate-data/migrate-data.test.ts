@@ -75,7 +75,7 @@ async function migrateDataCommand(...args: string[]) {
   const env = { DB_CONNECT_TIMEOUT_MS: '60s' };
   const code = await runProgram(['migrate-data', ...args], {
     version: '1.2.3',
-    open: none,
+    connectLocally: none,
     openMigrated: none,
     serve: async () => {},
     openPlace: async (place, { migrate }) =>

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
-import { localCaller } from '../../src/cli/caller.ts';
 import { explain } from '../../src/cli/hints.ts';
 import { registerLogCommand } from '../../src/cli/log.ts';
 import { registerMemoryCommands } from '../../src/cli/memory.ts';
@@ -9,6 +8,7 @@ import { registerRestoreCommand } from '../../src/cli/undo.ts';
 import { registerDiffCommand, registerShowCommand } from '../../src/cli/versions.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError, ServiceError } from '../../src/errors/errors.ts';
+import { localCaller } from '../../src/local-caller.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 

@@ -2,6 +2,7 @@ import { PassThrough, Readable } from 'node:stream';
 import type { AdminEnvironment } from '../../src/cli/profiles.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
+import { localCaller } from '../../src/local-caller.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
@@ -39,18 +40,19 @@ export async function runOn(
   const config: Config = loadConfig({ AUTH: 'none', ...env });
   const database = { ...service.database, close: async () => {} };
   const open = async () => ({ config, database });
+  const io = {
+    stdin: typed === undefined ? Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]) : terminal,
+    stdout,
+    stderr,
+  };
   const code = await runProgram(args, {
     version: '1.2.3',
-    open,
+    connectLocally: localCaller(open, io),
     openMigrated: open,
     openPlace: async () => database,
     serve: async () => {},
     env: variables ?? { MEMORY_ADMIN_URL: admin?.url, MEMORY_ADMIN_KEY: admin?.key },
-    io: {
-      stdin: typed === undefined ? Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]) : terminal,
-      stdout,
-      stderr,
-    },
+    io,
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
