@@ -1,11 +1,17 @@
+import type { MemoryPath } from '../memory/path.ts';
+import type { MemoryStore } from '../memory/store.ts';
+
+/** A memory that knows the IDs of its files. */
+export interface RecordedMemory extends MemoryStore {
+  readonly tenant: string;
+  /** Whether the memory is mounted by the caller's tenant. */
+  readonly isMounted: boolean;
+  /** Returns the ID of a file; undefined for a directory, and for a path with nothing. */
+  recordId(path: MemoryPath): Promise<string | undefined>;
+}
+
 /** Adds the file of an operation to its trace. Undefined while tracing is off. */
 export interface RecordTracer {
-  /** Whether the current operation is sampled. */
-  isRecording(): boolean;
-  /**
-   * Adds the ID of a file to the current operation.
-   *
-   * @param store tenant of a mounted memory; undefined for the caller's tenant
-   */
-  note(record: string, store: string | undefined): void;
+  /** Returns the memory, which adds the file of each operation to the trace if the current operation is sampled. */
+  traced(memory: RecordedMemory): MemoryStore;
 }

@@ -11,20 +11,26 @@ import type {
   Renamed,
 } from '../memory/store.ts';
 import { shownId } from '../tenants/store-ids.ts';
-import type { Memory } from './memory.ts';
-import type { RecordTracer } from './record-tracer.ts';
+import type { RecordedMemory } from './record-tracer.ts';
+
+/**
+ * Adds the ID of a file to the current operation.
+ *
+ * @param store tenant of a mounted memory; undefined for the caller's tenant
+ */
+type NoteRecord = (record: string, store: string | undefined) => void;
 
 /**
  * A memory whose sampled operations name their file in the trace. The ID of a file takes one more statement, which does
  * not run for other calls. An operation on a directory has no file.
  */
 export class TracedMemory implements MemoryStore {
-  readonly #memory: Memory;
-  readonly #records: RecordTracer;
+  readonly #memory: RecordedMemory;
+  readonly #noteRecord: NoteRecord;
 
-  constructor(memory: Memory, records: RecordTracer) {
+  constructor(memory: RecordedMemory, noteRecord: NoteRecord) {
     this.#memory = memory;
-    this.#records = records;
+    this.#noteRecord = noteRecord;
   }
 
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
@@ -82,6 +88,6 @@ export class TracedMemory implements MemoryStore {
     if (path === ROOT) return;
     const { tenant, isMounted } = this.#memory;
     const id = await this.#memory.recordId(path).catch(() => undefined);
-    if (id !== undefined) this.#records.note(shownId('mem', id), isMounted ? tenant : undefined);
+    if (id !== undefined) this.#noteRecord(shownId('mem', id), isMounted ? tenant : undefined);
   }
 }

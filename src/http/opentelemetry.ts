@@ -26,6 +26,7 @@ import { DatabaseError } from '../database/errors.ts';
 import type { StatementTracer } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { RecordTracer } from '../files/record-tracer.ts';
+import { TracedMemory } from '../files/traced-memory.ts';
 import { version } from '../lib/version.ts';
 import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
 import type {
@@ -113,12 +114,9 @@ const OPERATION = createContextKey('memory operation');
 /** Adds the file of the current operation to its span. */
 export function traceRecords({ contexts }: SpanSource): RecordTracer {
   const current = () => contexts.active().getValue(OPERATION) as Span | undefined;
-  return {
-    isRecording: () => current()?.isRecording() ?? false,
-    note(record, store) {
-      current()?.setAttributes(attributesOf({ record, store }));
-    },
-  };
+  const note = (record: string, store: string | undefined) =>
+    void current()?.setAttributes(attributesOf({ record, store }));
+  return { traced: (memory) => (current()?.isRecording() ? new TracedMemory(memory, note) : memory) };
 }
 
 function attributesOf({

@@ -22,7 +22,6 @@ import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts'
 import { type Call, originOf } from '../call.ts';
 import { Memory } from '../memory.ts';
 import type { Services } from '../services.ts';
-import { TracedMemory } from '../traced-memory.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import type { MountedDirectory } from './root-listing.ts';
 
@@ -249,7 +248,7 @@ function contextOf(
   { scanner, records }: Services,
 ): MemoryContext {
   return {
-    store: records?.isRecording() ? new TracedMemory(store, records) : store,
+    store: records === undefined ? store : records.traced(store),
     createExisting,
     language,
     access: principal.access,
