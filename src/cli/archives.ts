@@ -19,13 +19,13 @@ import { amount, byteAmount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { isMaskOf } from '../memory/secrets/kept-out.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { type Caller, type Connect, withCaller } from './caller.ts';
+import { type Caller, type Cli, withCaller } from './caller.ts';
 import { explain } from './hints.ts';
 import { explainHosted, hostedClient, listed, storeUrlOption, tenantFiles } from './hosted.ts';
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
 
-export function registerExportCommand(program: Command, connect: Connect, io: Io): void {
+export function registerExportCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('export')
     .description(
@@ -149,7 +149,7 @@ interface ImportOptions {
   dryRun?: boolean;
 }
 
-export function registerImportCommand(program: Command, connect: Connect, io: Io): void {
+export function registerImportCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('import')
     .description(

@@ -14,7 +14,7 @@ import { JSON_LINES } from '../lib/operation.ts';
 import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import type { AdminTarget } from './profiles.ts';
-import { operatorHere } from './session.ts';
+import { type OpenPlace, operatorHere } from './session.ts';
 
 /** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
@@ -41,9 +41,10 @@ export interface Caller {
 /** Opens the database, or connects to the admin API that the user chose. */
 export type Connect = () => Promise<Caller>;
 
-/** Connection and output of a command. */
+/** Connection, databases, and output of a command. */
 export interface Cli {
   connect: Connect;
+  openPlace: OpenPlace;
   io: Io;
 }
 

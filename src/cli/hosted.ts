@@ -19,7 +19,7 @@ import { readTar } from '../archive/tar.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { tenantId } from './arguments.ts';
-import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { type Io, Progress } from './io.ts';
 import { printLine } from './output.ts';
 
@@ -89,7 +89,7 @@ interface PushOptions {
   dryRun?: boolean;
 }
 
-export function registerPushCommand(program: Command, connect: Connect, io: Io): void {
+export function registerPushCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('push')
     .description(

@@ -10,7 +10,7 @@ import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { addSelectionOptions, rejectSelection, type SelectionOptions, selectionOf } from './find.ts';
 import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
@@ -86,7 +86,7 @@ Examples:
   memory-service log acme --json --limit 100 | jq -r .path
   memory-service log --all --source web --since 1d`;
 
-export function registerLogCommand(program: Command, connect: Connect, io: Io): void {
+export function registerLogCommand(program: Command, { connect, io }: Cli): void {
   const log = program
     .command('log')
     .description(

@@ -8,19 +8,18 @@ import { hasReason, OperatorError } from '../errors/errors.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { registerExportCommand, registerImportCommand } from './archives.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Cli, type Connect, pagesOf, withCaller } from './caller.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { find, textArgument } from './find.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { printJson, printLine, shown, time } from './output.ts';
 
-export function registerChangeCommands(program: Command, connect: Connect, io: Io): void {
-  registerPut(program, connect, io);
-  registerRm(program, connect, io);
+export function registerChangeCommands(program: Command, cli: Cli): void {
+  registerPut(program, cli);
+  registerRm(program, cli);
 }
 
-function registerPut(program: Command, connect: Connect, io: Io): void {
+function registerPut(program: Command, { connect, io }: Cli): void {
   program
     .command('put')
     .description(
@@ -85,7 +84,7 @@ async function explainExisting(
   throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 
-function registerRm(program: Command, connect: Connect, io: Io): void {
+function registerRm(program: Command, { connect, io }: Cli): void {
   program
     .command('rm')
     .description('Delete a file, or with --recursive a directory and everything below it.')
@@ -155,7 +154,7 @@ const CURRENT = {
   tenants: {},
 };
 
-export function registerSearchCommand(program: Command, connect: Connect, io: Io): void {
+export function registerSearchCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('search')
     .description('Find files by words, a literal text, or a regular expression.')
@@ -217,16 +216,13 @@ function limitArgument(value: string): number {
 }
 
 export function registerMemoryCommands(program: Command, cli: Cli): void {
-  const { connect, io } = cli;
-  registerLs(program, connect, io);
-  registerCat(program, connect, io);
-  registerSearchCommand(program, connect, io);
-  registerChangeCommands(program, connect, io);
-  registerExportCommand(program, connect, io);
-  registerImportCommand(program, connect, io);
+  registerLs(program, cli);
+  registerCat(program, cli);
+  registerSearchCommand(program, cli);
+  registerChangeCommands(program, cli);
 }
 
-function registerLs(program: Command, connect: Connect, io: Io): void {
+function registerLs(program: Command, { connect, io }: Cli): void {
   program
     .command('ls')
     .description(
@@ -261,7 +257,7 @@ function registerLs(program: Command, connect: Connect, io: Io): void {
     );
 }
 
-function registerCat(program: Command, connect: Connect, io: Io): void {
+function registerCat(program: Command, { connect, io }: Cli): void {
   program
     .command('cat')
     .description(

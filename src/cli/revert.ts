@@ -7,16 +7,16 @@ import { shownTime } from '../history/time-text.ts';
 import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Connect, withCaller } from './caller.ts';
+import { type Caller, type Cli, withCaller } from './caller.ts';
 import { addSelectionOptions, rejectSelection } from './find.ts';
-import { type Io, Progress, print } from './io.ts';
+import { Progress, print } from './io.ts';
 import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
 import { CONFLICTS, type RevertOptions, revertMany } from './revert-many.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
-export function registerRevertCommand(program: Command, connect: Connect, io: Io): void {
+export function registerRevertCommand(program: Command, { connect, io }: Cli): void {
   const command = program
     .command('revert')
     .description(

@@ -21,7 +21,7 @@ import { pairsOf, pairsProblem } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
 import { nameOf, newTenantId, tenantId } from './arguments.ts';
-import { type Caller, type Cli, type Connect, firstItems, readItems, withCaller } from './caller.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
@@ -48,13 +48,13 @@ interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
   name?: string;
 }
 
-export function registerMountCommands(tenants: Command, connect: Connect, io: Io): void {
-  registerMount(tenants, connect, io);
-  registerUnmount(tenants, connect, io);
-  registerMounts(tenants, connect, io);
+export function registerMountCommands(tenants: Command, cli: Cli): void {
+  registerMount(tenants, cli);
+  registerUnmount(tenants, cli);
+  registerMounts(tenants, cli);
 }
 
-function registerMount(tenants: Command, connect: Connect, io: Io): void {
+function registerMount(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('mount')
     .description("Show another tenant's memory as a directory, or change how it is shown.")
@@ -83,7 +83,7 @@ function registerMount(tenants: Command, connect: Connect, io: Io): void {
     });
 }
 
-function registerUnmount(tenants: Command, connect: Connect, io: Io): void {
+function registerUnmount(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('unmount')
     .description('Remove a mount. The mounted memory is unchanged.')
@@ -98,7 +98,7 @@ function registerUnmount(tenants: Command, connect: Connect, io: Io): void {
     );
 }
 
-function registerMounts(tenants: Command, connect: Connect, io: Io): void {
+function registerMounts(tenants: Command, { connect, io }: Cli): void {
   tenants
     .command('mounts')
     .description("List a tenant's mounts, and where it is mounted.")
@@ -360,7 +360,7 @@ export function registerTenantCommands(program: Command, cli: Cli): void {
   registerTenantListCommand(tenants, cli);
   registerTenantShowCommand(tenants, cli);
   registerTenantSetCommand(tenants, cli);
-  registerMountCommands(tenants, cli.connect, cli.io);
+  registerMountCommands(tenants, cli);
   registerSuspend(tenants, cli);
   registerCopy(tenants, cli);
   registerRename(tenants, cli);

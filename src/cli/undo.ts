@@ -10,7 +10,7 @@ import { shownTime } from '../history/time-text.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { confirm, type Io, print } from './io.ts';
 import { formatJson, printJson, printLine } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
@@ -24,7 +24,7 @@ interface RestoreOptions {
   json?: boolean;
 }
 
-export function registerRestoreCommand(program: Command, connect: Connect, io: Io): void {
+export function registerRestoreCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('restore')
     .description(
@@ -116,7 +116,7 @@ interface Options {
 
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
 
-export function registerRedactCommand(program: Command, connect: Connect, io: Io): void {
+export function registerRedactCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('redact')
     .description('Permanently remove the path and content of a version that is no longer live.')

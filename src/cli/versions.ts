@@ -7,7 +7,7 @@ import { isVersionId } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, type Connect, pagesOf, withCaller } from './caller.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { versionJson } from './log.ts';
 import { formatJson, patchText, shown, styled } from './output.ts';
@@ -52,7 +52,7 @@ export async function fullVersionId(caller: Caller, tenant: string, start: strin
   );
 }
 
-export function registerShowCommand(program: Command, connect: Connect, io: Io): void {
+export function registerShowCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('show')
     .description('Show a version with its metadata and content.')
@@ -111,7 +111,7 @@ Examples:
   memory-service diff acme /memories --at 2d
   memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
 
-export function registerDiffCommand(program: Command, connect: Connect, io: Io): void {
+export function registerDiffCommand(program: Command, { connect, io }: Cli): void {
   program
     .command('diff')
     .description(
