@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type ImportSource, writeImport } from '../../src/archive/import-transaction.ts';
 import { loadConfig } from '../../src/config.ts';
 import { databaseTime } from '../../src/database/clock.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { openDatabase } from '../../src/database/open.ts';
+import { type ImportSource, writeImport } from '../../src/features/archive/import-transaction.ts';
 import { Memory } from '../../src/files/memory.ts';
 import { Services } from '../../src/files/services.ts';
 import { History } from '../../src/history/history.ts';

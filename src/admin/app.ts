@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { exportMemory, importMemory } from '../features/archive/operations.ts';
 import { Services } from '../files/services.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { PatchThreads } from '../history/patch.ts';
@@ -22,7 +23,6 @@ import { requestTracing, type Tracing } from '../http/tracing.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createSecretScanner } from '../memory/secrets/scanner.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
-import { exportMemory, importMemory } from './archives.ts';
 import { audit } from './audit.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { packTar } from '../../src/archive/tar.ts';
+import { packTar } from '../../src/features/archive/tar.ts';
 import { useAdmin } from '../support/admin.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runOn } from '../support/program.ts';

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { writeImport } from '../../src/archive/import-transaction.ts';
+import { writeImport } from '../../src/features/archive/import-transaction.ts';
 import { expireFiles } from '../../src/files/expiry.ts';
 import { History, type VersionFilter } from '../../src/history/history.ts';
 import { treeAt as entriesAt, findAt } from '../../src/history/past.ts';

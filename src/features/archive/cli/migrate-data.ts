@@ -1,13 +1,13 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type Migrated, type MigrationProgress, migrateData } from '../archive/migrate-data.ts';
-import type { Database } from '../database/database.ts';
-import { OperatorError } from '../errors/errors.ts';
-import { amount, byteAmount } from '../lib/units.ts';
-import type { Cli } from './caller.ts';
-import type { Io } from './io.ts';
-import { printJson, printLine } from './output.ts';
-import { audited } from './session.ts';
+import type { Cli } from '../../../cli/caller.ts';
+import type { Io } from '../../../cli/io.ts';
+import { printJson, printLine } from '../../../cli/output.ts';
+import { audited } from '../../../cli/session.ts';
+import type { Database } from '../../../database/database.ts';
+import { OperatorError } from '../../../errors/errors.ts';
+import { amount, byteAmount } from '../../../lib/units.ts';
+import { type Migrated, type MigrationProgress, migrateData } from '../migrate-data.ts';
 
 interface Options {
   from?: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ServiceError } from '../errors/errors.ts';
-import { type Version, versionRecord } from '../history/version.ts';
-import { storedActor, storedOrigin } from '../memory/origin.ts';
-import { parsePath } from '../memory/path.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { type Version, versionRecord } from '../../history/version.ts';
+import { storedActor, storedOrigin } from '../../memory/origin.ts';
+import { parsePath } from '../../memory/path.ts';
 
 /*
  * The format of a history in an archive: docs/history.md, Archives. The directory `history/` next to `memories/`

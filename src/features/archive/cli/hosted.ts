@@ -1,27 +1,21 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { exportMemory } from '../admin/archives.ts';
-import { getTenant } from '../admin/tenants.ts';
-import { listVersions } from '../admin/versions.ts';
-import { printable } from '../archive/entry.ts';
-import { spoolArchive } from '../archive/export.ts';
-import { HostedClient, HostedStoreError } from '../archive/hosted/client.ts';
-import {
-  createStore,
-  findCreatedStore,
-  memoriesByPath,
-  type PushAction,
-  planPush,
-} from '../archive/hosted/push.ts';
-import { HostedStore } from '../archive/hosted/store.ts';
-import { readTar } from '../archive/tar.ts';
-import { OperatorError } from '../errors/errors.ts';
-import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { tenantId } from './arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
-import { type Io, Progress } from './io.ts';
-import { printLine } from './output.ts';
+import { getTenant } from '../../../admin/tenants.ts';
+import { listVersions } from '../../../admin/versions.ts';
+import { tenantId } from '../../../cli/arguments.ts';
+import { type Caller, type Cli, pagesOf, withCaller } from '../../../cli/caller.ts';
+import { type Io, Progress } from '../../../cli/io.ts';
+import { printLine } from '../../../cli/output.ts';
+import { OperatorError } from '../../../errors/errors.ts';
+import { type MemoryPath, ROOT } from '../../../memory/path.ts';
+import { printable } from '../entry.ts';
+import { spoolArchive } from '../export.ts';
+import { HostedClient, HostedStoreError } from '../hosted/client.ts';
+import { createStore, findCreatedStore, memoriesByPath, type PushAction, planPush } from '../hosted/push.ts';
+import { HostedStore } from '../hosted/store.ts';
+import { exportMemory } from '../operations.ts';
+import { readTar } from '../tar.ts';
 
 /** Yields a tenant's files as of one time, with the SHA-256 of their contents in hexadecimal. */
 export async function* tenantFiles(

@@ -1,20 +1,20 @@
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import type { SourceEntry } from '../archive/entry.ts';
-import { explainingOutput, exportArchive, spoolArchive, type Total } from '../archive/export.ts';
-import { importEntries } from '../archive/import.ts';
-import { spooled } from '../archive/spool.ts';
-import { packTar, readTar } from '../archive/tar.ts';
-import type { Database } from '../database/database.ts';
-import { ServiceError } from '../errors/errors.ts';
-import { findPathsQuery } from '../files/read-queries.ts';
-import { ARCHIVE, JSON_LINES } from '../lib/operation.ts';
-import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { archived, noSuchTenant, overQuota } from './errors.ts';
-import { count, flag, memoryPath, pathOrRoot, tenantParams, text } from './fields.ts';
-import { nothingThere } from './files.ts';
-import { defineOperation } from './operation.ts';
+import { archived, noSuchTenant, overQuota } from '../../admin/errors.ts';
+import { count, flag, memoryPath, pathOrRoot, tenantParams, text } from '../../admin/fields.ts';
+import { nothingThere } from '../../admin/files.ts';
+import { defineOperation } from '../../admin/operation.ts';
+import type { Database } from '../../database/database.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import { findPathsQuery } from '../../files/read-queries.ts';
+import { ARCHIVE, JSON_LINES } from '../../lib/operation.ts';
+import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import type { SourceEntry } from './entry.ts';
+import { explainingOutput, exportArchive, spoolArchive, type Total } from './export.ts';
+import { importEntries } from './import.ts';
+import { spooled } from './spool.ts';
+import { packTar, readTar } from './tar.ts';
 
 const binary = z.any().meta({ type: 'string', format: 'binary' });
 
