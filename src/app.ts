@@ -4,16 +4,21 @@ import type { Logger } from 'pino';
 import { executeRoute } from './agents/execute.ts';
 import { indexRoute } from './agents/index-page.ts';
 import { instructionsRoute } from './agents/instructions.ts';
-import { mcpRoute } from './agents/mcp/route.ts';
-import { isForStores, rawStoreError, STORES_PREFIX, sendStoreError } from './agents/memory-stores/errors.ts';
-import { memoryStoreRoutes } from './agents/memory-stores/routes.ts';
 import { proposing } from './agents/proposals.ts';
-import { protectedResourceRoutes } from './agents/protected-resource.ts';
 import { searchRoute } from './agents/search.ts';
 import { whoamiRoute } from './agents/whoami.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { Proposals } from './drafts/proposals.ts';
+import { protectedResourceRoutes } from './features/mcp/protected-resource.ts';
+import { mcpRoute } from './features/mcp/route.ts';
+import {
+  isForStores,
+  rawStoreError,
+  STORES_PREFIX,
+  sendStoreError,
+} from './features/memory-stores/errors.ts';
+import { memoryStoreRoutes } from './features/memory-stores/routes.ts';
 import { Services } from './files/services.ts';
 import { accessLog } from './http/access-log.ts';
 import { concurrencyLimit, rateLimit } from './http/admission.ts';

@@ -51,7 +51,7 @@ export function localCaller(open: Open, io: Io): Connect {
 async function startAuditLogs(config: Config, io: Io): Promise<{ stop(): Promise<void> } | undefined> {
   const endpoint = collectorFor('LOGS', config);
   if (endpoint === undefined) return undefined;
-  const { startAuditLogs: start } = await import('./http/audit-logs.ts');
+  const { startAuditLogs: start } = await import('./features/telemetry/audit-logs.ts');
   const warn = ({ collector, reason }: { collector?: unknown; reason?: unknown }) =>
     printLine(io.stderr, `Warning: the collector at ${collector} takes no audit logs (${reason}).`);
   // A pending export keeps the process running.

@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { HeavyWork } from './admin/heavy-work.ts';
 import { listenOnSocket } from './admin/local-socket.ts';
-import { FirstKey } from './admin/sign-in/first-key.ts';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, collectorFor, configWarnings, loadConfig } from './config.ts';
 import type { Database } from './database/database.ts';
@@ -20,6 +19,7 @@ import {
 } from './database/open.ts';
 import { expireDrafts } from './drafts/close.ts';
 import { hasReason, OperatorError } from './errors/errors.ts';
+import { FirstKey } from './features/sign-in/first-key.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
 import type { Tracing } from './http/tracing.ts';
@@ -337,11 +337,11 @@ async function startTelemetry(
   const tracing =
     traces === undefined
       ? undefined
-      : (await import('./http/opentelemetry.ts')).startOpenTelemetry(config, traces, log);
+      : (await import('./features/telemetry/opentelemetry.ts')).startOpenTelemetry(config, traces, log);
   const auditLogs =
     logs === undefined
       ? undefined
-      : (await import('./http/audit-logs.ts')).startAuditLogs(config, logs, log, {
+      : (await import('./features/telemetry/audit-logs.ts')).startAuditLogs(config, logs, log, {
           activeContext: tracing?.activeContext,
         });
   return { tracing, stop: () => Promise.all([tracing?.stop(), auditLogs?.stop()]) };

@@ -1,4 +1,4 @@
--- The writes of the Memory Stores API (src/agents/memory-stores), which identifies a file by its memory_id and has no
+-- The writes of the Memory Stores API (src/features/memory-stores), which identifies a file by its memory_id and has no
 -- directories. A directory without files is removed if its path is needed.
 --
 -- After a success, data has the format of memory_store_item. Common outcomes, in addition to memory_open_write:

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { exportMemory, importMemory } from '../features/archive/operations.ts';
+import type { FirstKey } from '../features/sign-in/first-key.ts';
 import { Services } from '../files/services.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { PatchThreads } from '../history/patch.ts';
@@ -63,7 +64,6 @@ import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
 import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
-import type { FirstKey } from './sign-in/first-key.ts';
 import {
   copyTenant,
   createTenant,
@@ -250,7 +250,7 @@ export async function buildAdminApp(options: {
   const signIn =
     isLocal || config.OIDC_ISSUER === undefined
       ? undefined
-      : new (await import('./sign-in/routes.ts')).SignIn(config, database);
+      : new (await import('../features/sign-in/routes.ts')).SignIn(config, database);
   const keys = isLocal ? operatorAuthentication() : createAdminAuthenticator(config, database);
   const authenticator = signIn?.sessions.besides(keys) ?? keys;
   const merges = new MergeThreads();

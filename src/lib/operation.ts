@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 
 /*
- * Definition of the operations of the admin API (src/admin) and the Memory Stores API (src/agents/memory-stores).
+ * Definition of the operations of the admin API (src/admin) and the Memory Stores API (src/features/memory-stores).
  * src/http/operation-routes.ts derives the route and its documentation from a definition. Each API adds its context,
  * permissions, audit, and limits. Operations are independent of Fastify, so that the command line can run operations of
  * the admin API in its own process.

@@ -1,8 +1,8 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import { FirstKey } from '../../src/admin/sign-in/first-key.ts';
 import { loadConfig } from '../../src/config.ts';
+import { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { Keys } from '../../src/tenants/keys.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 

@@ -1,6 +1,6 @@
 import { CHAT_TOOLS, RESPONSES_TOOLS, runFunctionCalls, runToolCalls } from 'memory-service-client/openai';
 import { expect, it } from 'vitest';
-import { TOOLS } from '../../src/agents/mcp/tools.ts';
+import { TOOLS } from '../../src/features/mcp/tools.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();

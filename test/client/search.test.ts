@@ -12,7 +12,7 @@ import { memoryTools as aiSdkTools } from 'memory-service-client/ai-sdk';
 import { memoryTools as anthropicTools } from 'memory-service-client/anthropic';
 import { memoryTools as langchainTools } from 'memory-service-client/langchain';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SEARCH_TOOL, TOOLS } from '../../src/agents/mcp/tools.ts';
+import { SEARCH_TOOL, TOOLS } from '../../src/features/mcp/tools.ts';
 import { readSearchInput, searchSchema } from '../../src/files/search/input.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { freshTenant } from '../support/service.ts';

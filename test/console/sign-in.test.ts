@@ -1,7 +1,7 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { FirstKey } from '../../src/admin/sign-in/first-key.ts';
+import { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { ALL_KEYS, Keys } from '../../src/tenants/keys.ts';
 import { startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/agents/mcp/tools.ts';
+import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/features/mcp/tools.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import { connectMcp, create, MISSING, text, VIEWED, view } from '../support/mcp.ts';
 import { freshTenant, startSharedService } from '../support/service.ts';

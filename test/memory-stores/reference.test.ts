@@ -26,14 +26,14 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/memory-stores/memory-versions';
 import { expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { ErrorType, errorSchema } from '../../src/agents/memory-stores/errors.ts';
+import type { ErrorType, errorSchema } from '../../src/features/memory-stores/errors.ts';
 import type {
   deletedSchema,
   memorySchema,
   prefixSchema,
   storeSchema,
   versionSchema,
-} from '../../src/agents/memory-stores/responses.ts';
+} from '../../src/features/memory-stores/responses.ts';
 import type {
   memoryCreate,
   memoryDelete,
@@ -44,7 +44,7 @@ import type {
   storeList,
   storeUpdate,
   versionList,
-} from '../../src/agents/memory-stores/schemas.ts';
+} from '../../src/features/memory-stores/schemas.ts';
 
 /** Parameters that the SDK sends as headers or in the path. */
 type Elsewhere = 'betas' | 'workspace_id' | 'memory_store_id';

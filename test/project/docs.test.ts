@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { METADATA_PATH } from '../../src/agents/protected-resource.ts';
 import { loadConfig } from '../../src/config.ts';
 import { ALL_TABLES } from '../../src/database/citus.ts';
+import { METADATA_PATH } from '../../src/features/mcp/protected-resource.ts';
 import { type Version, versionRecord } from '../../src/history/version.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from '../../src/http/connections.ts';
 

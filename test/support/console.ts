@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import type { FirstKey } from '../../src/admin/sign-in/first-key.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
+import type { FirstKey } from '../../src/features/sign-in/first-key.ts';
 import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
 
 /** The admin listener on a socket, with the database of a service. */

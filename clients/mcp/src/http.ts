@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { accessOf, CallOrder } from '../../../src/agents/mcp/call-order.ts';
-import { answerMessages, isSubscription, type McpResponse } from '../../../src/agents/mcp/exchange.ts';
-import { orderOf, type Session, Sessions } from '../../../src/agents/mcp/sessions.ts';
 import { mcpResponseBytes } from '../../../src/agents/result-bounds.ts';
+import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
+import { answerMessages, isSubscription, type McpResponse } from '../../../src/features/mcp/exchange.ts';
+import { orderOf, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
 import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
 import {
   ConcurrencyLimiter,

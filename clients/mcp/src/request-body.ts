@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { batchProblem, INVALID_REQUEST } from '../../../src/agents/mcp/exchange.ts';
+import { batchProblem, INVALID_REQUEST } from '../../../src/features/mcp/exchange.ts';
 import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
 import type { Slot } from '../../../src/lib/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId, Transport } from '@modelcontextprotocol/server';
 import type { MemoryClientOptions } from 'memory-service-client';
-import { isSubscription } from '../../../src/agents/mcp/exchange.ts';
+import { isSubscription } from '../../../src/features/mcp/exchange.ts';
 import { HttpError } from './http-error.ts';
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion';

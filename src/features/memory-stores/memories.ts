@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fileJsonBytes } from '../../agents/result-bounds.ts';
 import { describeSecrets } from '../../lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../../lib/units.ts';
 import { refuseSecretPath } from '../../memory/commands/command.ts';
@@ -9,7 +10,6 @@ import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import type { OverQuota, PolicyRefusal } from '../../memory/store.ts';
 import type { TenantPolicy } from '../../tenants/policy-cache.ts';
 import { directoryOf, filePathOf, shownPath, uuidOf } from '../../tenants/store-ids.ts';
-import { fileJsonBytes } from '../result-bounds.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';

@@ -1,5 +1,6 @@
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { identifyAsNew } from '../../agents/proposals.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { mountedPolicy } from '../../files/mounts/mounted-policy.ts';
 import type { Services } from '../../files/services.ts';
@@ -9,7 +10,6 @@ import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { parsePath, ROOT } from '../../memory/path.ts';
 import { NO_TENANT } from '../../tenants/queries.ts';
 import { RequestLimiter } from '../../tenants/request-limiter.ts';
-import { identifyAsNew } from '../proposals.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { pathOfUri } from './resource-uri.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { contextForWrite, inTenant } from '../../agents/proposals.ts';
 import type { Database } from '../../database/database.ts';
 import { ServiceError } from '../../errors/errors.ts';
-import { Memories } from '../../files/memories.ts';
 import { Memory } from '../../files/memory.ts';
 import type { Services } from '../../files/services.ts';
 import { History } from '../../history/history.ts';
@@ -16,11 +16,11 @@ import { jsonBytes } from '../../lib/json.ts';
 import { type AuditSubject, audited } from '../../tenants/audit.ts';
 import { Stores } from '../../tenants/stores.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
-import { contextForWrite, inTenant } from '../proposals.ts';
 import { ALL_STORES, identifyForStore } from './authenticate.ts';
 import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
 import { createMemory, deleteMemory, listMemories, retrieveMemory, updateMemory } from './memories.ts';
 import type { StoreOperation, StoreTypes } from './operation.ts';
+import { Memories } from './stored-memories.ts';
 import {
   archiveMemoryStore,
   createMemoryStore,

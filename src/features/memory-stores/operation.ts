@@ -1,6 +1,5 @@
 import type { Database } from '../../database/database.ts';
 import type { ServiceError } from '../../errors/errors.ts';
-import type { Memories } from '../../files/memories.ts';
 import type { History } from '../../history/history.ts';
 import type { RequestContext } from '../../http/authentication.ts';
 import { type AnyOperation, operationsOf } from '../../lib/operation.ts';
@@ -9,6 +8,7 @@ import type { SecretScanner } from '../../memory/secrets/secrets.ts';
 import type { Stores } from '../../tenants/stores.ts';
 import type { Access } from './authenticate.ts';
 import type { StoreError } from './errors.ts';
+import type { Memories } from './stored-memories.ts';
 
 export interface StoreContext extends RequestContext {
   database: Database;

@@ -1,5 +1,6 @@
-import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { MemoryResult } from '../memory/result.ts';
+import type { RecordedMemory } from '../../files/record-tracer.ts';
+import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import type { MemoryResult } from '../../memory/result.ts';
 import type {
   Created,
   Deleted,
@@ -9,9 +10,8 @@ import type {
   LookupResult,
   MemoryStore,
   Renamed,
-} from '../memory/store.ts';
-import { shownId } from '../tenants/store-ids.ts';
-import type { RecordedMemory } from './record-tracer.ts';
+} from '../../memory/store.ts';
+import { shownId } from '../../tenants/store-ids.ts';
 
 /**
  * Adds the ID of a file to the current operation.

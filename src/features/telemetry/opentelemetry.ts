@@ -21,14 +21,11 @@ import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { DatabaseError } from '../database/errors.ts';
-import type { StatementTracer } from '../database/query.ts';
-import { ServiceError } from '../errors/errors.ts';
-import type { RecordTracer } from '../files/record-tracer.ts';
-import { TracedMemory } from '../files/traced-memory.ts';
-import { version } from '../lib/version.ts';
-import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
+import type { Config } from '../../config.ts';
+import { DatabaseError } from '../../database/errors.ts';
+import type { StatementTracer } from '../../database/query.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import type { RecordTracer } from '../../files/record-tracer.ts';
 import type {
   CommandDetails,
   CommandTrace,
@@ -38,7 +35,10 @@ import type {
   RequestDetails,
   RequestTrace,
   Tracing,
-} from './tracing.ts';
+} from '../../http/tracing.ts';
+import { version } from '../../lib/version.ts';
+import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
+import { TracedMemory } from './traced-memory.ts';
 
 /** Creates an exporter that sends spans to the collector with the configured protocol. */
 export function createExporter(config: Config, endpoint: string, log: Logger): SpanExporter {
