@@ -10,15 +10,8 @@ import { whoamiRoute } from './agents/whoami.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { Proposals } from './drafts/proposals.ts';
-import { protectedResourceRoutes } from './features/mcp/protected-resource.ts';
-import { mcpRoute } from './features/mcp/route.ts';
-import {
-  isForStores,
-  rawStoreError,
-  STORES_PREFIX,
-  sendStoreError,
-} from './features/memory-stores/errors.ts';
-import { memoryStoreRoutes } from './features/memory-stores/routes.ts';
+import { isForStores, rawStoreError, sendStoreError } from './features/memory-stores/errors.ts';
+import { FEATURES } from './features.ts';
 import { Services } from './files/services.ts';
 import { accessLog } from './http/access-log.ts';
 import { concurrencyLimit, rateLimit } from './http/admission.ts';
@@ -92,6 +85,9 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([services.close(), authenticator.close(), usage.close()]);
   });
+  const parts = await Promise.all(
+    FEATURES.map(async (feature) => (await feature.start?.({ config, services })) ?? {}),
+  );
   // Requests use no capacity of the service before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
@@ -104,18 +100,15 @@ export async function buildApp(options: {
     await executeRoute(protectedRoutes, services);
     await searchRoute(protectedRoutes, services);
     await instructionsRoute(protectedRoutes, services);
-    if (config.MCP === 'on') await mcpRoute(protectedRoutes, services);
     await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies });
-    await protectedRoutes.register((stores) => memoryStoreRoutes(stores, services), {
-      prefix: STORES_PREFIX,
-    });
+    for (const { agentRoutes } of parts) if (agentRoutes) await protectedRoutes.register(agentRoutes);
   });
   await app.register(healthRoutes, { database });
   await app.register(openRoutes, {
     limits: OPEN_ROUTES.local,
     maxWaitMs: config.MAX_QUEUE_MS,
     async routes(scope) {
-      if (config.MCP === 'on') await scope.register(protectedResourceRoutes, { config });
+      for (const part of parts) if (part.openRoutes) await scope.register(part.openRoutes);
       await scope.register(metricsRoute, { metrics });
       await scope.register(docsRoutes, { title: 'Memory service API' });
       await scope.register(indexRoute);

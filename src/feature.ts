@@ -1,18 +1,37 @@
 import type { Command } from 'commander';
+import type { FastifyPluginAsync } from 'fastify';
 import type { AnyAdminOperation } from './admin/operation.ts';
 import type { Cli } from './cli/caller.ts';
+import type { Config } from './config.ts';
+import type { Services } from './files/services.ts';
 
 /**
- * A feature beside the core: one directory of `src/features`. This declaration is loaded by the command line too, so it
- * imports no routes and no server code. `src/service` composes the features and starts their parts.
+ * A feature beside the core: one directory of `src/features`. The command line loads this declaration too, so a
+ * declaration imports no routes; `start` loads them. `src/service` lists and composes the features.
  */
 export interface Feature {
   /** Name of the directory. */
   name: string;
-  /** Other features that its modules import. A test compares the list with the imports. */
+  /** Other features that its modules import. A test compares the names with the imports. */
   uses: readonly string[];
   /** Operations of the admin API. */
   operations?: readonly AnyAdminOperation[];
-  /** Adds the commands of the command line. */
+  /** Adds commands to the command line. */
   commands?(program: Command, cli: Cli): void;
+  /** Starts the feature in a service for agents. */
+  start?(core: Core): Promise<Part>;
+}
+
+/** The core that a started feature uses. */
+export interface Core {
+  config: Config;
+  services: Services;
+}
+
+/** Routes of a started feature. */
+export interface Part {
+  /** Routes for agents, behind authentication and the limits. */
+  agentRoutes?: FastifyPluginAsync;
+  /** Routes that need no credential. */
+  openRoutes?: FastifyPluginAsync;
 }

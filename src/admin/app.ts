@@ -2,8 +2,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { exportMemory, importMemory } from '../features/archive/operations.ts';
 import type { FirstKey } from '../features/sign-in/first-key.ts';
+import { adminOperations } from '../features.ts';
 import { Services } from '../files/services.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { PatchThreads } from '../history/patch.ts';
@@ -25,60 +25,16 @@ import { createLogger } from '../lib/logger.ts';
 import { createSecretScanner } from '../memory/secrets/scanner.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
 import { audit } from './audit.ts';
-import { listAuditEvents } from './audit-events.ts';
 import { adminAuthentication } from './authentication.ts';
-import { restore } from './changes.ts';
 import { compression } from './compression.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { consoleRoutes, securityHeaders } from './console.ts';
-import { diffTimes, diffVersion } from './diffs.ts';
-import { addDraftComment, deleteDraftComment, listDraftComments } from './draft-comments.ts';
-import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
-import { compareTenantDraft, diffDraft } from './draft-review.ts';
-import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
-import { startErase } from './erase.ts';
-import { listDirectory, sumSizes } from './files.ts';
-import { listHits, startFind } from './find.ts';
-import { listAllVersions } from './fleet-versions.ts';
 import { HeavyWork } from './heavy-work.ts';
-import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
-import {
-  allowText,
-  allowTextInAll,
-  keepOut,
-  keepOutOfAll,
-  listKeptOutOfAll,
-  listKeptOutTexts,
-} from './kept-out.ts';
-import { createKey, endPreviousSecret, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { operatorAuthentication } from './local-socket.ts';
-import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
-import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
-import { listMounts, readInstructions, removeTenantMount, setTenantMount } from './mounts.ts';
-import { type AnyAdminOperation, ERROR_HEADER } from './operation.ts';
-import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
-import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
+import { ERROR_HEADER } from './operation.ts';
 import { responseJson, scopedResponses } from './response-json.ts';
-import { applyRevert, listConflicts, startRevert } from './revert-jobs.ts';
-import { diffRevert, revert } from './reverts.ts';
 import { adminApi, errorParts } from './routes.ts';
-import { searchFiles } from './search.ts';
-import { getSession } from './session.ts';
-import {
-  copyTenant,
-  createTenant,
-  deleteTenant,
-  getTenant,
-  listTenants,
-  renameTenant,
-  resumeTenant,
-  suspendTenant,
-  updateTenant,
-} from './tenants.ts';
-import { countChanges, findAdjacentChanges } from './timeline.ts';
-import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
 import { validate } from './validation.ts';
-import { getVersion, listVersions } from './versions.ts';
 
 export const ADMIN_API: ApiDescription = {
   title: 'Memory service administration',
@@ -108,93 +64,6 @@ export const ADMIN_API: ApiDescription = {
     { name: 'operations', description: 'Health checks.' },
   ],
 };
-
-const OPERATIONS = [
-  getSession,
-  listTenants,
-  createTenant,
-  getTenant,
-  updateTenant,
-  deleteTenant,
-  copyTenant,
-  renameTenant,
-  suspendTenant,
-  resumeTenant,
-  listKeys,
-  createKey,
-  getKey,
-  updateKey,
-  rotateKey,
-  revokeKey,
-  endPreviousSecret,
-  listAuditEvents,
-  keepOutOfAll,
-  listKeptOutOfAll,
-  allowTextInAll,
-  listErasureReceipts,
-  getReceipt,
-  getReceiptKey,
-  checkReceiptText,
-  getFleetUsage,
-  listAllDrafts,
-  expireFiles,
-  pruneHistory,
-  getUsage,
-  listUsageDays,
-  listMounts,
-  readInstructions,
-  setTenantMount,
-  removeTenantMount,
-  listDirectory,
-  sumSizes,
-  listTree,
-  readFile,
-  deleteFile,
-  moveFile,
-  writeFile,
-  searchFiles,
-  exportMemory,
-  importMemory,
-  listVersions,
-  getVersion,
-  countChanges,
-  findAdjacentChanges,
-  diffVersion,
-  diffTimes,
-  checkRedaction,
-  redactVersion,
-  checkDirectoryRedaction,
-  redactDirectories,
-  keepOut,
-  listKeptOutTexts,
-  allowText,
-  pruneTenantHistory,
-  restore,
-  revert,
-  diffRevert,
-  listDrafts,
-  createTenantDraft,
-  getDraft,
-  rejectDraft,
-  listDraftComments,
-  addDraftComment,
-  deleteDraftComment,
-  compareTenantDraft,
-  diffDraft,
-  mergeTenantDraft,
-  replaceByTenantDraft,
-  listAllVersions,
-  startFind,
-  listJobs,
-  getJob,
-  cancelJobOperation,
-  listJobTenants,
-  listHits,
-  startRevert,
-  applyRevert,
-  listConflicts,
-  startErase,
-] as AnyAdminOperation[];
 
 function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const parts = errorParts(serviceErrorOf(error, request), request);
@@ -275,7 +144,7 @@ export async function buildAdminApp(options: {
         if (method !== 'GET' && tenant !== undefined) services.search.texts.forget(tenant);
       });
       const shared = { config, database, services, merges, patches, heavyWork };
-      await operationRoutes(api, adminApi(shared), OPERATIONS);
+      await operationRoutes(api, adminApi(shared), adminOperations());
     },
     { prefix: '/v1' },
   );

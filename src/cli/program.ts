@@ -2,32 +2,16 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { describeDatabase } from '../database/database.ts';
 import { capitalize, type LocalService } from '../database/open.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
-import { registerPushCommand } from '../features/archive/cli/hosted.ts';
+import { registerAllCommands } from '../features.ts';
 import { isObject } from '../lib/json.ts';
-import { registerAuditCommand } from './audit.ts';
 import { type Cli, type Connect, remoteCaller } from './caller.ts';
-import { firstSentence, registerCompletionCommand } from './completion.ts';
-import { registerDraftCommands } from './drafts.ts';
-import { registerEraseCommand } from './erase.ts';
-import { registerFindCommand } from './find.ts';
+import { firstSentence } from './completion.ts';
 import { explain } from './hints.ts';
 import { request } from './http-client.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
-import { registerJobCommands } from './jobs.ts';
-import { registerKeepOutCommands } from './keep-out.ts';
-import { registerKeyCommands } from './keys.ts';
-import { registerLogCommand } from './log.ts';
-import { registerExpireCommand, registerMigrateDataCommand, registerPruneCommand } from './maintenance.ts';
-import { registerMemoryCommands } from './memory.ts';
 import { printLine, shown } from './output.ts';
 import { type AdminEnvironment, type AdminTarget, adminTarget, parseAdminUrl } from './profiles.ts';
-import { registerReceiptCommands } from './receipts.ts';
-import { registerRevertCommand } from './revert.ts';
 import type { Open, OpenPlace } from './session.ts';
-import { registerTenantCommands } from './tenants.ts';
-import { registerRedactCommand, registerRestoreCommand } from './undo.ts';
-import { registerUsageCommand } from './usage.ts';
-import { registerDiffCommand, registerShowCommand } from './versions.ts';
 
 /** Functions and streams of the process that the commands need. */
 export interface CliContext {
@@ -128,7 +112,7 @@ export function createProgram(context: CliContext): Command {
     const target = remote() ?? (await localTarget());
     return target === undefined ? context.connectLocally() : remoteCaller(target)();
   };
-  const cli: Cli = { connect, io };
+  const cli: Cli = { connect, openPlace, io };
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
@@ -169,28 +153,7 @@ export function createProgram(context: CliContext): Command {
       printLine(io.stdout, `${capitalize(describeDatabase(config))} is up to date.`);
     });
 
-  registerMigrateDataCommand(program, openPlace, io);
-  registerTenantCommands(program, cli);
-  registerKeyCommands(program, cli);
-  registerKeepOutCommands(program, cli);
-  registerReceiptCommands(program, cli);
-  registerUsageCommand(program, cli);
-  registerExpireCommand(program, cli);
-  registerMemoryCommands(program, cli);
-  registerPushCommand(program, cli);
-  registerRedactCommand(program, cli);
-  registerPruneCommand(program, cli);
-  registerLogCommand(program, cli);
-  registerShowCommand(program, cli);
-  registerDiffCommand(program, cli);
-  registerRestoreCommand(program, cli);
-  registerRevertCommand(program, cli);
-  registerDraftCommands(program, cli);
-  registerFindCommand(program, cli);
-  registerEraseCommand(program, cli);
-  registerJobCommands(program, cli);
-  registerAuditCommand(program, cli);
-  registerCompletionCommand(program, io);
+  registerAllCommands(program, cli);
   prepare(program, 'memory-service', io);
   return program;
 }

@@ -1,11 +1,7 @@
 import { Readable } from 'node:stream';
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { explain } from '../../src/cli/hints.ts';
-import { registerLogCommand } from '../../src/cli/log.ts';
-import { registerMemoryCommands } from '../../src/cli/memory.ts';
-import { registerRevertCommand } from '../../src/cli/revert.ts';
-import { registerRestoreCommand } from '../../src/cli/undo.ts';
-import { registerDiffCommand, registerShowCommand } from '../../src/cli/versions.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError, ServiceError } from '../../src/errors/errors.ts';
 import { localCaller } from '../../src/local-caller.ts';
@@ -30,17 +26,16 @@ export async function runCli(
   const stderr = new CollectedOutput();
   const config: Config = loadConfig({ AUTH: 'none', ...env });
   const database = { ...service.database, close: async () => {} };
-  const program = new Command('memory-service').exitOverride();
-  program.configureOutput({ writeErr: (text) => stderr.write(text), writeOut: (text) => stdout.write(text) });
   const open = async () => ({ config, database });
   const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
-  const connect = localCaller(open, io);
-  registerMemoryCommands(program, { connect, io });
-  registerLogCommand(program, connect, io);
-  registerShowCommand(program, connect, io);
-  registerDiffCommand(program, connect, io);
-  registerRestoreCommand(program, connect, io);
-  registerRevertCommand(program, connect, io);
+  const program = createProgram({
+    version: '1.2.3',
+    connectLocally: localCaller(open, io),
+    openMigrated: open,
+    openPlace: async () => database,
+    serve: async () => {},
+    io,
+  });
   try {
     await program.parseAsync(args, { from: 'user' });
     return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.text };

@@ -1,0 +1,131 @@
+import { listAuditEvents } from './audit-events.ts';
+import { restore } from './changes.ts';
+import { diffTimes, diffVersion } from './diffs.ts';
+import { addDraftComment, deleteDraftComment, listDraftComments } from './draft-comments.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
+import { compareTenantDraft, diffDraft } from './draft-review.ts';
+import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
+import { startErase } from './erase.ts';
+import { listDirectory, sumSizes } from './files.ts';
+import { listHits, startFind } from './find.ts';
+import { listAllVersions } from './fleet-versions.ts';
+import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
+import {
+  allowText,
+  allowTextInAll,
+  keepOut,
+  keepOutOfAll,
+  listKeptOutOfAll,
+  listKeptOutTexts,
+} from './kept-out.ts';
+import { createKey, endPreviousSecret, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
+import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
+import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
+import { listMounts, readInstructions, removeTenantMount, setTenantMount } from './mounts.ts';
+import type { AnyAdminOperation } from './operation.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
+import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
+import { applyRevert, listConflicts, startRevert } from './revert-jobs.ts';
+import { diffRevert, revert } from './reverts.ts';
+import { searchFiles } from './search.ts';
+import { getSession } from './session.ts';
+import {
+  copyTenant,
+  createTenant,
+  deleteTenant,
+  getTenant,
+  listTenants,
+  renameTenant,
+  resumeTenant,
+  suspendTenant,
+  updateTenant,
+} from './tenants.ts';
+import { countChanges, findAdjacentChanges } from './timeline.ts';
+import { getFleetUsage, getUsage, listUsageDays } from './usage.ts';
+import { getVersion, listVersions } from './versions.ts';
+
+/** Operations of the core in the admin API. */
+export const OPERATIONS = [
+  getSession,
+  listTenants,
+  createTenant,
+  getTenant,
+  updateTenant,
+  deleteTenant,
+  copyTenant,
+  renameTenant,
+  suspendTenant,
+  resumeTenant,
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rotateKey,
+  revokeKey,
+  endPreviousSecret,
+  listAuditEvents,
+  keepOutOfAll,
+  listKeptOutOfAll,
+  allowTextInAll,
+  listErasureReceipts,
+  getReceipt,
+  getReceiptKey,
+  checkReceiptText,
+  getFleetUsage,
+  listAllDrafts,
+  expireFiles,
+  pruneHistory,
+  getUsage,
+  listUsageDays,
+  listMounts,
+  readInstructions,
+  setTenantMount,
+  removeTenantMount,
+  listDirectory,
+  sumSizes,
+  listTree,
+  readFile,
+  deleteFile,
+  moveFile,
+  writeFile,
+  searchFiles,
+  listVersions,
+  getVersion,
+  countChanges,
+  findAdjacentChanges,
+  diffVersion,
+  diffTimes,
+  checkRedaction,
+  redactVersion,
+  checkDirectoryRedaction,
+  redactDirectories,
+  keepOut,
+  listKeptOutTexts,
+  allowText,
+  pruneTenantHistory,
+  restore,
+  revert,
+  diffRevert,
+  listDrafts,
+  createTenantDraft,
+  getDraft,
+  rejectDraft,
+  listDraftComments,
+  addDraftComment,
+  deleteDraftComment,
+  compareTenantDraft,
+  diffDraft,
+  mergeTenantDraft,
+  replaceByTenantDraft,
+  listAllVersions,
+  startFind,
+  listJobs,
+  getJob,
+  cancelJobOperation,
+  listJobTenants,
+  listHits,
+  startRevert,
+  applyRevert,
+  listConflicts,
+  startErase,
+] as readonly AnyAdminOperation[];

@@ -1,0 +1,18 @@
+import type { Feature } from '../../feature.ts';
+import { registerExportCommand, registerImportCommand } from './cli/archives.ts';
+import { registerPushCommand } from './cli/hosted.ts';
+import { registerMigrateDataCommand } from './cli/migrate-data.ts';
+import { exportMemory, importMemory } from './operations.ts';
+
+/** Memories as archives, from and to hosted memory stores, and in another database. */
+export const archive: Feature = {
+  name: 'archive',
+  uses: [],
+  operations: [exportMemory, importMemory],
+  commands(program, cli) {
+    registerExportCommand(program, cli);
+    registerImportCommand(program, cli);
+    registerPushCommand(program, cli);
+    registerMigrateDataCommand(program, cli);
+  },
+};

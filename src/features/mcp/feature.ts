@@ -1,0 +1,18 @@
+import type { Feature } from '../../feature.ts';
+
+/** `POST /mcp`: the memory as tools and resources of the Model Context Protocol. */
+export const mcp: Feature = {
+  name: 'mcp',
+  uses: [],
+  async start({ config, services }) {
+    if (config.MCP !== 'on') return {};
+    const [{ mcpRoute }, { protectedResourceRoutes }] = await Promise.all([
+      import('./route.ts'),
+      import('./protected-resource.ts'),
+    ]);
+    return {
+      agentRoutes: (app) => mcpRoute(app, services),
+      openRoutes: (app) => protectedResourceRoutes(app, { config }),
+    };
+  },
+};

@@ -1,0 +1,18 @@
+import type { Feature } from '../../feature.ts';
+
+/** The API of Anthropic's hosted memory stores, on the tenants of this service. */
+export const memoryStores: Feature = {
+  name: 'memory-stores',
+  uses: [],
+  async start({ services }) {
+    const [{ memoryStoreRoutes }, { STORES_PREFIX }] = await Promise.all([
+      import('./routes.ts'),
+      import('./errors.ts'),
+    ]);
+    return {
+      async agentRoutes(app) {
+        await app.register((stores) => memoryStoreRoutes(stores, services), { prefix: STORES_PREFIX });
+      },
+    };
+  },
+};
