@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import { executeRoute } from './agents/execute.ts';
 import { indexRoute } from './agents/index-page.ts';
 import { instructionsRoute } from './agents/instructions.ts';
-import { proposing } from './agents/proposals.ts';
+import { redirecting } from './agents/redirect.ts';
 import { searchRoute } from './agents/search.ts';
 import { whoamiRoute } from './agents/whoami.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
-import { Proposals } from './drafts/proposals.ts';
+import type { Part } from './feature.ts';
 import { isForStores, rawStoreError, sendStoreError } from './features/memory-stores/errors.ts';
 import { FEATURES } from './features.ts';
 import { Services } from './files/services.ts';
@@ -35,6 +35,13 @@ import { createSecretScanner } from './memory/secrets/scanner.ts';
 import { createAuthenticator } from './tenants/authenticator.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { UsageCounts } from './tenants/usage.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The started features. */
+    parts: readonly Part[];
+  }
+}
 
 /**
  * Builds the HTTP service on a database. The caller starts listening. Closing the app waits for running requests, and
@@ -85,9 +92,11 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([services.close(), authenticator.close(), usage.close()]);
   });
-  const parts = await Promise.all(
-    FEATURES.map(async (feature) => (await feature.start?.({ config, services })) ?? {}),
+  const parts: Part[] = await Promise.all(
+    FEATURES.map(async (feature) => (await feature.start?.({ config, database, services, log })) ?? {}),
   );
+  app.decorate('parts', parts);
+  const redirect = parts.find((part) => part.redirect)?.redirect;
   // Requests use no capacity of the service before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
@@ -95,7 +104,7 @@ export async function buildApp(options: {
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
     // The rate limit comes first, so that a rejected request does not cause a lookup of its draft.
-    await protectedRoutes.register(proposing, { proposals: new Proposals(database, config), policies });
+    await protectedRoutes.register(redirecting, { redirect });
     await protectedRoutes.register(concurrencyLimit, { capacity });
     await executeRoute(protectedRoutes, services);
     await searchRoute(protectedRoutes, services);

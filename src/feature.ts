@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { FastifyPluginAsync } from 'fastify';
+import type { Logger } from 'pino';
 import type { AnyAdminOperation } from './admin/operation.ts';
+import type { Redirect } from './agents/redirect.ts';
 import type { Cli } from './cli/caller.ts';
 import type { Config } from './config.ts';
+import type { Database } from './database/database.ts';
 import type { Services } from './files/services.ts';
 
 /**
@@ -25,13 +28,19 @@ export interface Feature {
 /** The core that a started feature uses. */
 export interface Core {
   config: Config;
+  database: Database;
   services: Services;
+  log: Logger;
 }
 
-/** Routes of a started feature. */
+/** Routes and behavior of a started feature. */
 export interface Part {
   /** Routes for agents, behind authentication and the limits. */
   agentRoutes?: FastifyPluginAsync;
   /** Routes that need no credential. */
   openRoutes?: FastifyPluginAsync;
+  /** Redirects the requests of propose-only keys. At most one feature has it. */
+  redirect?: Redirect;
+  /** Work that a replica does each hour, by the name that the log gives it. */
+  jobs?: Readonly<Record<string, () => Promise<void>>>;
 }

@@ -17,8 +17,8 @@ import {
   describeStartFault,
   openMigrated,
 } from './database/open.ts';
-import { expireDrafts } from './drafts/close.ts';
 import { hasReason, OperatorError } from './errors/errors.ts';
+import type { Part } from './feature.ts';
 import { FirstKey } from './features/sign-in/first-key.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
@@ -133,9 +133,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       throw new OperatorError(describeStartFault(config, error));
     });
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
-  started.push(startJobs(config, database, log));
   const agents = await buildApp({ config, database, log, tracing });
   const { metrics, services } = agents;
+  started.push(startJobs(config, database, log, agents.parts));
   await services.keptOut.check().catch(async (error) => {
     await agents.close();
     await stop();
@@ -262,8 +262,13 @@ const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
 const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
 
 /** Starts the background jobs of the service, and returns a function that stops them. */
-function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
-  const cleaning = {
+function startJobs(
+  config: Config,
+  database: Database,
+  log: Logger,
+  parts: readonly Part[],
+): () => Promise<void> {
+  const cleaning: Record<string, () => Promise<void>> = {
     expiration: async () => {
       const expired = await expireFiles(database, {
         defaultTtlDays: config.MEMORY_TTL_DAYS,
@@ -286,10 +291,6 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     usage: async () => {
       await recordSizes(database, config);
     },
-    drafts: async () => {
-      const expired = await expireDrafts(database, config);
-      if (expired && expired.expired > 0) log.info(expired, 'closed unused drafts');
-    },
     history: async () => {
       const pruned = await pruneHistory(database, tenantDefaults(config));
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
@@ -306,6 +307,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       ...times,
       onError: (error) => logFault(job, error, 'a job failed; it is tried again later'),
     });
+  for (const { jobs } of parts) Object.assign(cleaning, jobs);
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
   const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>
     logFault(kind, error, 'a job failed in a tenant', { id }),

@@ -11,7 +11,7 @@ import { type Executed, executeCommand, findCommand } from '../memory/commands/i
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
 import { failure, refusal } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
-import { contextForWrite, inTenant } from './proposals.ts';
+import { contextForWrite, inTenant } from './redirect.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
 import { searchMemory } from './search.ts';
 import { observe, readToolCalls, sendJson, sendText, type ToolCall, wantsText } from './tool.ts';

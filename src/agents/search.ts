@@ -10,7 +10,7 @@ import { inFlightOf } from '../http/capacity.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 import { isObject } from '../lib/json.ts';
 import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
-import { inTenant } from './proposals.ts';
+import { inTenant } from './redirect.ts';
 import { resultBytes } from './result-bounds.ts';
 import { observe, sendJson, sendText, type ValidCall, wantsText } from './tool.ts';
 

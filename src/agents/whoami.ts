@@ -16,7 +16,7 @@ import { settingSchemas } from '../tenants/setting-schemas.ts';
 import { ALL_SETTINGS } from '../tenants/settings.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { tenantHeaders } from './execute-schema.ts';
-import { inTenant } from './proposals.ts';
+import { inTenant } from './redirect.ts';
 import { sendJson } from './tool.ts';
 
 /** Returns the settings with fixed choices, or the other settings, by their names in the API. */

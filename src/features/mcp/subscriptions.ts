@@ -1,6 +1,6 @@
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { identifyAsNew } from '../../agents/proposals.ts';
+import { identifyAsNew } from '../../agents/redirect.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { mountedPolicy } from '../../files/mounts/mounted-policy.ts';
 import type { Services } from '../../files/services.ts';

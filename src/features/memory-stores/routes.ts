@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { contextForWrite, inTenant } from '../../agents/proposals.ts';
+import { contextForWrite, inTenant } from '../../agents/redirect.ts';
 import type { Database } from '../../database/database.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { Memory } from '../../files/memory.ts';

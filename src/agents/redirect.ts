@@ -1,0 +1,124 @@
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { hasReason } from '../errors/errors.ts';
+import { contextOf, type RequestContext } from '../http/authentication.ts';
+
+/** Redirects the requests of propose-only keys to another memory. */
+export interface Redirect {
+  /** Returns the context in which a request reads. */
+  forRead(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
+  /** Returns the context in which a request writes, for a caller whose context is not yet writable. */
+  forWrite(request: FastifyRequest, context: RequestContext): Promise<RequestContext>;
+  /** Returns the context in which to repeat a failed write. Undefined if a repetition would fail too. */
+  afterError(
+    request: FastifyRequest,
+    context: RequestContext,
+    error: unknown,
+  ): Promise<RequestContext | undefined>;
+}
+
+/** Rejects the writes of propose-only keys, for a service without drafts. */
+const READ_ONLY: Redirect = {
+  forRead: async (_request, context) => asReader(context),
+  forWrite: async (_request, context) => asReader(context),
+  afterError: async () => undefined,
+};
+
+function asReader({ principal, policy }: RequestContext): RequestContext {
+  return { principal: { ...principal, access: 'read_only' }, policy };
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    redirect: Redirect;
+  }
+}
+
+/** Redirects the requests of propose-only keys before the memory is read. */
+export const redirecting = fp<{ redirect: Redirect | undefined }>(
+  async (app, { redirect = READ_ONLY }) => {
+    app.decorate('redirect', redirect);
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (contextOf(request).principal.proposesAs === undefined) done();
+      else redirectRead(request).then(() => done(), done);
+    });
+  },
+  { name: 'redirecting', dependencies: ['authentication', 'rate-limit'] },
+);
+
+async function redirectRead(request: FastifyRequest): Promise<void> {
+  request.context = await request.server.redirect.forRead(request, contextOf(request));
+}
+
+/**
+ * Returns the context for a write, which the rest of the request uses.
+ *
+ * @throws ServiceError if the caller may not write
+ */
+export async function contextForWrite(request: FastifyRequest): Promise<RequestContext> {
+  const context = contextOf(request);
+  const { proposesAs, access } = context.principal;
+  if (proposesAs === undefined || access === 'read_write') return context;
+  const { redirect } = request.server;
+  try {
+    request.context = await redirect.forWrite(request, context);
+  } catch (error) {
+    if (!hasReason(error, 'tenant_replaced')) throw error;
+    await identifyAgain(request);
+    request.context = await redirect.forWrite(request, contextOf(request));
+  }
+  return request.context;
+}
+
+/**
+ * Runs work in the context of a request, and repeats the work if the tenant was replaced by another tenant with its ID,
+ * or if the redirection has another memory for a failed write.
+ *
+ * @throws ServiceError the error of `work`, or if the caller may not write
+ */
+export async function inTenant<T>(
+  request: FastifyRequest,
+  access: 'read' | 'write',
+  work: (context: RequestContext) => Promise<T>,
+): Promise<T> {
+  const context = contextOf(request);
+  try {
+    return await work(context);
+  } catch (error) {
+    if (hasReason(error, 'tenant_replaced')) {
+      await identifyAgain(request);
+      return work(access === 'write' ? await contextForWrite(request) : contextOf(request));
+    }
+    const isRedirected = context.principal.proposesAs !== undefined;
+    if (access === 'read' || !isRedirected) throw error;
+    const next = await request.server.redirect.afterError(request, context, error);
+    if (next === undefined) throw error;
+    request.context = next;
+    return work(next);
+  }
+}
+
+/**
+ * Identifies the caller of a request again without cached keys and policies, because the tenant of the context no
+ * longer exists.
+ *
+ * @throws ServiceError 401 if the credential does not belong to the tenant that has the ID now
+ */
+async function identifyAgain(request: FastifyRequest): Promise<void> {
+  await request.server.identifyAgain(request);
+  await redirectAgain(request);
+}
+
+/**
+ * Identifies the caller of a long request like the caller of a new request.
+ *
+ * @throws ServiceError if a new request would be rejected
+ */
+export async function identifyAsNew(request: FastifyRequest): Promise<void> {
+  await request.server.identifyAsNew(request);
+  await redirectAgain(request);
+}
+
+async function redirectAgain(request: FastifyRequest): Promise<void> {
+  if (contextOf(request).principal.proposesAs !== undefined) await redirectRead(request);
+}
