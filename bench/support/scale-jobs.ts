@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import { expireDrafts } from '../../src/drafts/close.ts';
+import { expireDrafts } from '../../src/features/drafts/close.ts';
 import { expireFiles } from '../../src/files/expiry.ts';
 import { searchForOperator } from '../../src/files/search/operator-search.ts';
 import type { Services } from '../../src/files/services.ts';

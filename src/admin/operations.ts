@@ -1,10 +1,16 @@
+import { addDraftComment, deleteDraftComment, listDraftComments } from '../features/drafts/admin/comments.ts';
+import {
+  createTenantDraft,
+  getDraft,
+  listAllDrafts,
+  listDrafts,
+  rejectDraft,
+} from '../features/drafts/admin/drafts.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from '../features/drafts/admin/merge.ts';
+import { compareTenantDraft, diffDraft } from '../features/drafts/admin/review.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { restore } from './changes.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
-import { addDraftComment, deleteDraftComment, listDraftComments } from './draft-comments.ts';
-import { mergeTenantDraft, replaceByTenantDraft } from './draft-merge.ts';
-import { compareTenantDraft, diffDraft } from './draft-review.ts';
-import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './drafts.ts';
 import { startErase } from './erase.ts';
 import { listDirectory, sumSizes } from './files.ts';
 import { listHits, startFind } from './find.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { registerDraftCommands } from '../features/drafts/cli.ts';
 import { registerAuditCommand } from './audit.ts';
 import type { Cli } from './caller.ts';
 import { registerCompletionCommand } from './completion.ts';
-import { registerDraftCommands } from './drafts.ts';
 import { registerEraseCommand } from './erase.ts';
 import { registerFindCommand } from './find.ts';
 import { registerJobCommands } from './jobs.ts';

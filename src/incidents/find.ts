@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { retrying } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
-import { openDraftIds } from '../drafts/drafts.ts';
+import { openDraftIds } from '../features/drafts/drafts.ts';
 import { FIRST_ID, isBy, LAST_ID } from '../history/version.ts';
 import { WorkerThreads } from '../lib/worker-threads.ts';
 import type { Origin } from '../memory/origin.ts';

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { turnsDuring } from '../../test/support/event-loop.ts';
-import { reviewOf } from '../drafts/compare.ts';
-import { pairFiles } from '../drafts/pair-files.ts';
-import { planMerge, planReplacement } from '../drafts/plan.ts';
-import { changeRecords, mergedFiles } from '../drafts/records.ts';
-import type { Sides, Tree } from '../drafts/trees.ts';
 import type { SourceEntry } from '../features/archive/entry.ts';
 import { prepareImport } from '../features/archive/prepare-import.ts';
+import { reviewOf } from '../features/drafts/compare.ts';
+import { pairFiles } from '../features/drafts/pair-files.ts';
+import { planMerge, planReplacement } from '../features/drafts/plan.ts';
+import { changeRecords, mergedFiles } from '../features/drafts/records.ts';
+import type { Sides, Tree } from '../features/drafts/trees.ts';
 import { MergeThreads } from '../history/line-merge.ts';
 import { changesOf } from '../history/log.ts';
 import { planTree } from '../history/plan.ts';

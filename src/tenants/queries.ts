@@ -21,7 +21,7 @@ export interface TenantRow extends TenantSettings {
   archivedAt: string | null;
   /** Ordered by name. */
   mounts: Mount[];
-  /** Tenant of which this tenant is a draft (src/drafts). */
+  /** Tenant of which this tenant is a draft (src/features/drafts). */
   draftOf: string | null;
 }
 

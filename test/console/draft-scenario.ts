@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import { createDraft } from '../../src/drafts/create.ts';
-import type { Draft } from '../../src/drafts/drafts.ts';
+import { createDraft } from '../../src/features/drafts/create.ts';
+import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { createAgent } from '../support/console.ts';
 
 const file = (path: string) => `/memories/${path}`;

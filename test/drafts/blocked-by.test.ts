@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { mergedFiles } from '../../src/drafts/records.ts';
+import { mergedFiles } from '../../src/features/drafts/records.ts';
 import { revertActor } from '../../src/history/revert.ts';
 import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

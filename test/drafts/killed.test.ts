@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findDraft } from '../../src/drafts/drafts.ts';
+import { findDraft } from '../../src/features/drafts/drafts.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

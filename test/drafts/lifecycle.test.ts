@@ -4,9 +4,9 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { expireDrafts } from '../../src/drafts/close.ts';
-import { createDraft } from '../../src/drafts/create.ts';
-import { findDraft, openDrafts } from '../../src/drafts/drafts.ts';
+import { expireDrafts } from '../../src/features/drafts/close.ts';
+import { createDraft } from '../../src/features/drafts/create.ts';
+import { findDraft, openDrafts } from '../../src/features/drafts/drafts.ts';
 import { moveTenantData } from '../../src/tenants/copy.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';

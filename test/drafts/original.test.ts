@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it, vi } from 'vitest';
-import { Proposals } from '../../src/drafts/proposals.ts';
+import { Proposals } from '../../src/features/drafts/proposals.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { forgetStoredResultsOver } from '../../src/tenants/stored-results.ts';

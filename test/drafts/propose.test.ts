@@ -5,8 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
-import { closeDraft, closeLocked } from '../../src/drafts/close.ts';
-import { Proposals } from '../../src/drafts/proposals.ts';
+import { closeDraft, closeLocked } from '../../src/features/drafts/close.ts';
+import { Proposals } from '../../src/features/drafts/proposals.ts';
 import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';

@@ -1,11 +1,11 @@
 import { afterAll } from 'vitest';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { type Comparison, compareDraft } from '../../src/drafts/compare.ts';
-import { createDraft } from '../../src/drafts/create.ts';
-import type { Draft } from '../../src/drafts/drafts.ts';
-import { mergeDraft, replaceByDraft } from '../../src/drafts/merge.ts';
-import { isTouched } from '../../src/drafts/pair-files.ts';
-import { pathOf } from '../../src/drafts/review.ts';
+import { type Comparison, compareDraft } from '../../src/features/drafts/compare.ts';
+import { createDraft } from '../../src/features/drafts/create.ts';
+import type { Draft } from '../../src/features/drafts/drafts.ts';
+import { mergeDraft, replaceByDraft } from '../../src/features/drafts/merge.ts';
+import { isTouched } from '../../src/features/drafts/pair-files.ts';
+import { pathOf } from '../../src/features/drafts/review.ts';
 import { MergeThreads } from '../../src/history/line-merge.ts';
 import type { Resolution } from '../../src/history/merge-file.ts';
 import { changeOf, type ThreeWay } from '../../src/history/three-way.ts';

@@ -7,8 +7,8 @@ import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import type { QueryExecutor } from '../../src/database/query.ts';
-import { compareDraft } from '../../src/drafts/compare.ts';
-import { mergeDraft } from '../../src/drafts/merge.ts';
+import { compareDraft } from '../../src/features/drafts/compare.ts';
+import { mergeDraft } from '../../src/features/drafts/merge.ts';
 import { MergeThreads } from '../../src/history/line-merge.ts';
 
 const [url = '', tenant = '', draft = '', name, number, when] = process.argv.slice(2);

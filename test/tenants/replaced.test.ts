@@ -6,7 +6,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { createDraft } from '../../src/drafts/create.ts';
+import { createDraft } from '../../src/features/drafts/create.ts';
 import { moveTenantData } from '../../src/tenants/copy.ts';
 import { hashOf, Keys } from '../../src/tenants/keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';

@@ -4,7 +4,7 @@ import { key } from './columns.ts';
 import { tenants } from './tenants.ts';
 
 /**
- * Open and closed drafts of tenants (src/drafts). The memory of an open draft is a tenant with the draft's ID and a
+ * Open and closed drafts of tenants (src/features/drafts). The memory of an open draft is a tenant with the draft's ID and a
  * `draft_of`.
  */
 export const drafts = pgTable(
@@ -30,7 +30,7 @@ export const drafts = pgTable(
     closedBy: jsonb('closed_by'),
     /** Time of the merge in the tenant's history; null if the draft was not merged. */
     mergedAt: timestamp('merged_at', { withTimezone: true }),
-    /** Comments of reviewers on an open draft (src/drafts/comments.ts). */
+    /** Comments of reviewers on an open draft (src/features/drafts/comments.ts). */
     comments: jsonb('comments').notNull().default([]),
   },
   (t) => [

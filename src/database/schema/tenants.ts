@@ -60,7 +60,7 @@ export const tenants = pgTable(
     archivedAt: timestamp('archived_at', { withTimezone: true }),
     /** Time of the last change to one of these fields. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-    /** ID of the original tenant if this tenant is a draft (src/drafts); otherwise null. */
+    /** ID of the original tenant if this tenant is a draft (src/features/drafts); otherwise null. */
     draftOf: key('draft_of'),
   },
   (t) => [

@@ -7,8 +7,8 @@ export const drafts: Feature = {
   async start({ config, database, services, log }) {
     const [{ DraftRedirect }, { Proposals }, { expireDrafts }] = await Promise.all([
       import('./redirect.ts'),
-      import('../../drafts/proposals.ts'),
-      import('../../drafts/close.ts'),
+      import('./proposals.ts'),
+      import('./close.ts'),
     ]);
     return {
       redirect: new DraftRedirect(new Proposals(database, config), services.policies),

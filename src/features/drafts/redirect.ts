@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Redirect } from '../../agents/redirect.ts';
-import type { Proposals } from '../../drafts/proposals.ts';
 import { hasReason } from '../../errors/errors.ts';
 import type { RequestContext } from '../../http/authentication.ts';
 import type { Mount } from '../../memory/mount.ts';
 import type { TenantPolicyCache } from '../../tenants/policy-cache.ts';
+import type { Proposals } from './proposals.ts';
 
 /**
  * Redirects requests of propose-only keys to the key's draft. Writes always use the draft, which the first write

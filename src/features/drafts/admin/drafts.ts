@@ -1,15 +1,23 @@
 import { z } from 'zod';
-import { closeDraft } from '../drafts/close.ts';
-import { createDraft } from '../drafts/create.ts';
-import { countDrafts, type DraftFilter, findDraft, readDraftPage } from '../drafts/drafts.ts';
-import { draftRecord, draftRecords } from '../drafts/records.ts';
-import { ServiceError } from '../errors/errors.ts';
-import { storedTime } from '../lib/rfc3339.ts';
-import { nameText } from '../lib/text.ts';
-import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from './draft-schemas.ts';
-import { archived, incomplete, noSuchTenant } from './errors.ts';
-import { givenTime, next, pageFields, readCursor, readTimes, tenantParams, writeCursor } from './fields.ts';
-import { type AdminCall, defineOperation } from './operation.ts';
+import { archived, incomplete, noSuchTenant } from '../../../admin/errors.ts';
+import {
+  givenTime,
+  next,
+  pageFields,
+  readCursor,
+  readTimes,
+  tenantParams,
+  writeCursor,
+} from '../../../admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
+import { ServiceError } from '../../../errors/errors.ts';
+import { storedTime } from '../../../lib/rfc3339.ts';
+import { nameText } from '../../../lib/text.ts';
+import { closeDraft } from '../close.ts';
+import { createDraft } from '../create.ts';
+import { countDrafts, type DraftFilter, findDraft, readDraftPage } from '../drafts.ts';
+import { draftRecord, draftRecords } from '../records.ts';
+import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from './schemas.ts';
 
 const counted = z.int().min(0);
 const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });

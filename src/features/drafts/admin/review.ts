@@ -1,23 +1,16 @@
 import { z } from 'zod';
-import { currentComparison, loadedSide } from '../drafts/compare.ts';
-import { NO_TEXTS, readTexts, type SideTexts } from '../drafts/contents.ts';
-import { changeRecords, draftRecord } from '../drafts/records.ts';
-import { ServiceError } from '../errors/errors.ts';
-import { allInConflict, type MergeThreads, type Region } from '../history/line-merge.ts';
-import { needsLines } from '../history/merge-file.ts';
-import { differenceOf } from '../history/patch.ts';
-import { differenceRecord, differenceSchema } from './differences.ts';
-import {
-  draftChangeSchema,
-  draftClosed,
-  draftParams,
-  draftSchema,
-  noSuchDraft,
-  review,
-} from './draft-schemas.ts';
-import { noSuchTenant } from './errors.ts';
-import { flag, next, pageFields, readCursor, versionId, writeCursor } from './fields.ts';
-import { defineOperation } from './operation.ts';
+import { differenceRecord, differenceSchema } from '../../../admin/differences.ts';
+import { noSuchTenant } from '../../../admin/errors.ts';
+import { flag, next, pageFields, readCursor, versionId, writeCursor } from '../../../admin/fields.ts';
+import { defineOperation } from '../../../admin/operation.ts';
+import { ServiceError } from '../../../errors/errors.ts';
+import { allInConflict, type MergeThreads, type Region } from '../../../history/line-merge.ts';
+import { needsLines } from '../../../history/merge-file.ts';
+import { differenceOf } from '../../../history/patch.ts';
+import { currentComparison, loadedSide } from '../compare.ts';
+import { NO_TEXTS, readTexts, type SideTexts } from '../contents.ts';
+import { changeRecords, draftRecord } from '../records.ts';
+import { draftChangeSchema, draftClosed, draftParams, draftSchema, noSuchDraft, review } from './schemas.ts';
 
 const counted = z.int().min(0);
 const path = z.string();

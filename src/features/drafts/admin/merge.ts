@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../drafts/merge.ts';
-import { draftRecord, mergedFiles } from '../drafts/records.ts';
-import { ServiceError } from '../errors/errors.ts';
-import type { Resolution } from '../history/merge-file.ts';
-import { MAX_TEXT_BYTES } from '../tenants/settings.ts';
-import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './draft-schemas.ts';
-import { archived, noSuchTenant, overQuota } from './errors.ts';
-import { text, versionId } from './fields.ts';
-import { type AdminCall, defineOperation } from './operation.ts';
+import { archived, noSuchTenant, overQuota } from '../../../admin/errors.ts';
+import { text, versionId } from '../../../admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
+import { ServiceError } from '../../../errors/errors.ts';
+import type { Resolution } from '../../../history/merge-file.ts';
+import { MAX_TEXT_BYTES } from '../../../tenants/settings.ts';
+import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../merge.ts';
+import { draftRecord, mergedFiles } from '../records.ts';
+import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './schemas.ts';
 
 const resolution = z
   .union([

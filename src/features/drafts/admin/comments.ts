@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { noSuchTenant } from '../../../admin/errors.ts';
+import { actor, text, time, versionId } from '../../../admin/fields.ts';
+import { defineOperation } from '../../../admin/operation.ts';
+import { ServiceError } from '../../../errors/errors.ts';
 import {
   addComment,
   type DraftComment,
@@ -6,12 +10,8 @@ import {
   listComments,
   MAX_COMMENT,
   MAX_COMMENTS,
-} from '../drafts/comments.ts';
-import { ServiceError } from '../errors/errors.ts';
-import { draftClosed, draftParams, noSuchDraft } from './draft-schemas.ts';
-import { noSuchTenant } from './errors.ts';
-import { actor, text, time, versionId } from './fields.ts';
-import { defineOperation } from './operation.ts';
+} from '../comments.ts';
+import { draftClosed, draftParams, noSuchDraft } from './schemas.ts';
 
 const EXAMPLE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
 

@@ -1,18 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { mergeTenantDraft, replaceByTenantDraft } from '../admin/draft-merge.ts';
-import { compareTenantDraft, diffDraft } from '../admin/draft-review.ts';
-import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from '../admin/drafts.ts';
-import type { DraftFilter } from '../drafts/drafts.ts';
-import type { ChangeRecord, DraftRecord, mergedFiles } from '../drafts/records.ts';
-import { OperatorError } from '../errors/errors.ts';
-import { amount } from '../lib/units.ts';
-import { actorText } from '../memory/origin.ts';
-import type { MemoryPath } from '../memory/path.ts';
-import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Cli, withCaller } from './caller.ts';
-import { type Io, print } from './io.ts';
-import { formatJson, patchText, printJson, printLine, printTable, shown, time } from './output.ts';
-import { type Resolutions, resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
+import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from '../../cli/arguments.ts';
+import { type Caller, type Cli, withCaller } from '../../cli/caller.ts';
+import { type Io, print } from '../../cli/io.ts';
+import { formatJson, patchText, printJson, printLine, printTable, shown, time } from '../../cli/output.ts';
+import { type Resolutions, resolutionsOf, takeArgument, textArgument } from '../../cli/resolutions.ts';
+import { OperatorError } from '../../errors/errors.ts';
+import { amount } from '../../lib/units.ts';
+import { actorText } from '../../memory/origin.ts';
+import type { MemoryPath } from '../../memory/path.ts';
+import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './admin/drafts.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge.ts';
+import { compareTenantDraft, diffDraft } from './admin/review.ts';
+import type { DraftFilter } from './drafts.ts';
+import type { ChangeRecord, DraftRecord, mergedFiles } from './records.ts';
 
 function draftId(value: string): string {
   if (/^draft_[0-9a-f]{32}$/.test(value)) return value;
