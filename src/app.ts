@@ -5,7 +5,6 @@ import { executeRoute } from './agents/execute.ts';
 import { indexRoute } from './agents/index-page.ts';
 import { instructionsRoute } from './agents/instructions.ts';
 import { redirecting } from './agents/redirect.ts';
-import { searchRoute } from './agents/search.ts';
 import { whoamiRoute } from './agents/whoami.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
@@ -32,6 +31,7 @@ import { requestTracing, type Tracing } from './http/tracing.ts';
 import { usageCounting } from './http/usage.ts';
 import { createLogger } from './lib/logger.ts';
 import { createSecretScanner } from './memory/secrets/scanner.ts';
+import { AGENT_PATHS } from './order.ts';
 import { createAuthenticator } from './tenants/authenticator.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { UsageCounts } from './tenants/usage.ts';
@@ -80,7 +80,7 @@ export async function buildApp(options: {
   await app.register(notFound);
   await app.register(jsonBody);
   await app.register(accepts);
-  await app.register(openapi, { config });
+  await app.register(openapi, { config, firstPaths: AGENT_PATHS });
 
   const authenticator = await createAuthenticator(config, database);
   const tenants = new Tenants(database);
@@ -96,6 +96,10 @@ export async function buildApp(options: {
     FEATURES.map(async (feature) => (await feature.start?.({ config, database, services, log })) ?? {}),
   );
   app.decorate('parts', parts);
+  app.decorate(
+    'tools',
+    parts.flatMap(({ tool }) => tool ?? []),
+  );
   const redirect = parts.find((part) => part.redirect)?.redirect;
   // Requests use no capacity of the service before their caller is authenticated.
   await app.register(async (protectedRoutes) => {
@@ -107,7 +111,6 @@ export async function buildApp(options: {
     await protectedRoutes.register(redirecting, { redirect });
     await protectedRoutes.register(concurrencyLimit, { capacity });
     await executeRoute(protectedRoutes, services);
-    await searchRoute(protectedRoutes, services);
     await instructionsRoute(protectedRoutes, services);
     await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies });
     for (const { agentRoutes } of parts) if (agentRoutes) await protectedRoutes.register(agentRoutes);

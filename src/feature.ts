@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import type { Logger } from 'pino';
 import type { AnyAdminOperation } from './admin/operation.ts';
 import type { Redirect } from './agents/redirect.ts';
+import type { FeatureTool } from './agents/tool.ts';
 import type { Cli } from './cli/caller.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
@@ -39,6 +40,8 @@ export interface Part {
   agentRoutes?: FastifyPluginAsync;
   /** Routes that need no credential. */
   openRoutes?: FastifyPluginAsync;
+  /** A tool that `POST /execute` and MCP serve beside the memory tool. */
+  tool?: FeatureTool;
   /** Redirects the requests of propose-only keys. At most one feature has it. */
   redirect?: Redirect;
   /** Work that a replica does each hour, by the name that the log gives it. */

@@ -7,12 +7,13 @@ import { archive } from './features/archive/feature.ts';
 import { drafts } from './features/drafts/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import { memoryStores } from './features/memory-stores/feature.ts';
+import { search } from './features/search/feature.ts';
 import { signIn } from './features/sign-in/feature.ts';
 import { telemetry } from './features/telemetry/feature.ts';
 import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
 
 /** All features. They start in this order, in which their routes are registered: a feature follows those it uses. */
-export const FEATURES: readonly Feature[] = [telemetry, signIn, drafts, archive, mcp, memoryStores];
+export const FEATURES: readonly Feature[] = [telemetry, signIn, search, drafts, archive, mcp, memoryStores];
 
 /** Returns the operations of the admin API, in the order of its document. */
 export function adminOperations() {

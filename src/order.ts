@@ -124,6 +124,9 @@ export const OPERATION_IDS = [
   'startErase',
 ];
 
+/** Paths at the start of openapi.yaml. */
+export const AGENT_PATHS = ['/execute', '/search', '/instructions', '/whoami'];
+
 /**
  * Sorts items by the positions of their names in a list.
  *

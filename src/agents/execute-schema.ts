@@ -1,14 +1,13 @@
 import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
 import { tooComplex } from '../http/json-limits.ts';
 import { schemaName } from '../http/openapi.ts';
 import { agentErrors, problemResponses } from '../http/problem-responses.ts';
 import { commands } from '../memory/commands/index.ts';
 import { TENANT_ID } from '../tenants/ids.ts';
 import { invalidTenant, TENANT_HEADER } from '../tenants/principal.ts';
-import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool.ts';
+import { type FeatureTool, MAX_CALLS, MAX_ID_LENGTH, MEMORY_TOOL, notAMemoryInput } from './tool.ts';
 
 /**
  * The examples of the OpenAPI document, as one conversation that a test replays. In this order, each request succeeds
@@ -155,7 +154,8 @@ const commandSchema = z
   .discriminatedUnion('command', [first, ...rest])
   .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
 
-const toolUseId = z
+/** ID of a `tool_use` block. */
+export const toolUseId = z
   .string()
   .min(1)
   .max(MAX_ID_LENGTH)
@@ -165,29 +165,10 @@ const toolUseSchema = z
   .object({
     type: z.literal('tool_use'),
     id: toolUseId,
-    name: z.literal('memory'),
+    name: z.literal(MEMORY_TOOL),
     input: commandSchema,
   })
   .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
-
-const searchUseSchema = z
-  .object({
-    type: z.literal('tool_use'),
-    id: toolUseId,
-    name: z.literal(SEARCH_TOOL),
-    input: searchSchema,
-  })
-  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block of the tool `memory_search`.' });
-
-const toolUsesSchema = z
-  .array(z.union([toolUseSchema, searchUseSchema]))
-  .min(1)
-  .max(MAX_CALLS)
-  .meta({
-    id: 'ToolUses',
-    description:
-      'The blocks of one turn. They run in this order; each has a result, and none stops the others.',
-  });
 
 export const resultFields = {
   content: z.string().meta({ description: 'The text for the model.' }),
@@ -259,40 +240,52 @@ const textExamples = Object.fromEntries(
   ),
 );
 
-/** The schema of `POST /execute`, for the documentation only. The route validates the body itself. */
-export const executeSchema: FastifySchema = {
-  operationId: 'execute',
-  summary: 'Execute a memory tool call',
-  description: [
-    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
-    'Errors that the model can correct come back with status 200 and `is_error: true`. Errors that the caller or operator must correct are problems.',
-    'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
-  ].join('\n\n'),
-  tags: ['memory'],
-  headers,
-  // For this union, some client generators create one type with the fields of the last member.
-  body: z.union([commandSchema, searchUseSchema, toolUseSchema, toolUsesSchema]).meta({
-    'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
-  }),
-  response: {
-    200: {
+/** Returns the schema of `POST /execute`, for the documentation only. The route validates the body itself. */
+export function executeSchema(tools: readonly FeatureTool[]): FastifySchema {
+  const otherBlocks = tools.map(({ blockSchema }) => blockSchema);
+  const blocks = z
+    .array(z.union([toolUseSchema, ...otherBlocks]))
+    .min(1)
+    .max(MAX_CALLS)
+    .meta({
+      id: 'ToolUses',
       description:
-        'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
-      content: {
-        'application/json': {
-          // The type with the most fields is first, because generated clients use the first type that fits.
-          schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
-          examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
-        },
-        'text/plain': {
-          schema: z.string(),
-          examples: mapExamples(textExamples, ({ summary, content }) => ({ summary, value: content })),
+        'The blocks of one turn. They run in this order; each has a result, and none stops the others.',
+    });
+  return {
+    operationId: 'execute',
+    summary: 'Execute a memory tool call',
+    description: [
+      'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
+      'Errors that the model can correct come back with status 200 and `is_error: true`. Errors that the caller or operator must correct are problems.',
+      'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
+    ].join('\n\n'),
+    tags: ['memory'],
+    headers,
+    // For this union, some client generators create one type with the fields of the last member.
+    body: z.union([commandSchema, ...otherBlocks, toolUseSchema, blocks]).meta({
+      'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
+    }),
+    response: {
+      200: {
+        description:
+          'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
+        content: {
+          'application/json': {
+            // The type with the most fields is first, because generated clients use the first type that fits.
+            schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
+            examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
+          },
+          'text/plain': {
+            schema: z.string(),
+            examples: mapExamples(textExamples, ({ summary, content }) => ({ summary, value: content })),
+          },
         },
       },
+      ...problemResponses(errors),
     },
-    ...problemResponses(errors),
-  },
-};
+  };
+}
 
 function mapExamples<From, To>(from: Record<string, From>, each: (example: From) => To): Record<string, To> {
   return Object.fromEntries(Object.entries(from).map(([name, example]) => [name, each(example)]));

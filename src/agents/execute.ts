@@ -9,12 +9,20 @@ import { noteFault, problemFor } from '../http/problem-details.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../memory/messages.ts';
-import { failure, refusal } from '../memory/result.ts';
+import { failure, type MemoryResult, refusal } from '../memory/result.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { contextForWrite, inTenant } from './redirect.ts';
 import { countLongCalls, maxResultsChars, resultBytes } from './result-bounds.ts';
-import { searchMemory } from './search.ts';
-import { observe, readToolCalls, sendJson, sendText, type ToolCall, wantsText } from './tool.ts';
+import {
+  MEMORY_TOOL,
+  observe,
+  readToolCalls,
+  sendJson,
+  sendText,
+  type ToolCall,
+  type ValidCall,
+  wantsText,
+} from './tool.ts';
 
 /** Result of a block in an array whose ID was already used for another write. */
 const REUSED_ID =
@@ -35,23 +43,28 @@ declare module 'fastify' {
 
 /** Serves `POST /execute`, which runs memory commands for the tenant of the request. */
 export async function executeRoute(app: FastifyInstance, services: Services): Promise<void> {
-  app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
-    const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
-    const { body, single } = await inFlightOf(request).work(bytes, async () => {
-      const calls = readToolCalls(request.body);
-      if (!Array.isArray(calls)) {
-        const single = await runTool(request, calls, services);
-        return { body: blockOf(single, calls), single };
-      }
-      const run = callsInTurn(request, services);
-      const body: object[] = [];
-      // The calls run in sequence, because a later call may depend on an earlier call.
-      for (const call of calls) body.push(blockOf(await run(call), call));
-      return { body };
-    });
-    if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
-    return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
-  });
+  const { tools } = app;
+  app.post(
+    '/execute',
+    { schema: executeSchema(tools), config: { takesBlocks: true } },
+    async (request, reply) => {
+      const bytes = resultBytes(countLongCalls(request.body), contextOf(request).policy.limits);
+      const { body, single } = await inFlightOf(request).work(bytes, async () => {
+        const calls = readToolCalls(request.body, tools);
+        if (!Array.isArray(calls)) {
+          const single = await runTool(request, calls, services);
+          return { body: blockOf(single, calls), single };
+        }
+        const run = callsInTurn(request, services);
+        const body: object[] = [];
+        // The calls run in sequence, because a later call may depend on an earlier call.
+        for (const call of calls) body.push(blockOf(await run(call), call));
+        return { body };
+      });
+      if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
+      return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
+    },
+  );
 }
 
 /**
@@ -88,7 +101,7 @@ export function callsInTurn(
 /** Writes the error of a call as a message for the model. */
 function describeFault(call: ToolCall, problem: ServiceError): string {
   const isRead =
-    'invalid' in call || call.tool !== 'memory' || findCommand(call.input.command)?.access !== 'write';
+    'invalid' in call || call.tool !== MEMORY_TOOL || findCommand(call.input.command)?.access !== 'write';
   const isUndone =
     problem instanceof DatabaseError
       ? problem.neverSent || !problem.outcomeUnknown
@@ -124,7 +137,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     const unknown = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
     return observe(request, unknown, async () => failure(invalid));
   }
-  if (call.tool !== 'memory') return searchMemory(request, call, services);
+  if (call.tool !== MEMORY_TOOL) return runFeatureTool(request, call);
   const { tool, input, toolUseId, callerTrace, language = languageOf(request) } = call;
   const command = findCommand(input.command);
   const access = command?.access;
@@ -145,6 +158,12 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
       });
     }).catch(refusedWrite),
   );
+}
+
+function runFeatureTool(request: FastifyRequest, call: ValidCall): Promise<MemoryResult> {
+  const tool = request.server.tools.find(({ name }) => name === call.tool);
+  if (tool === undefined) throw new Error(`No feature has the tool ${call.tool}.`);
+  return tool.run(request, call);
 }
 
 /**

@@ -9,10 +9,10 @@ import { contextOf } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 import { isObject } from '../lib/json.ts';
-import { callErrors, resultFields, tenantHeaders } from './execute-schema.ts';
+import { callErrors, resultFields, tenantHeaders, toolUseId } from './execute-schema.ts';
 import { inTenant } from './redirect.ts';
 import { resultBytes } from './result-bounds.ts';
-import { observe, sendJson, sendText, type ValidCall, wantsText } from './tool.ts';
+import { type FeatureTool, observe, sendJson, sendText, type ValidCall, wantsText } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
 
@@ -84,6 +84,20 @@ export const searchRouteSchema: FastifySchema = {
   },
 };
 
+const blockSchema = z
+  .object({
+    type: z.literal('tool_use'),
+    id: toolUseId,
+    name: z.literal(SEARCH_TOOL),
+    input: searchSchema,
+  })
+  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block of the tool `memory_search`.' });
+
+/** Returns the tool `memory_search`. */
+export function searchTool(services: Services): FeatureTool {
+  return { name: SEARCH_TOOL, blockSchema, run: (request, call) => searchMemory(request, call, services) };
+}
+
 /** Serves `POST /search`, which searches the memory of the request's tenant. */
 export async function searchRoute(app: FastifyInstance, services: Services): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
@@ -101,7 +115,7 @@ export async function searchRoute(app: FastifyInstance, services: Services): Pro
 }
 
 /** Runs one call of `memory_search` for the tenant of the request. */
-export function searchMemory(
+function searchMemory(
   request: FastifyRequest,
   { input, toolUseId, callerTrace }: { input: unknown } & Pick<ValidCall, 'toolUseId' | 'callerTrace'>,
   services: Services,

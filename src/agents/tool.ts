@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { SEARCH_TOOL } from '../files/search/input.ts';
 import { prefers } from '../http/accept.ts';
 import { contextOf } from '../http/authentication.ts';
 import { TooComplexInput } from '../http/json-limits.ts';
@@ -19,12 +19,28 @@ import {
 } from '../memory/messages.ts';
 import type { MemoryResult } from '../memory/result.ts';
 
-/** The tools of the service, by their names in `tool_use` blocks. */
-export const tools = ['memory', SEARCH_TOOL] as const;
+/** Name of the memory tool in `tool_use` blocks. */
+export const MEMORY_TOOL = 'memory';
+
+/** A tool of a feature, whose calls arrive as `tool_use` blocks. */
+export interface FeatureTool {
+  name: string;
+  /** Schema of a `tool_use` block, for the OpenAPI document. */
+  blockSchema: z.ZodType;
+  run(request: FastifyRequest, call: ValidCall): Promise<MemoryResult>;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Tools of features, which `POST /execute` and MCP serve beside the memory tool. */
+    tools: readonly FeatureTool[];
+  }
+}
 
 /** An input of a tool, with the ID of its `tool_use` block if the input is part of one. */
 export interface ValidCall {
-  tool: (typeof tools)[number];
+  /** Name of the memory tool, or of a feature's tool. */
+  tool: string;
   input: Record<string, unknown>;
   toolUseId?: string;
   /** The trace that the call continues. By default, a call continues the trace of its request. */
@@ -51,11 +67,12 @@ export const MAX_ID_LENGTH = 255;
 /**
  * Parses a body: an input, a `tool_use` block, or an array of blocks.
  *
+ * @param tools the tools of features
  * @returns one call, or an array of calls for an array
  * @throws ServiceError 400 if the body has another form, or if a block lacks the ID that its result must name
  */
-export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
-  if (!Array.isArray(body)) return readToolCall(body);
+export function readToolCalls(body: unknown, tools: readonly FeatureTool[]): ToolCall | ToolCall[] {
+  if (!Array.isArray(body)) return readToolCall(body, tools);
   if (body.length === 0 || body.length > MAX_CALLS) {
     throw notAMemoryInput(
       `the array holds ${body.length} tool_use blocks, and 1 to ${MAX_CALLS} are allowed`,
@@ -64,24 +81,28 @@ export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
   return body.map((block: unknown, i) => {
     if (!isObject(block) || block.type !== 'tool_use')
       throw notAMemoryInput(`item ${i} of the array is not a tool_use block`);
-    return readToolUse(block, `item ${i} of the array: `);
+    return readToolUse(block, tools, `item ${i} of the array: `);
   });
 }
 
-function readToolCall(body: unknown): ToolCall {
+function readToolCall(body: unknown, tools: readonly FeatureTool[]): ToolCall {
   if (!isObject(body)) throw notAMemoryInput('it is not a JSON object');
-  if (body.type === 'tool_use') return readToolUse(body);
+  if (body.type === 'tool_use') return readToolUse(body, tools);
   if (!('command' in body)) throw notAMemoryInput('it has no `command`');
-  return { tool: 'memory', input: body };
+  return { tool: MEMORY_TOOL, input: body };
 }
 
-function readToolUse({ id, name, input }: Record<string, unknown>, at = ''): ToolCall {
+function readToolUse(
+  { id, name, input }: Record<string, unknown>,
+  tools: readonly FeatureTool[],
+  at = '',
+): ToolCall {
   if (typeof id !== 'string' || id === '') throw notAMemoryInput(`${at}the tool_use block has no \`id\``);
   if (id.length > MAX_ID_LENGTH) {
     throw notAMemoryInput(`${at}the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
   }
-  const tool = tools.find((each) => each === name);
-  if (tool === undefined) return { invalid: describeUnknownTool(name), toolUseId: id };
+  const tool = name === MEMORY_TOOL ? name : tools.find((each) => each.name === name)?.name;
+  if (tool === undefined) return { invalid: describeUnknownTool(name, tools), toolUseId: id };
   const invalid = (problem: string) => ({ invalid: invalidField(tool, 'input', problem), toolUseId: id });
   const idProblem = textProblem(id);
   if (idProblem !== undefined) return { invalid: invalidField(tool, 'id', idProblem), toolUseId: id };
@@ -91,10 +112,10 @@ function readToolUse({ id, name, input }: Record<string, unknown>, at = ''): Too
   return { tool, input, toolUseId: id };
 }
 
-function describeUnknownTool(name: unknown): string {
+function describeUnknownTool(name: unknown, tools: readonly FeatureTool[]): string {
   if (name === undefined || name === null) return invalidField('tool_use', 'name', isMissing);
   if (typeof name !== 'string') return invalidField('tool_use', 'name', mustBeAString);
-  return unknownTool(name, tools);
+  return unknownTool(name, [MEMORY_TOOL, ...tools.map((tool) => tool.name)]);
 }
 
 export function notAMemoryInput(why: string): ServiceError {

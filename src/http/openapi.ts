@@ -161,9 +161,15 @@ const MEMORY_API: ApiDescription = {
 /**
  * Collects the OpenAPI document from the routes registered after this plugin. Routes need a credential unless their
  * schema declares otherwise.
+ *
+ * @param options.firstPaths paths at the start of the document; the others follow in the order of their registration
  */
-export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }>(
-  async (app, { config, api = MEMORY_API }) => {
+export const openapi = fp<{
+  config: Pick<Config, 'AUTH'>;
+  api?: ApiDescription;
+  firstPaths?: readonly string[];
+}>(
+  async (app, { config, api = MEMORY_API, firstPaths = [] }) => {
     const { title, description, credential, tags } = api;
     await app.register(swagger, {
       openapi: {
@@ -184,7 +190,7 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }
         tags,
       },
       transform: transformKeepingExamples,
-      transformObject: (document) => complete(objectTransform(document) as Document) as never,
+      transformObject: (document) => complete(objectTransform(document) as Document, firstPaths) as never,
     });
   },
   { name: 'openapi' },
@@ -228,10 +234,13 @@ const transformKeepingExamples: typeof schemaTransform = (document) => {
 };
 
 /**
- * Maps each `command` to its schema, removes unused schemas, moves repeated parts to components, and sorts the
- * components.
+ * Sorts the paths, maps each `command` to its schema, removes unused schemas, moves repeated parts to components, and
+ * sorts the components.
  */
-function complete(document: Document): Document {
+function complete(document: Document, firstPaths: readonly string[]): Document {
+  const rank = (path: string) => (firstPaths.includes(path) ? firstPaths.indexOf(path) : firstPaths.length);
+  const paths = Object.entries(document.paths ?? {}).sort(([a], [b]) => rank(a) - rank(b));
+  document.paths = Object.fromEntries(paths);
   addDiscriminator(document);
   withoutUnusedSchemas(document);
   shareComponents(document);

@@ -3,7 +3,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callsInTurn, executeInTurn } from '../../agents/execute.ts';
 import { mcpResponseBytes } from '../../agents/result-bounds.ts';
-import { tools } from '../../agents/tool.ts';
+import { MEMORY_TOOL } from '../../agents/tool.ts';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors/errors.ts';
 import { instructionsFor } from '../../files/mounts/instructions.ts';
@@ -208,7 +208,7 @@ function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
     ? callsInTurn(request, services)
     : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, services);
   return async ({ id, name, input, trace, isResource }) => {
-    const tool = tools.find((each) => each === name);
+    const tool = name === MEMORY_TOOL ? name : request.server.tools.find((each) => each.name === name)?.name;
     if (tool === undefined)
       throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
     const { content, isError } = await run({
