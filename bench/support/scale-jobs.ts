@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts';
 import { expireDrafts } from '../../src/features/drafts/close.ts';
 import { expireFiles } from '../../src/files/expiry.ts';
 import { searchForOperator } from '../../src/files/search/operator-search.ts';
+import { memorySearch } from '../../src/files/search/search.ts';
 import type { Services } from '../../src/files/services.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
 import { pruneAudit } from '../../src/tenants/audit.ts';
@@ -45,7 +46,7 @@ export async function measureJobs(
   const page = { after: null, limit: 50 };
   const days = { from: '2020-01-01', until: null };
   const search = (id: string) =>
-    searchForOperator(services.search, database, {
+    searchForOperator(services.of(memorySearch), database, {
       tenant: { id, draftOf: null },
       input: { query: 'postgres statement' },
       at: undefined,

@@ -138,10 +138,10 @@ export async function buildAdminApp(options: {
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(responseJson);
       await api.register(audit, { database });
-      // The cache of the search must not outlast texts that an operation redacts or deletes.
+      // Caches must not outlast texts that an operation redacts or deletes.
       api.addHook('onSend', async ({ method, params }) => {
         const { tenant } = (params ?? {}) as { tenant?: string };
-        if (method !== 'GET' && tenant !== undefined) services.search.texts.forget(tenant);
+        if (method !== 'GET' && tenant !== undefined) services.erased(tenant);
       });
       const shared = { config, database, services, merges, patches, heavyWork };
       await operationRoutes(api, adminApi(shared), adminOperations());

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
 import { MAX_QUERY_LENGTH, modes } from '../files/search/query.ts';
+import { memorySearch } from '../files/search/search.ts';
 import { byActorOrSource } from '../history/version.ts';
 import { PLACES } from '../incidents/find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../incidents/find-job.ts';
@@ -105,7 +106,7 @@ export const startFind = defineOperation({
       until: times.until ?? null,
     };
     const query = findQuery(request, { text: wanted });
-    await checkExpression((await services()).search, query, signal);
+    await checkExpression((await services()).of(memorySearch), query, signal);
     const selection = selectionOf(body.tenants, context.administrator.onlyTenants);
     return startJob(context, { kind: FIND, request, texts: { text: wanted }, ...selection });
   },

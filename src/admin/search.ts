@@ -37,11 +37,14 @@ export const searchFiles = defineOperation({
   errors: [noSuchTenant, incomplete],
   async run({ database, services, tenant, signal, query: { in: where, limit, at: given, ...query } }) {
     // The import is deferred because few commands search.
-    const { searchForOperator } = await import('../files/search/operator-search.ts');
+    const [{ searchForOperator }, { memorySearch }] = await Promise.all([
+      import('../files/search/operator-search.ts'),
+      import('../files/search/search.ts'),
+    ]);
     const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };
     const searched = { tenant, input, where, at, gone: signal };
-    const found = await searchForOperator((await services()).search, database, searched);
+    const found = await searchForOperator((await services()).of(memorySearch), database, searched);
     return { matches: found.matches, more: found.more, text: found.content };
   },
 });

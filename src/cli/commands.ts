@@ -13,6 +13,7 @@ import { registerExpireCommand, registerPruneCommand } from './maintenance.ts';
 import { registerMemoryCommands } from './memory.ts';
 import { registerReceiptCommands } from './receipts.ts';
 import { registerRevertCommand } from './revert.ts';
+import { registerSearchCommand } from './search.ts';
 import { registerTenantCommands } from './tenants.ts';
 import { registerRedactCommand, registerRestoreCommand } from './undo.ts';
 import { registerUsageCommand } from './usage.ts';
@@ -27,6 +28,7 @@ export function registerCommands(program: Command, cli: Cli): void {
   registerUsageCommand(program, cli);
   registerExpireCommand(program, cli);
   registerMemoryCommands(program, cli);
+  registerSearchCommand(program, cli);
   registerRedactCommand(program, cli);
   registerPruneCommand(program, cli);
   registerLogCommand(program, cli);

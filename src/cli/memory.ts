@@ -1,16 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { deleteFile, listTree, readFile as readMemoryFile, writeFile } from '../admin/memory.ts';
-import { searchFiles } from '../admin/search.ts';
 import { hasReason, OperatorError } from '../errors/errors.ts';
-import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
-import { find, textArgument } from './find.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { printJson, printLine, shown, time } from './output.ts';
 
@@ -136,89 +133,9 @@ export async function readText(source: string, { stdin }: Io): Promise<string> {
   throw new OperatorError('The content is not UTF-8 text. A memory stores only text.');
 }
 
-interface SearchOptions {
-  all?: boolean;
-  mode: (typeof modes)[number];
-  path: MemoryPath;
-  limit: number;
-  at?: string;
-  json?: boolean;
-}
-
-/** Parts of the tenants that `search --all` reads. */
-const CURRENT = {
-  in: 'both' as const,
-  places: ['current' as const],
-  exact: false,
-  ignore_case: false,
-  tenants: {},
-};
-
-export function registerSearchCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('search')
-    .description('Find files by words, a literal text, or a regular expression.')
-    .argument('<tenant>', 'tenant ID; with --all, the text or pattern to search for')
-    .argument('[query]', 'text or pattern to search for')
-    .option('--all', 'search the current files of all tenants, like `find --all --place current`')
-    .addOption(
-      new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
-        .choices(modes)
-        .default('words'),
-    )
-    .option('--path <path>', 'the directory or file to search', memoryPath, ROOT)
-    .option(
-      '--limit <number>',
-      `maximum number of lines, up to ${MAX_RESULTS}`,
-      limitArgument,
-      DEFAULT_RESULTS,
-    )
-    .option('--at <time>', 'as of this time', timeArgument)
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d\n  memory-service search --all 'staging password'`,
-    )
-    .action((first: string, query: string | undefined, options: SearchOptions, command: Command) => {
-      const { all, json, path, mode, limit, at } = options;
-      if (all) {
-        if (query !== undefined || path !== ROOT || at !== undefined)
-          command.error(
-            'error: --all works without a tenant, --path, and --at. See: memory-service find --help',
-          );
-        const body = { text: checked(textArgument, first, command), mode, ...CURRENT };
-        return withCaller(connect, (caller) => find(caller, io, body, { limit, json }));
-      }
-      if (query === undefined)
-        command.error('error: name a tenant and a text, or search all tenants with --all');
-      const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
-      return withCaller(connect, async (caller) => {
-        const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
-        if (json) return printJson(io.stdout, found);
-        await print(io.stdout, [`${shown(io.stdout, text)}\n`]);
-      });
-    });
-}
-
-/** Parses an argument whose meaning depends on the options. */
-function checked(parse: (value: string) => string, value: string, command: Command): string {
-  try {
-    return parse(value);
-  } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: ${JSON.stringify(value)} is invalid. ${error.message}`);
-  }
-}
-
-function limitArgument(value: string): number {
-  if (/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_RESULTS) return Number(value);
-  throw new InvalidArgumentError(`Use a number from 1 to ${MAX_RESULTS}.`);
-}
-
 export function registerMemoryCommands(program: Command, cli: Cli): void {
   registerLs(program, cli);
   registerCat(program, cli);
-  registerSearchCommand(program, cli);
   registerChangeCommands(program, cli);
 }
 

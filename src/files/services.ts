@@ -12,9 +12,15 @@ import { Tenants } from '../tenants/tenants.ts';
 import { AccessTimes } from './access-times.ts';
 import { PendingFiles } from './pending-files.ts';
 import type { RecordTracer } from './record-tracer.ts';
-import { MemorySearch } from './search/search.ts';
 import { Watches } from './watches.ts';
 import { WriteQueue } from './write-queue.ts';
+
+/** An object of a feature that lives as long as the services. */
+export interface FeatureService {
+  /** Discards what it keeps of a tenant's files, because a text was erased from them. */
+  forget?(tenant: string): void;
+  close(): Promise<void>;
+}
 
 /** Services shared by all tenants of a process. Agents and operators use the same write queue. */
 export class Services {
@@ -29,15 +35,15 @@ export class Services {
   readonly pending = new PendingFiles();
   readonly accessTimes: AccessTimes;
   readonly storedResults: StoredResultLimit;
-  readonly search: MemorySearch;
   /** Undefined while tracing is off. */
   readonly records: RecordTracer | undefined;
   readonly watches: Watches;
+  /** Objects of features, by the functions that create them. */
+  readonly #features = new Map<(services: Services) => FeatureService, FeatureService>();
 
   constructor(config: Config, database: Database, scanner: SecretScanner, records?: RecordTracer) {
     this.config = config;
     this.database = database;
-    this.search = new MemorySearch(config.SEARCH_CACHE_BYTES);
     this.scanner = scanner;
     this.records = records;
     this.defaults = tenantDefaults(config);
@@ -56,9 +62,29 @@ export class Services {
     return redactionFor(secrets, this.scanner, await this.keptOut.textsFor(row));
   }
 
+  /**
+   * Returns the object of a feature. The first call creates the object.
+   *
+   * @param create identifies the object, so it must be the same function in each call
+   */
+  of<T extends FeatureService>(create: (services: Services) => T): T {
+    let service = this.#features.get(create);
+    if (service === undefined) {
+      service = create(this);
+      this.#features.set(create, service);
+    }
+    return service as T;
+  }
+
+  /** Must be called after a text was erased from a tenant, so that this process keeps no copy of it. */
+  erased(tenant: string): void {
+    for (const service of this.#features.values()) service.forget?.(tenant);
+  }
+
   /** Completes background writes and stops the threads. Must be called after the last request. */
   async close(): Promise<void> {
     this.watches.close();
-    await Promise.all([this.accessTimes.close(), this.storedResults.close(), this.search.close()]);
+    const features = [...this.#features.values()].map((each) => each.close());
+    await Promise.all([this.accessTimes.close(), this.storedResults.close(), ...features]);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
+import { memorySearch } from '../../src/files/search/search.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { forgetStoredResultsOver } from '../../src/tenants/stored-results.ts';
@@ -79,7 +80,9 @@ describeService(
       const files = { page: () => gate.then(() => []), read: async () => [], has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
       const done: string[] = [];
-      const held = service().app.services.search.find(tenant, files, { query, path: ROOT, maxResults: 1 });
+      const held = service()
+        .app.services.of(memorySearch)
+        .find(tenant, files, { query, path: ROOT, maxResults: 1 });
       const searches = others.map(async ({ search }) => {
         expect((await search()).statusCode).toBe(200);
         done.push('draft');

@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
+import { memorySearch } from '../../src/files/search/search.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -67,7 +68,9 @@ describeService(
       });
       const files = { page: () => gate.then(() => []), read: async () => [], has: async () => true };
       const query = { mode: 'literal', where: 'both', text: 'x' } as const;
-      const running = service().app.services.search.find(tenant, files, { query, path: ROOT, maxResults: 1 });
+      const running = service()
+        .app.services.of(memorySearch)
+        .find(tenant, files, { query, path: ROOT, maxResults: 1 });
       return async () => {
         open();
         expect(await running).toMatchObject({ kind: 'lines', searched: 0 });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { searchForOperator } from '../../src/files/search/operator-search.ts';
+import { memorySearch } from '../../src/files/search/search.ts';
 import { Services } from '../../src/files/services.ts';
 import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -108,16 +109,16 @@ it.each([
     const services = new Services(config, service.database, createSecretScanner());
     const admin = await buildAdminApp({ config, database: service.database, services, isLocal: true });
     await service.execute(cmd.create('/memories/a', 'x'), { tenant: 'acme' });
-    const { content } = await searchForOperator(services.search, service.database, {
+    const { content } = await searchForOperator(services.of(memorySearch), service.database, {
       tenant: { id: 'acme', draftOf: null },
       input: { query: 'x' },
       at: undefined,
     });
     expect(content).toBe('Found 1 file in /memories, the best first:\n/memories/a:1: x');
-    expect(services.search.texts.get('acme')?.files).toHaveLength(1);
+    expect(services.of(memorySearch).texts.get('acme')?.files).toHaveLength(1);
     const done = await admin.inject({ method, url: `/v1/tenants/acme${operation}`, ...body });
     expect(done.statusCode).toBeLessThan(500);
-    expect(services.search.texts.get('acme')).toBeUndefined();
+    expect(services.of(memorySearch).texts.get('acme')).toBeUndefined();
     await admin.close();
     await services.close();
     await service.close();

@@ -119,8 +119,8 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
             origin,
             memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
           });
-          // The cache of the search must not outlast texts that an operation redacts or deletes.
-          if (access === 'manage') services.search.texts.forget(tenant);
+          // Caches must not outlast texts that an operation redacts or deletes.
+          if (access === 'manage') services.erased(tenant);
           if (access === 'read') await requireSameTenant(database, tenant, createdAt);
           return result;
         });

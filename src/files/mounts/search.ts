@@ -10,6 +10,7 @@ import type { Call } from '../call.ts';
 import { innerPath, outerPath } from '../memory.ts';
 import { type FileSource, filesNow } from '../search/files.ts';
 import type { SearchedFile } from '../search/query.ts';
+import { type MemorySearch, memorySearch } from '../search/search.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
 import type { Services } from '../services.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
@@ -105,7 +106,9 @@ async function readSome(files: FileSource, paths: readonly MemoryPath[]): Promis
   return paths.length === 0 ? [] : files.read(paths);
 }
 
-type SearchServices = Pick<Services, 'policies' | 'search' | 'database'>;
+interface SearchServices extends Pick<Services, 'policies' | 'database'> {
+  search: MemorySearch;
+}
 
 interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
   /** Aborted when the client disconnects. */
@@ -113,11 +116,8 @@ interface SearchCall extends Pick<Call, 'principal' | 'policy' | 'ip'> {
 }
 
 /** Runs one call of `memory_search`, with valid or invalid input, on the caller's memory and its mounts. */
-export async function searchCall(
-  input: unknown,
-  call: SearchCall,
-  services: SearchServices,
-): Promise<SearchResult> {
+export async function searchCall(input: unknown, call: SearchCall, all: Services): Promise<SearchResult> {
+  const services = { policies: all.policies, database: all.database, search: all.of(memorySearch) };
   const { principal, policy, gone } = call;
   const { tenant } = principal;
   const own: Search = {

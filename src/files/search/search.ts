@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors/errors.ts';
 import { WorkerThreads } from '../../lib/worker-threads.ts';
 import type { MemoryPath } from '../../memory/path.ts';
 import { RequestLimiter } from '../../tenants/request-limiter.ts';
+import type { FeatureService, Services } from '../services.ts';
 import type { FileSource } from './files.ts';
 import type { SearchRequest } from './input.ts';
 import type { FoundLine, SearchedFile } from './query.ts';
@@ -25,7 +26,7 @@ const MAX_HEAP_MIB = 128;
 const MAX_SHOWN_BYTES = 2 ** 21;
 
 /** Searches the files of a tenant. The search engine of the tool, the admin API, and the CLI. */
-export class MemorySearch {
+export class MemorySearch implements FeatureService {
   /** A search does not wait for the pages of another search, because each has a thread. */
   readonly #threads = new WorkerThreads<Task, Scanned>({
     module: new URL('./scan', import.meta.url),
@@ -157,11 +158,19 @@ export class MemorySearch {
     return scanned;
   }
 
+  forget(tenant: string): void {
+    this.texts.forget(tenant);
+  }
+
   close(): Promise<void> {
     this.texts.clear();
     return this.#threads.close();
   }
 }
+
+/** Creates the search engine of a process, for `Services.of`. */
+export const memorySearch = ({ config }: Services): MemorySearch =>
+  new MemorySearch(config.SEARCH_CACHE_BYTES);
 
 /** Splits files into blocks of at most `MAX_SHOWN_BYTES`, and returns the paths of each block. */
 function blocksOf(files: readonly RankedFile[]): MemoryPath[][] {

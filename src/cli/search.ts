@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { searchFiles } from '../admin/search.ts';
+import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
+import { type Cli, withCaller } from './caller.ts';
+import { print } from './io.ts';
+import { printJson, shown } from './output.ts';
+
+interface SearchOptions {
+  all?: boolean;
+  mode: (typeof modes)[number];
+  path: MemoryPath;
+  limit: number;
+  at?: string;
+  json?: boolean;
+}
+
+export function registerSearchCommand(program: Command, { connect, io }: Cli): void {
+  program
+    .command('search')
+    .description('Find files by words, a literal text, or a regular expression.')
+    .argument('<tenant>', 'tenant ID; with --all, the text or pattern to search for')
+    .argument('[query]', 'text or pattern to search for')
+    .option('--all', 'search the current files of all tenants, like `find --all --place current`')
+    .addOption(
+      new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
+        .choices(modes)
+        .default('words'),
+    )
+    .option('--path <path>', 'the directory or file to search', memoryPath, ROOT)
+    .option(
+      '--limit <number>',
+      `maximum number of lines, up to ${MAX_RESULTS}`,
+      limitArgument,
+      DEFAULT_RESULTS,
+    )
+    .option('--at <time>', 'as of this time', timeArgument)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d\n  memory-service search --all 'staging password'`,
+    )
+    .action(async (first: string, query: string | undefined, options: SearchOptions, command: Command) => {
+      const { all, json, path, mode, limit, at } = options;
+      if (all) {
+        if (query !== undefined || path !== ROOT || at !== undefined)
+          command.error(
+            'error: --all works without a tenant, --path, and --at. See: memory-service find --help',
+          );
+        const shared = ['--mode', mode, '--limit', String(limit), ...(json ? ['--json'] : [])];
+        // The command is not imported, because it belongs to another feature.
+        const find = program.commands.find((each) => each.name() === 'find');
+        await find?.parseAsync(['--all', '--place', 'current', ...shared, '--', first], { from: 'user' });
+        return;
+      }
+      if (query === undefined)
+        command.error('error: name a tenant and a text, or search all tenants with --all');
+      const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
+      return withCaller(connect, async (caller) => {
+        const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
+        if (json) return printJson(io.stdout, found);
+        await print(io.stdout, [`${shown(io.stdout, text)}\n`]);
+      });
+    });
+}
+
+/** Parses an argument whose meaning depends on the options. */
+function checked(parse: (value: string) => string, value: string, command: Command): string {
+  try {
+    return parse(value);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: ${JSON.stringify(value)} is invalid. ${error.message}`);
+  }
+}
+
+function limitArgument(value: string): number {
+  if (/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_RESULTS) return Number(value);
+  throw new InvalidArgumentError(`Use a number from 1 to ${MAX_RESULTS}.`);
+}
