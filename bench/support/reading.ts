@@ -1,4 +1,4 @@
-import { wordsOf } from '../../src/files/search/words.ts';
+import { wordsOf } from '../../src/features/search/words.ts';
 import type { Document } from './retrieval.ts';
 
 /** A line of a result that shows a line of a document. */

@@ -1,9 +1,9 @@
 import type { Config } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { expireDrafts } from '../../src/features/drafts/close.ts';
+import { searchForOperator } from '../../src/features/search/operator-search.ts';
+import { memorySearch } from '../../src/features/search/search.ts';
 import { expireFiles } from '../../src/files/expiry.ts';
-import { searchForOperator } from '../../src/files/search/operator-search.ts';
-import { memorySearch } from '../../src/files/search/search.ts';
 import type { Services } from '../../src/files/services.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
 import { pruneAudit } from '../../src/tenants/audit.ts';

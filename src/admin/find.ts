@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import { MAX_QUERY_LENGTH, modes } from '../files/search/query.ts';
-import { memorySearch } from '../files/search/search.ts';
+import { MAX_QUERY_LENGTH, modes } from '../features/search/query.ts';
+import { memorySearch } from '../features/search/search.ts';
 import { byActorOrSource } from '../history/version.ts';
 import { PLACES } from '../incidents/find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../incidents/find-job.ts';

@@ -1,13 +1,3 @@
-import { addDraftComment, deleteDraftComment, listDraftComments } from '../features/drafts/admin/comments.ts';
-import {
-  createTenantDraft,
-  getDraft,
-  listAllDrafts,
-  listDrafts,
-  rejectDraft,
-} from '../features/drafts/admin/drafts.ts';
-import { mergeTenantDraft, replaceByTenantDraft } from '../features/drafts/admin/merge.ts';
-import { compareTenantDraft, diffDraft } from '../features/drafts/admin/review.ts';
 import { listAuditEvents } from './audit-events.ts';
 import { restore } from './changes.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
@@ -33,7 +23,6 @@ import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
 import { applyRevert, listConflicts, startRevert } from './revert-jobs.ts';
 import { diffRevert, revert } from './reverts.ts';
-import { searchFiles } from './search.ts';
 import { getSession } from './session.ts';
 import {
   copyTenant,
@@ -78,7 +67,6 @@ export const OPERATIONS = [
   getReceiptKey,
   checkReceiptText,
   getFleetUsage,
-  listAllDrafts,
   expireFiles,
   pruneHistory,
   getUsage,
@@ -94,7 +82,6 @@ export const OPERATIONS = [
   deleteFile,
   moveFile,
   writeFile,
-  searchFiles,
   listVersions,
   getVersion,
   countChanges,
@@ -112,17 +99,6 @@ export const OPERATIONS = [
   restore,
   revert,
   diffRevert,
-  listDrafts,
-  createTenantDraft,
-  getDraft,
-  rejectDraft,
-  listDraftComments,
-  addDraftComment,
-  deleteDraftComment,
-  compareTenantDraft,
-  diffDraft,
-  mergeTenantDraft,
-  replaceByTenantDraft,
   listAllVersions,
   startFind,
   listJobs,

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { registerDraftCommands } from '../features/drafts/cli.ts';
 import { registerAuditCommand } from './audit.ts';
 import type { Cli } from './caller.ts';
 import { registerCompletionCommand } from './completion.ts';
@@ -13,7 +12,6 @@ import { registerExpireCommand, registerPruneCommand } from './maintenance.ts';
 import { registerMemoryCommands } from './memory.ts';
 import { registerReceiptCommands } from './receipts.ts';
 import { registerRevertCommand } from './revert.ts';
-import { registerSearchCommand } from './search.ts';
 import { registerTenantCommands } from './tenants.ts';
 import { registerRedactCommand, registerRestoreCommand } from './undo.ts';
 import { registerUsageCommand } from './usage.ts';
@@ -28,7 +26,6 @@ export function registerCommands(program: Command, cli: Cli): void {
   registerUsageCommand(program, cli);
   registerExpireCommand(program, cli);
   registerMemoryCommands(program, cli);
-  registerSearchCommand(program, cli);
   registerRedactCommand(program, cli);
   registerPruneCommand(program, cli);
   registerLogCommand(program, cli);
@@ -36,7 +33,6 @@ export function registerCommands(program: Command, cli: Cli): void {
   registerDiffCommand(program, cli);
   registerRestoreCommand(program, cli);
   registerRevertCommand(program, cli);
-  registerDraftCommands(program, cli);
   registerFindCommand(program, cli);
   registerEraseCommand(program, cli);
   registerJobCommands(program, cli);

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { listHits, startFind } from '../admin/find.ts';
 import { listJobTenants } from '../admin/jobs.ts';
-import { MAX_QUERY_LENGTH } from '../files/search/query.ts';
+import { MAX_QUERY_LENGTH } from '../features/search/query.ts';
 import { PLACES } from '../incidents/find.ts';
 import { amount } from '../lib/units.ts';
 import type { TenantStatus } from '../tenants/listing.ts';

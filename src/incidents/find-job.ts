@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { excerptAt } from '../files/search/excerpt.ts';
-import { invalidExpression, readSearchInput, tooMuchWork } from '../files/search/input.ts';
-import type { Mode, Where } from '../files/search/query.ts';
-import type { MemorySearch } from '../files/search/search.ts';
+import { excerptAt } from '../features/search/excerpt.ts';
+import { invalidExpression, readSearchInput, tooMuchWork } from '../features/search/input.ts';
+import type { Mode, Where } from '../features/search/query.ts';
+import type { MemorySearch } from '../features/search/search.ts';
 import { History } from '../history/history.ts';
 import type { Operation } from '../history/version.ts';
 import { batches } from '../lib/pages.ts';

@@ -1,9 +1,9 @@
 import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
-import { excerptOf } from '../files/search/excerpt.ts';
-import { LineMatcher } from '../files/search/match-lines.ts';
-import { WordMatcher } from '../files/search/match-words.ts';
-import type { Query, SearchedFile, Where } from '../files/search/query.ts';
+import { excerptOf } from '../features/search/excerpt.ts';
+import { LineMatcher } from '../features/search/match-lines.ts';
+import { WordMatcher } from '../features/search/match-words.ts';
+import type { Query, SearchedFile, Where } from '../features/search/query.ts';
 import { withoutPause } from '../lib/time-slice.ts';
 import { linesOfOffsets, occurrencesOf } from '../memory/text.ts';
 import { containsText, searching, soughtUnits } from './compared-text.ts';

@@ -13,7 +13,7 @@ import { memoryTools as anthropicTools } from 'memory-service-client/anthropic';
 import { memoryTools as langchainTools } from 'memory-service-client/langchain';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SEARCH_TOOL, TOOLS } from '../../src/features/mcp/tools.ts';
-import { readSearchInput, searchSchema } from '../../src/files/search/input.ts';
+import { readSearchInput, searchSchema } from '../../src/features/search/input.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { freshTenant } from '../support/service.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';

@@ -5,7 +5,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
-import { memorySearch } from '../../src/files/search/search.ts';
+import { memorySearch } from '../../src/features/search/search.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import type { KeyPurpose } from '../../src/tenants/keys.ts';
 import { forgetStoredResultsOver } from '../../src/tenants/stored-results.ts';

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import type { Query } from '../../src/files/search/query.ts';
+import type { Query } from '../../src/features/search/query.ts';
 import { eraseVersion } from '../../src/history/redact.ts';
 import { createFindThread, Finder, type FindRequest, PLACES } from '../../src/incidents/find.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
@@ -265,7 +265,7 @@ describeService('finding in a tenant', (service, kind) => {
     const file = '/memories/notes.md';
     await service().execute(cmd.create(file, 'Ada\nlikes green teapots'), { tenant });
     await service().execute(cmd.replace(file, 'green', 'red'), { tenant });
-    const { wordsOf } = await import('../../src/files/search/words.ts');
+    const { wordsOf } = await import('../../src/features/search/words.ts');
     const query: Query = { mode: 'words', where: 'both', words: wordsOf('teapot green') };
     expect(await actual(finder(), tenant, query, PLACES)).toStrictEqual([
       'memory superseded content /memories/notes.md 2 1',

@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { memorySearch } from '../../src/files/search/search.ts';
+import { memorySearch } from '../../src/features/search/search.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

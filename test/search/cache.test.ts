@@ -6,8 +6,8 @@
 import { expect, it } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { searchForOperator } from '../../src/files/search/operator-search.ts';
-import { memorySearch } from '../../src/files/search/search.ts';
+import { searchForOperator } from '../../src/features/search/operator-search.ts';
+import { memorySearch } from '../../src/features/search/search.ts';
 import { Services } from '../../src/files/services.ts';
 import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,9 +1,29 @@
 import type { Feature } from '../../feature.ts';
+import { addDraftComment, deleteDraftComment, listDraftComments } from './admin/comments.ts';
+import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './admin/drafts.ts';
+import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge.ts';
+import { compareTenantDraft, diffDraft } from './admin/review.ts';
+import { registerDraftCommands } from './cli.ts';
 
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {
   name: 'drafts',
   uses: [],
+  operations: [
+    addDraftComment,
+    deleteDraftComment,
+    listDraftComments,
+    mergeTenantDraft,
+    replaceByTenantDraft,
+    compareTenantDraft,
+    diffDraft,
+    createTenantDraft,
+    getDraft,
+    listAllDrafts,
+    listDrafts,
+    rejectDraft,
+  ],
+  commands: registerDraftCommands,
   async start({ config, database, services, log }) {
     const [{ DraftRedirect }, { Proposals }, { expireDrafts }] = await Promise.all([
       import('./redirect.ts'),

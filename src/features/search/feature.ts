@@ -1,11 +1,15 @@
 import type { Feature } from '../../feature.ts';
+import { registerSearchCommand } from './cli.ts';
+import { searchFiles } from './operations.ts';
 
 /** Search of memories by words, texts, and expressions. */
 export const search: Feature = {
   name: 'search',
   uses: [],
+  operations: [searchFiles],
+  commands: registerSearchCommand,
   async start({ services }) {
-    const { searchRoute, searchTool } = await import('../../agents/search.ts');
+    const { searchRoute, searchTool } = await import('./route.ts');
     return {
       tool: searchTool(services),
       agentRoutes: (app) => searchRoute(app, services),

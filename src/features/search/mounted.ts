@@ -1,4 +1,8 @@
 import { hasReason } from '../../errors/errors.ts';
+import type { Call } from '../../files/call.ts';
+import { innerPath, outerPath } from '../../files/memory.ts';
+import { mountedPolicy, unlessUnreachable } from '../../files/mounts/mounted-policy.ts';
+import type { Services } from '../../files/services.ts';
 import { compareCodePoints } from '../../lib/text.ts';
 import { mountUnavailable, mountUnavailableNote } from '../../memory/messages.ts';
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
@@ -6,14 +10,10 @@ import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure } from '../../memory/result.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { requireSameTenant } from '../../tenants/tenants.ts';
-import type { Call } from '../call.ts';
-import { innerPath, outerPath } from '../memory.ts';
-import { type FileSource, filesNow } from '../search/files.ts';
-import type { SearchedFile } from '../search/query.ts';
-import { type MemorySearch, memorySearch } from '../search/search.ts';
-import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
-import type { Services } from '../services.ts';
-import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
+import { type FileSource, filesNow } from './files.ts';
+import type { SearchedFile } from './query.ts';
+import { type MemorySearch, memorySearch } from './search.ts';
+import { runSearch, type Search, type SearchResult } from './tool.ts';
 
 /** Returns the files of a mounted memory with the paths that the caller sees. */
 export function mountedFiles(files: FileSource, mountedAt: MemoryPath): FileSource {

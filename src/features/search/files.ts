@@ -1,11 +1,11 @@
 import type { Database } from '../../database/database.ts';
 import { retrying } from '../../database/errors.ts';
 import { defineQuery, type Query, type Value } from '../../database/query.ts';
+import { findPathsQuery } from '../../files/read-queries.ts';
 import { History } from '../../history/history.ts';
 import { findAt, type TreeRow, treePageAt } from '../../history/past.ts';
 import { compareCodePoints } from '../../lib/text.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
-import { findPathsQuery } from '../read-queries.ts';
 import type { SearchedFile } from './query.ts';
 import { shareTexts } from './shared-text.ts';
 import { bytesInMemory, type CachedFile, type TextCache } from './text-cache.ts';

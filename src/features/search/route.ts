@@ -1,18 +1,25 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
-import { ServiceError } from '../errors/errors.ts';
-import { searchCall } from '../files/mounts/search.ts';
-import { foundSchema, SEARCH_TOOL, searchSchema } from '../files/search/input.ts';
-import type { SearchResult } from '../files/search/tool.ts';
-import type { Services } from '../files/services.ts';
-import { contextOf } from '../http/authentication.ts';
-import { inFlightOf } from '../http/capacity.ts';
-import { problemResponses } from '../http/problem-responses.ts';
-import { isObject } from '../lib/json.ts';
-import { callErrors, resultFields, tenantHeaders, toolUseId } from './execute-schema.ts';
-import { inTenant } from './redirect.ts';
-import { resultBytes } from './result-bounds.ts';
-import { type FeatureTool, observe, sendJson, sendText, type ValidCall, wantsText } from './tool.ts';
+import { callErrors, resultFields, tenantHeaders, toolUseId } from '../../agents/execute-schema.ts';
+import { inTenant } from '../../agents/redirect.ts';
+import { resultBytes } from '../../agents/result-bounds.ts';
+import {
+  type FeatureTool,
+  observe,
+  sendJson,
+  sendText,
+  type ValidCall,
+  wantsText,
+} from '../../agents/tool.ts';
+import { ServiceError } from '../../errors/errors.ts';
+import type { Services } from '../../files/services.ts';
+import { contextOf } from '../../http/authentication.ts';
+import { inFlightOf } from '../../http/capacity.ts';
+import { problemResponses } from '../../http/problem-responses.ts';
+import { isObject } from '../../lib/json.ts';
+import { foundSchema, SEARCH_TOOL, searchSchema } from './input.ts';
+import { searchCall } from './mounted.ts';
+import type { SearchResult } from './tool.ts';
 
 z.globalRegistry.add(searchSchema, { id: 'Search', description: 'An input of the tool `memory_search`.' });
 

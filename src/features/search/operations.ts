@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { foundSchema } from '../files/search/input.ts';
-import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from '../files/search/query.ts';
-import { incomplete, noSuchTenant } from './errors.ts';
-import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from './fields.ts';
-import { defineOperation } from './operation.ts';
+import { incomplete, noSuchTenant } from '../../admin/errors.ts';
+import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from '../../admin/fields.ts';
+import { defineOperation } from '../../admin/operation.ts';
+import { foundSchema } from './input.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from './query.ts';
 
 const more = z.int().min(0).meta({
   description: 'The number of further files that match or, with `literal` and `regex`, of further matches.',
@@ -38,8 +38,8 @@ export const searchFiles = defineOperation({
   async run({ database, services, tenant, signal, query: { in: where, limit, at: given, ...query } }) {
     // The import is deferred because few commands search.
     const [{ searchForOperator }, { memorySearch }] = await Promise.all([
-      import('../files/search/operator-search.ts'),
-      import('../files/search/search.ts'),
+      import('./operator-search.ts'),
+      import('./search.ts'),
     ]);
     const { at } = await readTimes(database, { at: given });
     const input = { ...query, max_results: limit };

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { searchFiles } from '../admin/search.ts';
-import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../files/search/query.ts';
-import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Cli, withCaller } from './caller.ts';
-import { print } from './io.ts';
-import { printJson, shown } from './output.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../cli/arguments.ts';
+import { type Cli, withCaller } from '../../cli/caller.ts';
+import { print } from '../../cli/io.ts';
+import { printJson, shown } from '../../cli/output.ts';
+import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import { searchFiles } from './operations.ts';
+import { DEFAULT_RESULTS, MAX_RESULTS, modes } from './query.ts';
 
 interface SearchOptions {
   all?: boolean;
@@ -51,7 +51,8 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
         const shared = ['--mode', mode, '--limit', String(limit), ...(json ? ['--json'] : [])];
         // The command is not imported, because it belongs to another feature.
         const find = program.commands.find((each) => each.name() === 'find');
-        await find?.parseAsync(['--all', '--place', 'current', ...shared, '--', first], { from: 'user' });
+        if (find === undefined) return command.error('error: --all needs the command find.');
+        await find.parseAsync(['--all', '--place', 'current', ...shared, '--', first], { from: 'user' });
         return;
       }
       if (query === undefined)
