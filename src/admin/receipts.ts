@@ -8,28 +8,9 @@ import { storedTime } from '../lib/rfc3339.ts';
 import { requireInstallation } from '../tenants/installation.ts';
 import { keyIdOf, signedReceiptSchema } from '../tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../tenants/receipts.ts';
-import {
-  flag,
-  next,
-  pageFields,
-  readCursor,
-  tenantId,
-  text,
-  versionId as uuid,
-  writeCursor,
-} from './fields.ts';
+import { next, pageFields, readCursor, tenantId, text, versionId as uuid, writeCursor } from './fields.ts';
 import { type AdminCall, defineOperation } from './operation.ts';
 import { requireInScope } from './permissions.ts';
-
-export const signedReceipt = signedReceiptSchema.meta({
-  id: 'SignedReceipt',
-  description: 'A signed statement of an erasure, with IDs and counts. Save it as a file to verify it later.',
-});
-
-/** Query parameter of erasures that return a receipt. */
-export const receiptFlag = flag
-  .default(false)
-  .meta({ description: 'Also sign and store a receipt, and return it as `receipt`.' });
 
 const storedReceipt = signedReceiptSchema.extend({
   public_key: z.string().meta({ description: 'The public key for the signature, as PEM.' }),

@@ -12,7 +12,7 @@ import { addReceipt } from '../tenants/receipts.ts';
 import { noSuchTenant } from './errors.ts';
 import { memoryPath, next, pageFields, readCursor, tenantParams, time, writeCursor } from './fields.ts';
 import { defineOperation } from './operation.ts';
-import { receiptFlag, signedReceipt } from './receipts.ts';
+import { receiptFlag, signedReceipt } from './receipt-schema.ts';
 import { id, noSuchVersion, versionParams } from './versions.ts';
 
 const counted = z.int().min(0);

@@ -23,7 +23,7 @@ import {
   writeCursor,
 } from './fields.ts';
 import { type AdminContext, defineOperation } from './operation.ts';
-import { receiptFlag, signedReceipt } from './receipts.ts';
+import { receiptFlag, signedReceipt } from './receipt-schema.ts';
 import { metadataQuery, tenantSearch, tenantStatus } from './tenant-filter.ts';
 import {
   detailsChange,

@@ -7,11 +7,12 @@ import { MAX_TEXT, MIN_TEXT } from '../incidents/erase-job.ts';
 import { amount } from '../lib/units.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
-import { addSelectionOptions, printPlaces, type SelectionOptions, selectionOf } from './find.ts';
+import { printPlaces } from './find.ts';
 import { confirm, type Io } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
 import { readText } from './memory.ts';
 import { printJson, printLine, printTable } from './output.ts';
+import { addSelectionOptions, type SelectionOptions, selectionOf } from './selection.ts';
 
 /* Erases a text from many tenants: a dry run with the places, a confirmation, and a job. */
 

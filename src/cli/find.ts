@@ -4,33 +4,12 @@ import { listJobTenants } from '../admin/jobs.ts';
 import { MAX_QUERY_LENGTH } from '../features/search/query.ts';
 import { PLACES } from '../incidents/find.ts';
 import { amount } from '../lib/units.ts';
-import type { TenantStatus } from '../tenants/listing.ts';
-import { pairsOf } from '../tenants/metadata.ts';
-import {
-  metadataOption,
-  positiveInteger,
-  repeated,
-  sourceOption,
-  statusOption,
-  TIME_HELP,
-  tenantId,
-  timeArgument,
-} from './arguments.ts';
+import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, readItems, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
 import { printJson, printLine, shown } from './output.ts';
-
-export interface SelectionOptions {
-  all?: boolean;
-  tenant?: string[];
-  tenantSearch?: string;
-  status?: TenantStatus;
-  /** Pairs such as `plan=pro`. */
-  metadata?: string[];
-  except?: string[];
-  foundBy?: string;
-}
+import { addSelectionOptions, type SelectionOptions, selectionOf } from './selection.ts';
 
 interface FindOptions extends SelectionOptions {
   mode: 'literal' | 'words' | 'regex';
@@ -45,46 +24,6 @@ interface FindOptions extends SelectionOptions {
   limit: number;
   wait: boolean;
   json?: boolean;
-}
-
-/** Options that select tenants. A command over tenants requires one of them, so that a typo does not select all. */
-export function addSelectionOptions(command: Command): Command {
-  return command
-    .option('--all', 'all tenants')
-    .option('--tenant <tenant>', 'only this tenant; may be repeated', repeated(tenantId))
-    .option('--tenant-search <text>', 'only tenants whose ID or name contains this, ignoring case')
-    .addOption(statusOption())
-    .addOption(metadataOption())
-    .option('--except <tenant>', 'not this tenant; may be repeated', repeated(tenantId))
-    .option('--found-by <job>', 'only tenants with an outcome in this job, such as the hits of a find');
-}
-
-/** Returns the selection of the options, or reports a usage error if no tenants are selected. */
-export function selectionOf(
-  { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
-  command: Command,
-) {
-  if ([all, tenant, tenantSearch, status, metadata, foundBy].every((each) => each === undefined))
-    command.error(
-      'error: choose tenants with --tenant, --tenant-search, --status, --metadata or --found-by, or use --all',
-    );
-  return {
-    ...(tenant && { ids: tenant }),
-    ...(tenantSearch && { search: tenantSearch }),
-    ...(status && { status }),
-    ...(metadata && { metadata: pairsOf(metadata) }),
-    ...(except && { except }),
-    ...(foundBy && { found_by: foundBy }),
-  };
-}
-
-/** Reports a usage error if the options select tenants although an argument names the tenant. */
-export function rejectSelection(
-  { all, tenant, tenantSearch, status, metadata, except, foundBy }: SelectionOptions,
-  command: Command,
-): void {
-  if ([all, tenant, tenantSearch, status, metadata, except, foundBy].some((each) => each !== undefined))
-    command.error('error: name one tenant, or choose tenants with options, not both');
 }
 
 export function registerFindCommand(program: Command, { connect, io }: Cli): void {

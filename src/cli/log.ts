@@ -11,10 +11,10 @@ import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
-import { addSelectionOptions, rejectSelection, type SelectionOptions, selectionOf } from './find.ts';
 import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
 import { patchText, shown, styled } from './output.ts';
+import { addSelectionOptions, rejectSelection, type SelectionOptions, selectionOf } from './selection.ts';
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
 

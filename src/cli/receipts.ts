@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
 import { OperatorError } from '../errors/errors.ts';
@@ -13,25 +13,13 @@ import {
 import { tenantId } from './arguments.ts';
 import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { readText as readGiven } from './memory.ts';
-import { formatJson, printJson, printLine, printTable, time } from './output.ts';
-
-export const RECEIPT_HELP = 'write a signed receipt to this file, without contents and paths';
+import { printJson, printLine, printTable, time } from './output.ts';
 
 const PROBLEMS: Readonly<Record<ReceiptProblem, string>> = {
   another_key: 'It is signed with another key',
   signature: 'Its signature is wrong: it was changed, or is a forgery',
   proof: 'The tenant in its proof is not the tenant of the receipt',
 };
-
-/** @throws OperatorError if the file cannot be written */
-export async function saveReceipt(file: string, receipt: SignedReceipt | undefined): Promise<void> {
-  if (receipt === undefined) return;
-  await writeFile(file, `${formatJson(receipt)}\n`).catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(
-      `Cannot write ${file} (${error.code}). The receipt is stored: memory-service receipts show ${receipt.receipt.id}`,
-    );
-  });
-}
 
 export function registerReceiptCommands(program: Command, { connect, io }: Cli): void {
   const receipts = program

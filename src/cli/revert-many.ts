@@ -5,11 +5,11 @@ import { OperatorError } from '../errors/errors.ts';
 import type { Conflict, Side } from '../history/conflicts.ts';
 import { amount } from '../lib/units.ts';
 import { type Caller, type Connect, firstItems, readItems, withCaller } from './caller.ts';
-import { type SelectionOptions, selectionOf } from './find.ts';
 import { confirm, type Io } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import type { Resolutions } from './resolutions.ts';
+import { type SelectionOptions, selectionOf } from './selection.ts';
 
 /* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
 

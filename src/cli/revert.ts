@@ -8,12 +8,12 @@ import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
 import { type Caller, type Cli, withCaller } from './caller.ts';
-import { addSelectionOptions, rejectSelection } from './find.ts';
 import { Progress, print } from './io.ts';
 import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
 import { CONFLICTS, type RevertOptions, revertMany } from './revert-many.ts';
+import { addSelectionOptions, rejectSelection } from './selection.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
 export function registerRevertCommand(program: Command, { connect, io }: Cli): void {

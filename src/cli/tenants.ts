@@ -24,7 +24,7 @@ import { nameOf, newTenantId, tenantId } from './arguments.ts';
 import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { printJson, printLine, printTable } from './output.ts';
-import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
+import { RECEIPT_HELP, saveReceipt } from './receipt-file.ts';
 import { audited } from './session.ts';
 import {
   addFilterOptions,

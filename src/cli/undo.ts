@@ -13,7 +13,7 @@ import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArg
 import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { confirm, type Io, print } from './io.ts';
 import { formatJson, printJson, printLine } from './output.ts';
-import { RECEIPT_HELP, saveReceipt } from './receipts.ts';
+import { RECEIPT_HELP, saveReceipt } from './receipt-file.ts';
 import { fullVersionId } from './versions.ts';
 
 interface RestoreOptions {
