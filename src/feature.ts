@@ -5,6 +5,7 @@ import type { AnyAdminOperation } from './admin/operation.ts';
 import type { Redirect } from './agents/redirect.ts';
 import type { FeatureTool } from './agents/tool.ts';
 import type { Cli } from './cli/caller.ts';
+import type { OverTenants } from './cli/over-tenants.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { Services } from './files/services.ts';
@@ -22,6 +23,8 @@ export interface Feature {
   operations?: readonly AnyAdminOperation[];
   /** Adds commands to the command line. */
   commands?(program: Command, cli: Cli): void;
+  /** Adds many tenants to the commands of the history. At most one feature has it. */
+  overTenants?: OverTenants;
   /** Starts the feature in a service for agents. */
   start?(core: Core): Promise<Part>;
 }
@@ -45,5 +48,11 @@ export interface Part {
   /** Redirects the requests of propose-only keys. At most one feature has it. */
   redirect?: Redirect;
   /** Work that a replica does each hour, by the name that the log gives it. */
-  jobs?: Readonly<Record<string, () => Promise<void>>>;
+  hourly?: Jobs;
+  /** Work that a replica does each second. */
+  everySecond?: Jobs;
+  /** Ends running jobs when the replica stops. */
+  stopJobs?(): Promise<void>;
 }
+
+export type Jobs = Readonly<Record<string, () => Promise<unknown>>>;

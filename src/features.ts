@@ -5,6 +5,7 @@ import { registerCommands } from './cli/commands.ts';
 import type { Feature } from './feature.ts';
 import { archive } from './features/archive/feature.ts';
 import { drafts } from './features/drafts/feature.ts';
+import { incidents } from './features/incidents/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import { memoryStores } from './features/memory-stores/feature.ts';
 import { search } from './features/search/feature.ts';
@@ -13,7 +14,16 @@ import { telemetry } from './features/telemetry/feature.ts';
 import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
 
 /** All features. They start in this order, in which their routes are registered: a feature follows those it uses. */
-export const FEATURES: readonly Feature[] = [telemetry, signIn, search, drafts, archive, mcp, memoryStores];
+export const FEATURES: readonly Feature[] = [
+  telemetry,
+  signIn,
+  search,
+  drafts,
+  incidents,
+  archive,
+  mcp,
+  memoryStores,
+];
 
 /** Returns the operations of the admin API, in the order of its document. */
 export function adminOperations() {
@@ -23,7 +33,8 @@ export function adminOperations() {
 
 /** Adds all commands to the command line, in the order of its help. */
 export function registerAllCommands(program: Command, cli: Cli): void {
-  registerCommands(program, cli);
+  const overTenants = FEATURES.find((feature) => feature.overTenants)?.overTenants;
+  registerCommands(program, cli, overTenants);
   for (const feature of FEATURES) feature.commands?.(program, cli);
   // Commander has no other way to change the order of commands.
   (program.commands as Command[]).splice(

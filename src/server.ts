@@ -9,7 +9,7 @@ import { listenOnSocket } from './admin/local-socket.ts';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, collectorFor, configWarnings, loadConfig } from './config.ts';
 import type { Database } from './database/database.ts';
-import { asDatabaseError } from './database/errors.ts';
+import { JobFaults } from './database/job-faults.ts';
 import {
   configured,
   type DatabaseEvents,
@@ -23,11 +23,7 @@ import { FirstKey } from './features/sign-in/first-key.ts';
 import { expireFiles } from './files/expiry.ts';
 import { pruneHistory } from './history/pruning.ts';
 import type { Tracing } from './http/tracing.ts';
-import { deleteExpiredJobs } from './incidents/jobs.ts';
-import { jobKinds } from './incidents/kinds.ts';
-import { JobRunner } from './incidents/runner.ts';
 import { closeLog, createLogger } from './lib/logger.ts';
-import { RepeatedFaults } from './lib/repeated-faults.ts';
 import { schedule } from './lib/schedule.ts';
 import { pruneAudit } from './tenants/audit.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
@@ -268,7 +264,7 @@ function startJobs(
   log: Logger,
   parts: readonly Part[],
 ): () => Promise<void> {
-  const cleaning: Record<string, () => Promise<void>> = {
+  const cleaning: Record<string, () => Promise<unknown>> = {
     expiration: async () => {
       const expired = await expireFiles(database, {
         defaultTtlDays: config.MEMORY_TTL_DAYS,
@@ -285,9 +281,6 @@ function startJobs(
     audit: async () => {
       await pruneAudit(database, config.AUDIT_DAYS);
     },
-    jobs: async () => {
-      await deleteExpiredJobs(database);
-    },
     usage: async () => {
       await recordSizes(database, config);
     },
@@ -296,26 +289,21 @@ function startJobs(
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };
-  const faults = new RepeatedFaults();
-  const logFault = (job: string, error: unknown, message: string, details: object = {}) => {
-    const { code: fault, unavailability: reason } = asDatabaseError(error);
-    const times = faults.report(`${message} ${job} ${fault} ${reason ?? ''}`);
-    if (times !== undefined) log.error({ job, ...details, fault, reason, times }, message);
-  };
+  const faults = new JobFaults(log);
   const start = (job: string, work: () => Promise<unknown>, times: typeof CLEANING) =>
     schedule(work, {
       ...times,
-      onError: (error) => logFault(job, error, 'a job failed; it is tried again later'),
+      onError: (error) => faults.report(job, error, 'a job failed; it is tried again later'),
     });
-  for (const { jobs } of parts) Object.assign(cleaning, jobs);
+  for (const { hourly } of parts) Object.assign(cleaning, hourly);
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
-  const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>
-    logFault(kind, error, 'a job failed in a tenant', { id }),
-  );
-  stops.push(start('tenant jobs', () => runner.run(), STARTING));
+  for (const { everySecond = {}, stopJobs } of parts) {
+    for (const [job, work] of Object.entries(everySecond)) stops.push(start(job, work, STARTING));
+    if (stopJobs) stops.push(stopJobs);
+  }
   if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));
   return async () => {
-    await Promise.all([runner.stop(), ...stops.map((stop) => stop())]);
+    await Promise.all(stops.map((stop) => stop()));
   };
 }
 

@@ -1,27 +1,13 @@
 import { listAuditEvents } from './audit-events.ts';
 import { restore } from './changes.ts';
 import { diffTimes, diffVersion } from './diffs.ts';
-import { startErase } from './erase.ts';
 import { listDirectory, sumSizes } from './files.ts';
-import { listHits, startFind } from './find.ts';
-import { listAllVersions } from './fleet-versions.ts';
-import { cancelJobOperation, getJob, listJobs, listJobTenants } from './jobs.ts';
-import {
-  allowText,
-  allowTextInAll,
-  keepOut,
-  keepOutOfAll,
-  listKeptOutOfAll,
-  listKeptOutTexts,
-} from './kept-out.ts';
 import { createKey, endPreviousSecret, getKey, listKeys, revokeKey, rotateKey, updateKey } from './keys.ts';
 import { expireFiles, pruneHistory, pruneTenantHistory } from './maintenance.ts';
 import { deleteFile, listTree, moveFile, readFile, writeFile } from './memory.ts';
 import { listMounts, readInstructions, removeTenantMount, setTenantMount } from './mounts.ts';
 import type { AnyAdminOperation } from './operation.ts';
-import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './receipts.ts';
 import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersion } from './redactions.ts';
-import { applyRevert, listConflicts, startRevert } from './revert-jobs.ts';
 import { diffRevert, revert } from './reverts.ts';
 import { getSession } from './session.ts';
 import {
@@ -59,13 +45,6 @@ export const OPERATIONS = [
   revokeKey,
   endPreviousSecret,
   listAuditEvents,
-  keepOutOfAll,
-  listKeptOutOfAll,
-  allowTextInAll,
-  listErasureReceipts,
-  getReceipt,
-  getReceiptKey,
-  checkReceiptText,
   getFleetUsage,
   expireFiles,
   pruneHistory,
@@ -92,22 +71,8 @@ export const OPERATIONS = [
   redactVersion,
   checkDirectoryRedaction,
   redactDirectories,
-  keepOut,
-  listKeptOutTexts,
-  allowText,
   pruneTenantHistory,
   restore,
   revert,
   diffRevert,
-  listAllVersions,
-  startFind,
-  listJobs,
-  getJob,
-  cancelJobOperation,
-  listJobTenants,
-  listHits,
-  startRevert,
-  applyRevert,
-  listConflicts,
-  startErase,
 ] as readonly AnyAdminOperation[];

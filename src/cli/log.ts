@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { diffVersion } from '../admin/diffs.ts';
-import { listAllVersions } from '../admin/fleet-versions.ts';
 import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
 import { OperatorError } from '../errors/errors.ts';
@@ -14,7 +13,8 @@ import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
 import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
 import { patchText, shown, styled } from './output.ts';
-import { addSelectionOptions, rejectSelection, type SelectionOptions, selectionOf } from './selection.ts';
+import type { LoggedVersion, LogOptions, OverTenants } from './over-tenants.ts';
+import { addSelectionOptions, rejectSelection, selectionOf } from './selection.ts';
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
 
@@ -61,23 +61,6 @@ export async function resolvedTime(caller: Caller, tenant: string, given: string
   return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;
 }
 
-/** A version with its tenant. */
-type LoggedVersion = VersionEntry & { tenant: string };
-
-interface Options extends SelectionOptions {
-  pathContains?: string;
-  since?: string;
-  until?: string;
-  by?: string;
-  byContains?: string;
-  operation?: VersionEntry['operation'];
-  limit?: number;
-  patch?: boolean;
-  json?: boolean;
-  content?: boolean;
-  source?: string;
-}
-
 const EXAMPLES = `
 Examples:
   memory-service log acme
@@ -86,7 +69,7 @@ Examples:
   memory-service log acme --json --limit 100 | jq -r .path
   memory-service log --all --source web --since 1d`;
 
-export function registerLogCommand(program: Command, { connect, io }: Cli): void {
+export function registerLogCommand(program: Command, { connect, io }: Cli, overTenants?: OverTenants): void {
   const log = program
     .command('log')
     .description(
@@ -94,7 +77,8 @@ export function registerLogCommand(program: Command, { connect, io }: Cli): void
     )
     .argument('[tenant]', 'tenant ID; choose many tenants with options instead', tenantId)
     .argument('[path]', 'a file or a directory that exists or existed', memoryPath);
-  addSelectionOptions(log)
+  if (overTenants !== undefined) addSelectionOptions(log);
+  log
     .option(
       '--path-contains <text>',
       'only versions whose path, before or after the change, contains this text',
@@ -121,14 +105,15 @@ export function registerLogCommand(program: Command, { connect, io }: Cli): void
     .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
     .action(
-      (tenant: string | undefined, path: MemoryPath | undefined, options: Options, command: Command) => {
+      (tenant: string | undefined, path: MemoryPath | undefined, options: LogOptions, command: Command) => {
         if (options.content && !options.json) command.error('error: --content works only with --json');
         const { patch = false, json, content = false } = options;
         const output = { patch, content, isOfMany: tenant === undefined };
         if (tenant === undefined) {
+          if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
           const selection = selectionOf(options, command);
           return withCaller(connect, (caller) =>
-            printVersions(caller, versionsOfMany(caller, selection, options), async () => {}),
+            printVersions(caller, overTenants.versions(caller, selection, options), async () => {}),
           );
         }
         rejectSelection(options, command);
@@ -172,7 +157,7 @@ async function* versionsOf(
   caller: Caller,
   tenant: string,
   path: MemoryPath | undefined,
-  { limit = Number.POSITIVE_INFINITY, since, until, ...options }: Options,
+  { limit = Number.POSITIVE_INFINITY, since, until, ...options }: LogOptions,
 ): AsyncGenerator<LoggedVersion> {
   const query = {
     path,
@@ -194,35 +179,6 @@ async function* versionsOf(
   );
   for await (const { versions } of pages) {
     for (const version of versions) yield { tenant, ...version };
-    left -= versions.length;
-    if (left <= 0) return;
-  }
-}
-
-/** Yields the versions of many tenants, tenant after tenant. */
-async function* versionsOfMany(
-  caller: Caller,
-  { ids: tenant, metadata: _, ...selection }: ReturnType<typeof selectionOf>,
-  { limit = Number.POSITIVE_INFINITY, metadata, since, until, by, source, operation, ...options }: Options,
-): AsyncGenerator<LoggedVersion> {
-  const query = {
-    ...selection,
-    tenant,
-    metadata,
-    path_contains: options.pathContains,
-    by_contains: options.byContains,
-    since,
-    until,
-    by,
-    source,
-    operation,
-  };
-  let left = limit;
-  const pages = pagesOf((after) =>
-    caller.call(listAllVersions, { query: { ...query, limit: Math.min(PAGE, left), after } }),
-  );
-  for await (const { versions } of pages) {
-    yield* versions;
     left -= versions.length;
     if (left <= 0) return;
   }

@@ -2,35 +2,19 @@ import type { Command } from 'commander';
 import { listJobTenants } from '../admin/jobs.ts';
 import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
 import { OperatorError } from '../errors/errors.ts';
-import type { Conflict, Side } from '../history/conflicts.ts';
+import type { Conflict } from '../history/conflicts.ts';
 import { amount } from '../lib/units.ts';
-import { type Caller, type Connect, firstItems, readItems, withCaller } from './caller.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { type JobRecord, waitForJob } from './job-progress.ts';
 import { printJson, printLine, printTable } from './output.ts';
-import type { Resolutions } from './resolutions.ts';
-import { type SelectionOptions, selectionOf } from './selection.ts';
+import { CONFLICTS, type RevertOptions } from './over-tenants.ts';
+import { selectionOf } from './selection.ts';
 
 /* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
 
-/** Exit code of a revert that left conflicts. */
-export const CONFLICTS = 3;
-
-export interface RevertOptions extends Resolutions<Side>, SelectionOptions {
-  takeAll?: Side;
-  by?: string;
-  source?: string;
-  since: string;
-  until?: string;
-  dryRun?: boolean;
-  plan?: string;
-  json?: boolean;
-  yes?: boolean;
-}
-
 export async function revertMany(
-  connect: Connect,
-  io: Io,
+  { connect, io }: Cli,
   options: RevertOptions,
   command: Command,
 ): Promise<void> {

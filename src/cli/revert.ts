@@ -11,12 +11,13 @@ import { type Caller, type Cli, withCaller } from './caller.ts';
 import { Progress, print } from './io.ts';
 import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
+import { CONFLICTS, type OverTenants, type RevertOptions } from './over-tenants.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
-import { CONFLICTS, type RevertOptions, revertMany } from './revert-many.ts';
 import { addSelectionOptions, rejectSelection } from './selection.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
-export function registerRevertCommand(program: Command, { connect, io }: Cli): void {
+export function registerRevertCommand(program: Command, cli: Cli, overTenants?: OverTenants): void {
+  const { connect, io } = cli;
   const command = program
     .command('revert')
     .description(
@@ -41,7 +42,8 @@ export function registerRevertCommand(program: Command, { connect, io }: Cli): v
     .option(...PLAN)
     .option('--json', 'print JSON')
     .option('--yes', 'do not ask for confirmation, for many tenants');
-  addSelectionOptions(command)
+  if (overTenants !== undefined) addSelectionOptions(command);
+  command
     .addHelpText(
       'after',
       `${TIME_HELP}
@@ -60,7 +62,10 @@ Examples:
       const { by, source } = options;
       if ([by, source, options.until].every((each) => each === undefined))
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
-      if (tenant === undefined) return revertMany(connect, io, options, command);
+      if (tenant === undefined) {
+        if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
+        return overTenants.revert(cli, options, command);
+      }
       rejectSelection(options, command);
       return withCaller(connect, async (caller) => {
         const { takeAll, dryRun = false, plan, json = false } = options;

@@ -32,7 +32,7 @@ export const drafts: Feature = {
     ]);
     return {
       redirect: new DraftRedirect(new Proposals(database, config), services.policies),
-      jobs: {
+      hourly: {
         async drafts() {
           const expired = await expireDrafts(database, config);
           if (expired && expired.expired > 0) log.info(expired, 'closed unused drafts');

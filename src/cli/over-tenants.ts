@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import type { VersionEntry } from '../admin/versions.ts';
+import type { Side } from '../history/conflicts.ts';
+import type { Caller, Cli } from './caller.ts';
+import type { Resolutions } from './resolutions.ts';
+import type { SelectionOptions, selectionOf } from './selection.ts';
+
+/** Commands of the history over many tenants, which a feature adds. */
+export interface OverTenants {
+  /** Yields the versions of many tenants, tenant after tenant. */
+  versions(
+    caller: Caller,
+    selection: ReturnType<typeof selectionOf>,
+    options: LogOptions,
+  ): AsyncGenerator<LoggedVersion>;
+  /** Reverts an actor in many tenants. */
+  revert(cli: Cli, options: RevertOptions, command: Command): Promise<void>;
+}
+
+/** A version with its tenant. */
+export type LoggedVersion = VersionEntry & { tenant: string };
+
+export interface LogOptions extends SelectionOptions {
+  pathContains?: string;
+  since?: string;
+  until?: string;
+  by?: string;
+  byContains?: string;
+  operation?: VersionEntry['operation'];
+  limit?: number;
+  patch?: boolean;
+  json?: boolean;
+  content?: boolean;
+  source?: string;
+}
+
+/** Exit code of a revert that left conflicts. */
+export const CONFLICTS = 3;
+
+export interface RevertOptions extends Resolutions<Side>, SelectionOptions {
+  takeAll?: Side;
+  by?: string;
+  source?: string;
+  since: string;
+  until?: string;
+  dryRun?: boolean;
+  plan?: string;
+  json?: boolean;
+  yes?: boolean;
+}

@@ -1,0 +1,80 @@
+import { startErase } from '../../admin/erase.ts';
+import { listHits, startFind } from '../../admin/find.ts';
+import { listAllVersions } from '../../admin/fleet-versions.ts';
+import { cancelJobOperation, getJob, listJobs, listJobTenants } from '../../admin/jobs.ts';
+import {
+  allowText,
+  allowTextInAll,
+  keepOut,
+  keepOutOfAll,
+  listKeptOutOfAll,
+  listKeptOutTexts,
+} from '../../admin/kept-out.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../../admin/receipts.ts';
+import { applyRevert, listConflicts, startRevert } from '../../admin/revert-jobs.ts';
+import { registerEraseCommand } from '../../cli/erase.ts';
+import { registerFindCommand } from '../../cli/find.ts';
+import { registerJobCommands } from '../../cli/jobs.ts';
+import { registerKeepOutCommands } from '../../cli/keep-out.ts';
+import { versionsOfMany } from '../../cli/log-many.ts';
+import { registerReceiptCommands } from '../../cli/receipts.ts';
+import { revertMany } from '../../cli/revert-many.ts';
+import type { Feature } from '../../feature.ts';
+
+/** Finding, erasing, and reverting in many tenants, texts that are kept out, and receipts. */
+export const incidents: Feature = {
+  name: 'incidents',
+  uses: ['drafts', 'search'],
+  operations: [
+    startErase,
+    listHits,
+    startFind,
+    listAllVersions,
+    cancelJobOperation,
+    getJob,
+    listJobs,
+    listJobTenants,
+    allowText,
+    allowTextInAll,
+    keepOut,
+    keepOutOfAll,
+    listKeptOutOfAll,
+    listKeptOutTexts,
+    checkReceiptText,
+    getReceipt,
+    getReceiptKey,
+    listErasureReceipts,
+    applyRevert,
+    listConflicts,
+    startRevert,
+  ],
+  commands(program, cli) {
+    registerKeepOutCommands(program, cli);
+    registerReceiptCommands(program, cli);
+    registerFindCommand(program, cli);
+    registerEraseCommand(program, cli);
+    registerJobCommands(program, cli);
+  },
+  async start({ config, database, log }) {
+    const [{ deleteExpiredJobs }, { jobKinds }, { JobRunner }, { JobFaults }] = await Promise.all([
+      import('../../incidents/jobs.ts'),
+      import('../../incidents/kinds.ts'),
+      import('../../incidents/runner.ts'),
+      import('../../database/job-faults.ts'),
+    ]);
+    const faults = new JobFaults(log);
+    const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>
+      faults.report(kind, error, 'a job failed in a tenant', { id }),
+    );
+    return {
+      hourly: {
+        async jobs() {
+          await deleteExpiredJobs(database);
+        },
+      },
+      everySecond: { 'tenant jobs': () => runner.run() },
+      stopJobs: () => runner.stop(),
+    };
+  },
+  overTenants: { versions: versionsOfMany, revert: revertMany },
+};
