@@ -9,6 +9,7 @@ import { incidents } from './features/incidents/feature.ts';
 import { mcp } from './features/mcp/feature.ts';
 import { memoryStores } from './features/memory-stores/feature.ts';
 import { search } from './features/search/feature.ts';
+import { secrets } from './features/secrets/feature.ts';
 import { signIn } from './features/sign-in/feature.ts';
 import { telemetry } from './features/telemetry/feature.ts';
 import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
@@ -17,6 +18,7 @@ import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
 export const FEATURES: readonly Feature[] = [
   telemetry,
   signIn,
+  secrets,
   search,
   drafts,
   incidents,

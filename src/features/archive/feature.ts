@@ -7,7 +7,7 @@ import { exportMemory, importMemory } from './operations.ts';
 /** Memories as archives, from and to hosted memory stores, and in another database. */
 export const archive: Feature = {
   name: 'archive',
-  uses: [],
+  uses: ['secrets'],
   operations: [exportMemory, importMemory],
   commands(program, cli) {
     registerExportCommand(program, cli);

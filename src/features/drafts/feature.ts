@@ -8,7 +8,7 @@ import { registerDraftCommands } from './cli.ts';
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {
   name: 'drafts',
-  uses: [],
+  uses: ['secrets'],
   operations: [
     addDraftComment,
     deleteDraftComment,
