@@ -14,10 +14,10 @@ import { type Open, operatorOrigin } from './cli/session.ts';
 import { type Config, collectorFor } from './config.ts';
 import type { Database } from './database/database.ts';
 import { OperatorError } from './errors/errors.ts';
+import { loadSecretScanner } from './features/secrets/load-scanner.ts';
 import { Services } from './files/services.ts';
 import { MergeThreads } from './history/line-merge.ts';
 import { compare } from './history/patch.ts';
-import { loadSecretScanner } from './memory/secrets/load-scanner.ts';
 import { type AuditSubject, audited } from './tenants/audit.ts';
 import { requireTenant } from './tenants/tenants.ts';
 

@@ -1,4 +1,4 @@
--- Functions that erase a text from one tenant or draft (src/incidents/erase.ts). The caller has decided which
+-- Functions that erase a text from one tenant or draft (src/features/incidents/erase.ts). The caller has decided which
 -- versions and paths contain the text. Limits of the tenant do not apply, and archived tenants can be changed.
 
 -- Redacts superseded versions of files. p_memories has the file of each version. Returns the number of redacted

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { createSecretScanner } from '../features/secrets/scanner.ts';
 import type { FirstKey } from '../features/sign-in/first-key.ts';
 import { adminOperations } from '../features.ts';
 import { Services } from '../files/services.ts';
@@ -22,7 +23,6 @@ import { createHttpServer } from '../http/server.ts';
 import { slowClients } from '../http/slow-clients.ts';
 import { requestTracing, type Tracing } from '../http/tracing.ts';
 import { createLogger } from '../lib/logger.ts';
-import { createSecretScanner } from '../memory/secrets/scanner.ts';
 import { createAdminAuthenticator } from '../tenants/authenticator.ts';
 import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';

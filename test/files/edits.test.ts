@@ -5,10 +5,10 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
 import { Memory } from '../../src/files/memory.ts';
 import { Services } from '../../src/files/services.ts';
 import type { MemoryPath } from '../../src/memory/path.ts';
-import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import type { Edit, RequestKey } from '../../src/memory/store.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -5,6 +5,7 @@
  */
 
 import { afterAll, describe, expect, it } from 'vitest';
+import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
 import type { Conflict, RevertResolution } from '../../src/history/conflicts.ts';
 import { conflictText } from '../../src/history/conflicts.ts';
 import { Folds } from '../../src/history/folds.ts';
@@ -13,7 +14,6 @@ import { restoreVersion } from '../../src/history/restore.ts';
 import { type RevertOptions, type RevertSelection, revertActor } from '../../src/history/revert.ts';
 import { readRevertedFile } from '../../src/history/revert-difference.ts';
 import { findTouched, readTouched } from '../../src/history/touched.ts';
-import { createSecretScanner } from '../../src/memory/secrets/scanner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -5,10 +5,10 @@
  */
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { eraseJobs } from '../../src/incidents/erase-job.ts';
-import { findJobs } from '../../src/incidents/find-job.ts';
-import type { JobKind } from '../../src/incidents/job-kind.ts';
-import { JobRunner } from '../../src/incidents/runner.ts';
+import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
+import { findJobs } from '../../src/features/incidents/find-job.ts';
+import type { JobKind } from '../../src/features/incidents/job-kind.ts';
+import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { useAdmin } from '../support/admin.ts';
 import { encodingsOf, foundInTables } from '../support/encodings.ts';
 import { readTree } from '../support/invariants.ts';

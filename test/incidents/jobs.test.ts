@@ -5,10 +5,10 @@
  */
 import { afterAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import type { JobKind } from '../../src/incidents/job-kind.ts';
-import { deleteExpiredJobs } from '../../src/incidents/jobs.ts';
-import { jobKinds } from '../../src/incidents/kinds.ts';
-import { JobRunner } from '../../src/incidents/runner.ts';
+import type { JobKind } from '../../src/features/incidents/job-kind.ts';
+import { deleteExpiredJobs } from '../../src/features/incidents/jobs.ts';
+import { jobKinds } from '../../src/features/incidents/kinds.ts';
+import { JobRunner } from '../../src/features/incidents/runner.ts';
 import type { AdminResponse } from '../support/admin.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';

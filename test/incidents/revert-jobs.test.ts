@@ -5,10 +5,10 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import type { JobKind } from '../../src/incidents/job-kind.ts';
-import type { RunningJob } from '../../src/incidents/jobs.ts';
-import { revertJobs } from '../../src/incidents/revert-job.ts';
-import { JobRunner } from '../../src/incidents/runner.ts';
+import type { JobKind } from '../../src/features/incidents/job-kind.ts';
+import type { RunningJob } from '../../src/features/incidents/jobs.ts';
+import { revertJobs } from '../../src/features/incidents/revert-job.ts';
+import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { Keys, newApiKey } from '../../src/tenants/keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/config.ts';
-import { jobKinds } from '../../src/incidents/kinds.ts';
-import { JobRunner } from '../../src/incidents/runner.ts';
+import { jobKinds } from '../../src/features/incidents/kinds.ts';
+import { JobRunner } from '../../src/features/incidents/runner.ts';
 import type { Service } from './service.ts';
 
 const IDLE_MS = 100;

@@ -16,7 +16,7 @@ import { bytea, key } from './columns.ts';
 import { tenants } from './tenants.ts';
 
 /**
- * Jobs over many tenants (src/incidents). A replica runs a job while it holds the lease. On Citus, the table is on the
+ * Jobs over many tenants (src/features/incidents). A replica runs a job while it holds the lease. On Citus, the table is on the
  * coordinator, because a job belongs to no tenant.
  */
 export const jobs = pgTable(
@@ -29,7 +29,7 @@ export const jobs = pgTable(
     request: jsonb('request').notNull(),
     /** Texts of the request, such as the text to find. Null after the end of the job. */
     texts: jsonb('texts'),
-    /** Filter of tenants (src/incidents/selection.ts). */
+    /** Filter of tenants (src/features/incidents/selection.ts). */
     selection: jsonb('selection').notNull(),
     /** Tenants to which the job is limited; null for all tenants that match the selection. */
     onlyTenants: text('only_tenants').array(),

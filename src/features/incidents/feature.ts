@@ -1,7 +1,8 @@
-import { startErase } from '../../admin/erase.ts';
-import { listHits, startFind } from '../../admin/find.ts';
-import { listAllVersions } from '../../admin/fleet-versions.ts';
-import { cancelJobOperation, getJob, listJobs, listJobTenants } from '../../admin/jobs.ts';
+import type { Feature } from '../../feature.ts';
+import { startErase } from './admin/erase.ts';
+import { listHits, startFind } from './admin/find.ts';
+import { listAllVersions } from './admin/fleet-versions.ts';
+import { cancelJobOperation, getJob, listJobs, listJobTenants } from './admin/jobs.ts';
 import {
   allowText,
   allowTextInAll,
@@ -9,17 +10,16 @@ import {
   keepOutOfAll,
   listKeptOutOfAll,
   listKeptOutTexts,
-} from '../../admin/kept-out.ts';
-import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../../admin/receipts.ts';
-import { applyRevert, listConflicts, startRevert } from '../../admin/revert-jobs.ts';
-import { registerEraseCommand } from '../../cli/erase.ts';
-import { registerFindCommand } from '../../cli/find.ts';
-import { registerJobCommands } from '../../cli/jobs.ts';
-import { registerKeepOutCommands } from '../../cli/keep-out.ts';
-import { versionsOfMany } from '../../cli/log-many.ts';
-import { registerReceiptCommands } from '../../cli/receipts.ts';
-import { revertMany } from '../../cli/revert-many.ts';
-import type { Feature } from '../../feature.ts';
+} from './admin/kept-out.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './admin/receipts.ts';
+import { applyRevert, listConflicts, startRevert } from './admin/revert-jobs.ts';
+import { registerEraseCommand } from './cli/erase.ts';
+import { registerFindCommand } from './cli/find.ts';
+import { registerJobCommands } from './cli/jobs.ts';
+import { registerKeepOutCommands } from './cli/keep-out.ts';
+import { versionsOfMany } from './cli/log-many.ts';
+import { registerReceiptCommands } from './cli/receipts.ts';
+import { revertMany } from './cli/revert-many.ts';
 
 /** Finding, erasing, and reverting in many tenants, texts that are kept out, and receipts. */
 export const incidents: Feature = {
@@ -57,9 +57,9 @@ export const incidents: Feature = {
   },
   async start({ config, database, log }) {
     const [{ deleteExpiredJobs }, { jobKinds }, { JobRunner }, { JobFaults }] = await Promise.all([
-      import('../../incidents/jobs.ts'),
-      import('../../incidents/kinds.ts'),
-      import('../../incidents/runner.ts'),
+      import('./jobs.ts'),
+      import('./kinds.ts'),
+      import('./runner.ts'),
       import('../../database/job-faults.ts'),
     ]);
     const faults = new JobFaults(log);

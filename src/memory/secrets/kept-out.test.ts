@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { createSecretScanner } from '../../features/secrets/scanner.ts';
 import { halfSipHash } from './half-sip-hash.ts';
 import {
   isMaskOf,
@@ -12,7 +13,6 @@ import {
   keptOutEntry,
   redactionFor,
 } from './kept-out.ts';
-import { createSecretScanner } from './scanner.ts';
 import { mask } from './secrets.ts';
 import { normalForm, tokensOf } from './tokens.ts';
 

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { actor, tenantId, time } from '../../../admin/fields.ts';
+import type { AdminContext } from '../../../admin/operation.ts';
+import { requireInScope } from '../../../admin/permissions.ts';
+import { tenantSearch, tenantStatus } from '../../../admin/tenant-filter.ts';
+import { ServiceError } from '../../../errors/errors.ts';
+import { metadataKey, metadataPairs, metadataValue } from '../../../tenants/metadata.ts';
+import {
+  createJob,
+  findJob,
+  isExact as hasExactCounts,
+  type Job,
+  MAX_ACTIVE_JOBS,
+  type NewJob,
+} from '../jobs.ts';
+import type { TenantSelection } from '../selection.ts';
+
+const EXAMPLE_JOB = '0e3b6c1e-52f5-4f0a-9d5b-0c8f6a1d9b52';
+const counted = z.int().min(0);
+
+export const jobId = z
+  .guid()
+  .transform((id) => id.toLowerCase())
+  .meta({ examples: [EXAMPLE_JOB] });
+
+export const jobKind = z.enum(['find', 'revert', 'erase']);
+
+export const jobParams = z.strictObject({ job: jobId });
+
+export const noSuchJob = new ServiceError('no_such_job', EXAMPLE_JOB);
+export const tooManyJobs = new ServiceError('too_many_jobs', 'all', MAX_ACTIVE_JOBS.all);
+export const jobNotEnded = new ServiceError('job_not_ended', EXAMPLE_JOB);
+
+/** Maximum number of tenants that a selection names. */
+export const MAX_NAMED = 1000;
+
+export const selectionFields = {
+  search: tenantSearch,
+  status: tenantStatus.optional(),
+  metadata: metadataPairs(metadataKey, metadataValue)
+    .optional()
+    .meta({ description: 'Pairs that the metadata of the tenant contains.', examples: [{ plan: 'pro' }] }),
+  except: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Not these tenants.' }),
+  found_by: jobId.optional().meta({
+    description:
+      'The ID of a job that has ended: only tenants with an outcome in this job, such as the tenants with hits of a find.',
+  }),
+};
+
+/** Tenants of a job. The default is all tenants that the key may see. */
+export const selectionBody = z
+  .strictObject({
+    ids: z.array(tenantId).min(1).max(MAX_NAMED).optional().meta({ description: 'Only these tenants.' }),
+    ...selectionFields,
+  })
+  .default({})
+  .meta({ id: 'TenantSelection', description: 'All conditions must match. The default is all tenants.' });
+
+/**
+ * Returns the selection, and the tenants to which a job of the caller is limited.
+ *
+ * @param scope tenants that the caller may see; null for all
+ * @throws ServiceError 403 if the caller may not see one of the tenants
+ */
+export function selectionOf(
+  { ids, found_by: foundBy, ...selection }: z.output<typeof selectionBody>,
+  scope: string[] | null,
+): { selection: TenantSelection; onlyTenants: string[] | null } {
+  for (const id of ids ?? []) requireInScope(scope, id);
+  return {
+    selection: { ...selection, foundBy },
+    onlyTenants: ids === undefined ? scope : [...new Set(ids)].sort(),
+  };
+}
+
+export const counts = z.record(z.string(), counted).meta({
+  description:
+    'Sums by name. A find counts `files`, `lines`, and `hits`; contents in `current`, `superseded`, and `drafts`; `paths` and `directories`; and the `versions` that were read. A revert counts changed `files` and `directories`, `resolved` conflicts, `conflicts`, which it does not revert, and open `drafts` that may keep the changes. An erasure counts edited `files`, redacted `versions`, files and versions in `drafts`, renamed `paths`, and names of past `directories`. It also counts stored `results`, `titles` of drafts, the `hits`, the `searched` versions, and `settings`, which stay unchanged.',
+  examples: [
+    {
+      files: 2,
+      current: 1,
+      superseded: 3,
+      drafts: 0,
+      paths: 0,
+      directories: 0,
+      lines: 4,
+      hits: 4,
+      versions: 90,
+    },
+  ],
+});
+
+export const isExact = z.boolean().meta({ description: 'False: the counts are a lower bound.' });
+
+export const jobSchema = z
+  .object({
+    id: z.guid(),
+    kind: jobKind,
+    state: z.enum(['queued', 'running', 'done', 'cancelled']),
+    request: z.record(z.string(), z.unknown()).meta({ description: 'The request without its texts.' }),
+    selection: z.object({
+      ...selectionFields,
+      found_by: z.guid().optional(),
+      found_by_state: z.enum(['done', 'inexact', 'cancelled']).optional().meta({
+        description:
+          'End state of the job of `found_by`. If it was cancelled, or its counts are a lower bound, it may have missed tenants, so `is_exact` of this job is false.',
+      }),
+    }),
+    only_tenants: z
+      .array(tenantId)
+      .nullable()
+      .meta({ description: 'The tenants to which the job is limited; null for no limit.' }),
+    created_by: actor,
+    created_at: time,
+    ended_at: time.nullable(),
+    tenants: counted.meta({ description: 'The number of selected tenants when the job was created.' }),
+    tenants_done: counted,
+    tenants_failed: counted.meta({ description: 'The number of these tenants that failed.' }),
+    counts,
+    progress: counts.nullable().meta({
+      description: 'The counts so far of the tenants that are being processed; not in `counts` yet.',
+    }),
+    is_exact: isExact,
+  })
+  .meta({ id: 'Job' });
+
+/**
+ * Creates a job for the caller of an operation, adds it to the audit trail, and returns its record.
+ *
+ * @throws ServiceError if too many jobs are active, or as for `foundBySelection`
+ */
+export async function startJob(
+  { database, administrator, note }: Pick<AdminContext, 'database' | 'administrator' | 'note'>,
+  { selection, ...job }: Omit<NewJob, 'createdBy' | 'isScoped'>,
+  details: Record<string, unknown> = {},
+) {
+  const { onlyTenants, actor: createdBy } = administrator;
+  const found = await foundBySelection(database, selection.foundBy, onlyTenants);
+  const created = await createJob(database, {
+    ...job,
+    selection: { ...selection, ...found },
+    createdBy,
+    isScoped: onlyTenants !== null,
+  });
+  note({ details: { job: created.id, ...details, tenants: created.tenants } });
+  return jobRecord(created);
+}
+
+/**
+ * Returns the selection by an ended job.
+ *
+ * @throws ServiceError if the job has not ended, or if the caller may not see it
+ */
+export async function foundBySelection(
+  database: AdminContext['database'],
+  foundBy: string | undefined,
+  scope: string[] | null,
+): Promise<Pick<TenantSelection, 'foundBy' | 'foundByState'>> {
+  if (foundBy === undefined) return {};
+  const job = await findJob(database, foundBy, scope);
+  if (job.endedAt === null) throw new ServiceError('job_not_ended', foundBy);
+  const ended = job.state === 'cancelled' ? 'cancelled' : 'inexact';
+  return { foundBy, foundByState: hasExactCounts(job) ? 'done' : ended };
+}
+
+export function jobRecord(job: Job): z.input<typeof jobSchema> {
+  const { request, selection, ...rest } = job;
+  const { foundBy, foundByState, ...selected } = selection;
+  return {
+    id: rest.id,
+    kind: rest.kind as z.input<typeof jobKind>,
+    state: rest.state,
+    request: request as Record<string, unknown>,
+    selection: {
+      ...selected,
+      ...(foundBy !== undefined && { found_by: foundBy, found_by_state: foundByState ?? 'done' }),
+    },
+    only_tenants: rest.onlyTenants,
+    created_by: rest.createdBy as z.input<typeof actor>,
+    created_at: rest.createdAt,
+    ended_at: rest.endedAt,
+    tenants: rest.tenants,
+    tenants_done: rest.tenantsDone,
+    tenants_failed: rest.tenantsFailed,
+    counts: rest.counts,
+    progress: rest.progress,
+    is_exact: hasExactCounts(job),
+  };
+}

@@ -1,0 +1,169 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { positiveInteger } from '../../../cli/arguments.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
+import { confirm, type Io } from '../../../cli/io.ts';
+import { readText } from '../../../cli/memory.ts';
+import { printJson, printLine, printTable } from '../../../cli/output.ts';
+import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../cli/selection.ts';
+import { OperatorError } from '../../../errors/errors.ts';
+import { amount } from '../../../lib/units.ts';
+import { startErase } from '../admin/erase.ts';
+import { listJobTenants } from '../admin/jobs.ts';
+import { listErasureReceipts } from '../admin/receipts.ts';
+import { MAX_TEXT, MIN_TEXT } from '../erase-job.ts';
+import { printPlaces } from './find.ts';
+import { type JobRecord, waitForJob } from './job-progress.ts';
+
+/* Erases a text from many tenants: a dry run with the places, a confirmation, and a job. */
+
+/** Exit code of an erasure that could not erase every place. */
+const INCOMPLETE = 3;
+
+interface EraseOptions extends SelectionOptions {
+  exact?: boolean;
+  ignoreCase?: boolean;
+  replacement: string;
+  keepOut?: boolean;
+  dryRun?: boolean;
+  yes?: boolean;
+  limit: number;
+  json?: boolean;
+}
+
+export function registerEraseCommand(program: Command, { connect, io }: Cli): void {
+  const erase = program
+    .command('erase')
+    .description(
+      'Erase a text from the files, history, drafts, and paths of many tenants: show the places, ask, and erase it for good.',
+    )
+    .argument('<text>', 'text to erase, or - for standard input', textArgument)
+    .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
+  addSelectionOptions(erase)
+    .option('--replacement <text>', 'text in its place in current files; empty to remove it', '[erased]')
+    .option('--keep-out', 'also keep the text out, before it is erased')
+    .option('--dry-run', 'only show the places')
+    .option('--limit <n>', 'maximum number of places to print', positiveInteger, 100)
+    .option('--yes', 'erase it without asking')
+    .option('--json', 'print JSON: the job, its outcomes by tenant, and its receipt')
+    .addHelpText(
+      'after',
+      `
+Versions, past paths, and stored results with the text are redacted. Backups and exports keep it: see docs/incidents.md.
+A command line is visible to other users of the machine, and is kept in the history of the shell. Use - for a secret:
+without its final line break, standard input is the text.
+
+Examples:
+  memory-service erase --all - --dry-run < secret.txt
+  memory-service erase --all - --keep-out --yes < secret.txt
+  memory-service erase --tenant acme -i 'project nightingale'`,
+    )
+    .action((text: string, options: EraseOptions, command: Command) => {
+      const tenants = selectionOf(options, command);
+      return withCaller(connect, async (caller) => {
+        const body = {
+          text: text === '-' ? checked((await readText('-', io)).replace(/\r?\n$/, '')) : text,
+          exact: options.exact ?? false,
+          ignore_case: options.ignoreCase ?? false,
+          replacement: options.replacement,
+          keep_out: options.keepOut ?? false,
+          tenants,
+        };
+        const { dryRun = false, yes = false, json = false, limit } = options;
+        if (dryRun || !yes) {
+          const tried = await tryFirst(caller, io, body);
+          if (json && dryRun) return report(caller, io, tried, json);
+          await printPlaces(caller, io, tried, limit);
+          printLine(io.stderr, eraseSummary(tried));
+          if (dryRun) return;
+          await confirm(io, 'Erase it? This cannot be undone.', 'No text was erased.');
+        }
+        const started = await caller.call(startErase, { body: { ...body, dry_run: false } });
+        printLine(io.stderr, `Job ${started.id}: erasing in ${amount(started.tenants, 'tenant')}.`);
+        await report(caller, io, await waitForJob(caller, io, started.id), json);
+      });
+    });
+}
+
+function textArgument(value: string): string {
+  if (value === '-') return value;
+  const problem = problemOf(value);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return value;
+}
+
+function checked(text: string): string {
+  const problem = problemOf(text);
+  if (problem !== undefined) throw new OperatorError(`The text cannot be erased. ${problem}`);
+  return text;
+}
+
+function problemOf(text: string): string | undefined {
+  if (text.trim().length >= MIN_TEXT && text.length <= MAX_TEXT) return undefined;
+  return `Use ${MIN_TEXT} to ${MAX_TEXT} characters, besides white space.`;
+}
+
+type EraseBody = Parameters<typeof startErase.run>[0]['body'];
+
+async function tryFirst(caller: Caller, io: Io, body: Omit<EraseBody, 'dry_run'>): Promise<JobRecord> {
+  const started = await caller.call(startErase, { body: { ...body, dry_run: true } });
+  printLine(io.stderr, `Job ${started.id}: dry run in ${amount(started.tenants, 'tenant')}.`);
+  const tried = await waitForJob(caller, io, started.id);
+  if (tried.state !== 'done') throw new OperatorError('The dry run was cancelled.');
+  return tried;
+}
+
+async function report(caller: Caller, io: Io, job: JobRecord, isJson: boolean): Promise<void> {
+  const outcomes = await firstItems(
+    readItems(
+      caller,
+      listJobTenants,
+      { params: { job: job.id }, query: { limit: 200 } },
+      (page) => page.tenants,
+    ),
+  );
+  const [receipt] = (await caller.call(listErasureReceipts, { query: { job: job.id, limit: 1 } })).receipts;
+  const id = receipt?.receipt.id ?? null;
+  if (isJson) printJson(io.stdout, { ...job, outcomes, receipt: id });
+  else {
+    const names = ['files', 'versions', 'drafts', 'paths', 'settings', 'left'];
+    printTable(
+      io.stdout,
+      ['TENANT', ...names.map((name) => name.toUpperCase()), 'ERROR'],
+      outcomes.map(({ tenant, counts, error }) => [tenant, ...names.map((name) => counts[name] ?? 0), error]),
+    );
+  }
+  printLine(io.stderr, eraseSummary(job));
+  if (id !== null) printLine(io.stderr, `Receipt ${id}. Print it with: memory-service receipts show ${id}`);
+  const { left = 0 } = job.counts;
+  const missed = [
+    ...(left > 0 ? [amount(left, 'place')] : []),
+    ...(job.tenants_failed > 0 ? [amount(job.tenants_failed, 'failed tenant')] : []),
+  ];
+  if (missed.length > 0 || job.state !== 'done')
+    throw new OperatorError(
+      `NOT erased: ${missed.join(', ') || 'the job was cancelled'}. Run the command again to continue.`,
+      { exitCode: INCOMPLETE },
+    );
+}
+
+/** Describes the changes of an erasure, or of its dry run. */
+export function eraseSummary({ request, counts, tenants_done: done }: JobRecord): string {
+  const { files = 0, versions = 0, drafts = 0, paths = 0, directories = 0, results = 0, titles = 0 } = counts;
+  const { settings = 0 } = counts;
+  const verb = request.isDryRun ? 'Would change' : 'Changed';
+  const parts = [
+    amount(files, 'file'),
+    amount(versions, 'superseded version'),
+    `${amount(drafts, 'place')} in drafts`,
+    amount(paths, 'path'),
+    amount(directories, 'past directory', 'past directories'),
+    amount(results, 'stored result'),
+    amount(titles, 'title'),
+  ];
+  const kept =
+    settings === 0
+      ? ''
+      : ` ${amount(settings, 'name or setting', 'names and settings')} with the text stay unchanged.`;
+  return `${verb}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${kept}`;
+}

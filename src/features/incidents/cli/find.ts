@@ -1,0 +1,182 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from '../../../cli/arguments.ts';
+import { type Caller, type Cli, readItems, withCaller } from '../../../cli/caller.ts';
+import { type Io, print } from '../../../cli/io.ts';
+import { printJson, printLine, shown } from '../../../cli/output.ts';
+import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../cli/selection.ts';
+import { amount } from '../../../lib/units.ts';
+import { MAX_QUERY_LENGTH } from '../../search/query.ts';
+import { listHits, startFind } from '../admin/find.ts';
+import { listJobTenants } from '../admin/jobs.ts';
+import { PLACES } from '../find.ts';
+import { type JobRecord, waitForJob } from './job-progress.ts';
+
+interface FindOptions extends SelectionOptions {
+  mode: 'literal' | 'words' | 'regex';
+  exact?: boolean;
+  ignoreCase?: boolean;
+  in: 'both' | 'content' | 'path';
+  place?: (typeof PLACES)[number][];
+  by?: string;
+  source?: string;
+  since?: string;
+  until?: string;
+  limit: number;
+  wait: boolean;
+  json?: boolean;
+}
+
+export function registerFindCommand(program: Command, { connect, io }: Cli): void {
+  const command = program
+    .command('find')
+    .description(
+      'Find a text in the files, history, drafts, and paths of many tenants. A job does the work in the background; Ctrl-C leaves it running.',
+    )
+    .argument('<text>', 'text or pattern to find', textArgument)
+    .addOption(
+      new Option('--mode <mode>', 'literal, words, or regex (RE2 syntax)')
+        .choices(['literal', 'words', 'regex'])
+        .default('literal'),
+    )
+    .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
+  addSelectionOptions(command)
+    .addOption(
+      new Option('--in <part>', 'part of the versions to read')
+        .choices(['content', 'path', 'both'])
+        .default('both'),
+    )
+    .addOption(new Option('--place <place...>', 'versions to read (default: all)').choices(PLACES))
+    .option('--by <actor>', 'only versions by this actor, as for log')
+    .addOption(sourceOption('only versions written with keys of this source'))
+    .option('--since <time>', 'only versions since this time', timeArgument)
+    .option('--until <time>', 'only versions up to this time', timeArgument)
+    .addOption(
+      new Option('--limit <n>', 'maximum number of hits to print').argParser(positiveInteger).default(100),
+    )
+    .option('--no-wait', 'print the job, and do not wait for its end')
+    .option('--json', 'print JSON: the job, or one hit per line')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}
+
+Examples:
+  memory-service find --all 'ignore all previous instructions' -i
+  memory-service find --tenant acme --mode regex '4[0-9]{15}' --place superseded
+  memory-service find --metadata plan=pro --source web --since 2d 'evil.example'`,
+    )
+    .action((text: string, options: FindOptions, command: Command) => {
+      const body = {
+        text,
+        mode: options.mode,
+        exact: options.exact ?? false,
+        ignore_case: options.ignoreCase ?? false,
+        in: options.in,
+        tenants: selectionOf(options, command),
+        places: options.place ?? [...PLACES],
+        ...(options.by !== undefined && { by: options.by }),
+        ...(options.source !== undefined && { source: options.source }),
+        ...(options.since !== undefined && { since: options.since }),
+        ...(options.until !== undefined && { until: options.until }),
+      };
+      return withCaller(connect, async (caller) => {
+        if (options.wait) return find(caller, io, body, options);
+        const job = await caller.call(startFind, { body });
+        return options.json ? printJson(io.stdout, job) : printLine(io.stdout, job.id);
+      });
+    });
+}
+
+type FindBody = Parameters<typeof startFind.run>[0]['body'];
+
+/** Finds a text in many tenants, and prints the hits. */
+export async function find(
+  caller: Caller,
+  io: Io,
+  body: FindBody,
+  options: { limit: number; json?: boolean | undefined },
+): Promise<void> {
+  const job = await caller.call(startFind, { body });
+  printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
+  await printHits(caller, io, await waitForJob(caller, io, job.id), options);
+}
+
+export function textArgument(value: string): string {
+  if (value !== '' && value.length <= MAX_QUERY_LENGTH) return value;
+  throw new InvalidArgumentError(`Use 1 to ${MAX_QUERY_LENGTH} characters.`);
+}
+
+/** Prints the hits of all tenants, sorted by tenant, and a summary. */
+export async function printHits(
+  caller: Caller,
+  io: Io,
+  job: JobRecord,
+  { limit, json = false }: { limit: number; json?: boolean | undefined },
+  describe: (job: JobRecord, printed: number) => string = summaryOf,
+): Promise<void> {
+  let printed = 0;
+  async function* lines() {
+    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
+      if (printed === limit) return;
+      printed++;
+      yield json ? `${JSON.stringify({ tenant, ...hit })}\n` : `${shown(io.stdout, hitText(tenant, hit))}\n`;
+    }
+  }
+  await print(io.stdout, lines());
+  printLine(io.stderr, describe(job, printed));
+}
+
+type HitRecord = Awaited<ReturnType<typeof listHits.run>>['hits'][number];
+
+async function* hitsOf(caller: Caller, job: string): AsyncGenerator<{ tenant: string; hit: HitRecord }> {
+  const query = { limit: 100 };
+  const outcomes = readItems(caller, listJobTenants, { params: { job }, query }, ({ tenants }) => tenants);
+  for await (const { tenant, error } of outcomes) {
+    if (error !== null) continue;
+    const hits = readItems(caller, listHits, { params: { job, tenant }, query }, (page) => page.hits);
+    for await (const hit of hits) yield { tenant, hit };
+  }
+}
+
+/** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
+export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
+  let printed = 0;
+  async function* lines() {
+    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
+      if (printed++ === limit) return;
+      yield `${shown(io.stdout, placeText(tenant, hit))}\n`;
+    }
+  }
+  await print(io.stdout, lines());
+}
+
+/** Formats a hit as `grep` does, with the version unless it is current. */
+function hitText(tenant: string, hit: HitRecord): string {
+  return `${placeText(tenant, hit)}${hit.in === 'path' ? '' : `: ${hit.excerpt ?? ''}`}`;
+}
+
+function placeText(tenant: string, hit: HitRecord): string {
+  const path = hit.path ?? (hit.redacted ? '(redacted)' : '(no longer kept)');
+  const place = `${hit.draft ?? tenant} ${path}${hit.line === null ? '' : `:${hit.line}`}`;
+  const version = hit.place === 'current' ? '' : ` (version ${hit.version_id})`;
+  return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : ''}`;
+}
+
+function summaryOf(
+  { state, counts, is_exact: isExact, tenants_done: done, tenants_failed: failed }: JobRecord,
+  printed: number,
+) {
+  const { hits = 0, files = 0, current = 0, superseded = 0, drafts = 0, paths = 0, directories = 0 } = counts;
+  const parts = [
+    `${current} current`,
+    `${superseded} superseded`,
+    `${drafts} in drafts`,
+    `${paths} by path`,
+    amount(directories, 'directory', 'directories'),
+  ];
+  const lower = isExact ? '' : 'at least ';
+  const more = printed < hits ? ` ${printed} of them are printed.` : '';
+  const failures = failed === 0 ? '' : ` ${amount(failed, 'tenant')} failed.`;
+  const end = state === 'cancelled' ? ' The job was cancelled.' : '';
+  return `Found ${lower}${amount(hits, 'hit')} in ${amount(files, 'file')}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${failures}${end}${more}`;
+}

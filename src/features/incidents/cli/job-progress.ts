@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Caller } from '../../../cli/caller.ts';
+import type { Io } from '../../../cli/io.ts';
+import { amount } from '../../../lib/units.ts';
+import { getJob } from '../admin/jobs.ts';
+import { jobKinds } from '../kinds.ts';
+import { JobRunner } from '../runner.ts';
+
+export type JobRecord = Awaited<ReturnType<typeof getJob.run>>;
+
+/** Formats the progress of a job, such as `3 of 5 tenants`. */
+export function progressText({ tenants, tenants_done: done }: JobRecord): string {
+  return `${done} of ${amount(tenants, 'tenant')}`;
+}
+
+const POLL_MS = 500;
+
+/**
+ * Waits for the end of a job, and shows its progress on a terminal. A command on the database runs jobs itself, because
+ * a service may not be running. Otherwise, a replica of the service runs the job.
+ */
+export async function waitForJob(caller: Caller, { stderr }: Io, id: string): Promise<JobRecord> {
+  const { local } = caller;
+  const runner = local && new JobRunner(local.database, jobKinds(local.database, local.config));
+  let running: Promise<boolean> | undefined;
+  try {
+    for (;;) {
+      const job = await caller.call(getJob, { params: { job: id } });
+      if (stderr.isTTY) stderr.write(`\r\u001b[K${job.ended_at === null ? progressLine(job) : ''}`);
+      if (job.ended_at !== null) return job;
+      running ??= runner?.run().finally(() => {
+        running = undefined;
+      });
+      running?.catch(() => {});
+      const ran = await Promise.race([...(running ? [running] : []), delay(POLL_MS, true)]);
+      if (!ran) await delay(POLL_MS);
+    }
+  } finally {
+    await runner?.stop();
+  }
+}
+
+function progressLine(job: JobRecord): string {
+  const sum = (name: string) => (job.counts[name] ?? 0) + (job.progress?.[name] ?? 0);
+  const read = sum(job.kind === 'erase' ? 'searched' : 'versions');
+  return `${progressText(job)}, ${amount(read, 'version')} read, ${amount(sum('hits'), 'hit')}`;
+}

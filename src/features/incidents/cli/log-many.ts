@@ -1,0 +1,35 @@
+import { type Caller, pagesOf } from '../../../cli/caller.ts';
+import type { LoggedVersion, LogOptions } from '../../../cli/over-tenants.ts';
+import type { selectionOf } from '../../../cli/selection.ts';
+import { listAllVersions } from '../admin/fleet-versions.ts';
+
+const PAGE = 200;
+
+/** Yields the versions of many tenants, tenant after tenant. */
+export async function* versionsOfMany(
+  caller: Caller,
+  { ids: tenant, metadata: _, ...selection }: ReturnType<typeof selectionOf>,
+  { limit = Number.POSITIVE_INFINITY, metadata, since, until, by, source, operation, ...options }: LogOptions,
+): AsyncGenerator<LoggedVersion> {
+  const query = {
+    ...selection,
+    tenant,
+    metadata,
+    path_contains: options.pathContains,
+    by_contains: options.byContains,
+    since,
+    until,
+    by,
+    source,
+    operation,
+  };
+  let left = limit;
+  const pages = pagesOf((after) =>
+    caller.call(listAllVersions, { query: { ...query, limit: Math.min(PAGE, left), after } }),
+  );
+  for await (const { versions } of pages) {
+    yield* versions;
+    left -= versions.length;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,168 @@
+import { createPublicKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { tenantId } from '../../../cli/arguments.ts';
+import { type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
+import { readText as readGiven } from '../../../cli/memory.ts';
+import { printJson, printLine, printTable, time } from '../../../cli/output.ts';
+import { OperatorError } from '../../../errors/errors.ts';
+import { amount } from '../../../lib/units.ts';
+import {
+  type ReceiptProblem,
+  receiptProblem,
+  type SignedReceipt,
+  signedReceiptSchema,
+} from '../../../tenants/receipt.ts';
+import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
+
+const PROBLEMS: Readonly<Record<ReceiptProblem, string>> = {
+  another_key: 'It is signed with another key',
+  signature: 'Its signature is wrong: it was changed, or is a forgery',
+  proof: 'The tenant in its proof is not the tenant of the receipt',
+};
+
+export function registerReceiptCommands(program: Command, { connect, io }: Cli): void {
+  const receipts = program
+    .command('receipts')
+    .description('Show and verify receipts of erasures, which the options --receipt of commands create.');
+
+  receipts
+    .command('list')
+    .description('List receipts, latest first.')
+    .option(
+      '--tenant <tenant>',
+      'only receipts for this tenant, or for the hash of a forgotten tenant',
+      tenantId,
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service receipts list --tenant acme')
+    .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
+      withCaller(connect, async (caller) => {
+        const query = { limit: 200, ...(tenant && { tenant }) };
+        const found = await firstItems(
+          readItems(caller, listErasureReceipts, { query }, (page) => page.receipts),
+        );
+        if (json) return printJson(io.stdout, found);
+        printTable(
+          io.stdout,
+          ['ID', 'TIME', 'KIND', 'TENANT', 'ERASED'],
+          found.map(({ receipt: { id, at, kind, tenant: of, erased } }) => [
+            id,
+            time(at),
+            kind,
+            of,
+            Object.entries(erased)
+              .filter(([, count]) => count > 0)
+              .map(([name, count]) => `${name}: ${count}`)
+              .join(', '),
+          ]),
+        );
+      }),
+    );
+
+  receipts
+    .command('show')
+    .description('Print a receipt as JSON, as a file for `receipts verify`.')
+    .argument('<receipt>', 'ID of the receipt, from `receipts list`')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service receipts show 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 > receipt.json',
+    )
+    .action((id: string) =>
+      withCaller(connect, async (caller) => {
+        const { public_key: _, ...signed } = await caller.call(getReceipt, { params: { receipt: id } });
+        printJson(io.stdout, signed);
+      }),
+    );
+
+  receipts
+    .command('key')
+    .description('Print the public key with which receipts are verified. Keep a copy outside of the service.')
+    .addHelpText('after', '\nExample:\n  memory-service receipts key > receipts.pem')
+    .action(() =>
+      withCaller(connect, async (caller) => {
+        const { public_key: pem } = await caller.call(getReceiptKey, {});
+        io.stdout.write(pem);
+      }),
+    );
+
+  receipts
+    .command('verify')
+    .description('Verify the signature of a receipt, without a connection if the public key is given.')
+    .argument('<file>', 'file with the receipt')
+    .option('--key <file>', 'file with the public key, from `receipts key` (default: the key of the service)')
+    .option(
+      '--text <file>',
+      'also check that the receipt is about the text in this file, or - for standard input',
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service receipts verify receipt.json --key receipts.pem\n  memory-service receipts verify receipt.json\n  memory-service receipts verify receipt.json --text - < secret.txt',
+    )
+    .action(async (file: string, { key, text }: { key?: string; text?: string }) => {
+      const signed = await readReceipt(file);
+      const pem =
+        key === undefined
+          ? await withCaller(connect, async (caller) => (await caller.call(getReceiptKey, {})).public_key)
+          : await readText(key);
+      const problem = receiptProblem(signed, publicKey(pem, key));
+      if (problem !== undefined) throw new OperatorError(`The receipt is not valid. ${PROBLEMS[problem]}.`);
+      const { receipt, proof, key_id: keyId } = signed;
+      if (text !== undefined) {
+        const body = { text: (await readGiven(text, io)).replace(/\r?\n$/, '') };
+        const params = { receipt: receipt.id };
+        const { matches } = await withCaller(connect, (caller) =>
+          caller.call(checkReceiptText, { params, body }),
+        );
+        if (!matches) throw new OperatorError('The receipt is not about this text.');
+      }
+      const erased = Object.entries(receipt.erased).map(([name, count]) => countText(name, count));
+      printLine(io.stdout, `Valid, signed with the key ${keyId}.`);
+      const of = proof?.tenant ?? receipt.tenant;
+      printLine(
+        io.stdout,
+        `${receipt.kind}, ${of === null ? 'many tenants' : `tenant ${of}`}, ${receipt.at}.`,
+      );
+      printLine(io.stdout, `Searched: ${receipt.searched.join(', ')}.`);
+      printLine(io.stdout, `Erased: ${erased.join(', ')}.`);
+      if (text !== undefined) printLine(io.stdout, 'The receipt is about this text.');
+      for (const { place, until } of receipt.remaining)
+        printLine(io.stdout, `May remain: ${place}, until ${until ?? 'you delete it'}.`);
+    });
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`Cannot read ${file} (${error.code}).`);
+  });
+}
+
+async function readReceipt(file: string): Promise<SignedReceipt> {
+  const parsed = signedReceiptSchema.safeParse(parseJson(await readText(file)));
+  if (parsed.success) return parsed.data;
+  throw new OperatorError(`${file} is not a receipt of this service.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function publicKey(pem: string, file: string | undefined) {
+  try {
+    const key = createPublicKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Reported below, like a key of another type.
+  }
+  throw new OperatorError(`${file ?? 'The key of the service'} is not an Ed25519 public key.`);
+}
+
+/** Formats a count for a sentence: `stored_results` as `1 stored result`. The names of counts are plurals. */
+function countText(name: string, count: number): string {
+  const many = name.replaceAll('_', ' ');
+  return amount(count, many.replace(/ies$/, 'y').replace(/s$/, ''), many);
+}

@@ -1,0 +1,156 @@
+import type { Command } from 'commander';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
+import { confirm, type Io } from '../../../cli/io.ts';
+import { printJson, printLine, printTable } from '../../../cli/output.ts';
+import { CONFLICTS, type RevertOptions } from '../../../cli/over-tenants.ts';
+import { selectionOf } from '../../../cli/selection.ts';
+import { OperatorError } from '../../../errors/errors.ts';
+import type { Conflict } from '../../../history/conflicts.ts';
+import { amount } from '../../../lib/units.ts';
+import { listJobTenants } from '../admin/jobs.ts';
+import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
+import { type JobRecord, waitForJob } from './job-progress.ts';
+
+/* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
+
+export async function revertMany(
+  { connect, io }: Cli,
+  options: RevertOptions,
+  command: Command,
+): Promise<void> {
+  const tenants = selectionOf(options, command);
+  if (options.plan !== undefined || options.take !== undefined || options.text !== undefined)
+    command.error('error: --plan, --take, and --text require one tenant. Use --take-all for all conflicts');
+  const { by, source, since, until, takeAll, dryRun = false, yes = false, json = false } = options;
+  const body = {
+    since,
+    take_all: takeAll,
+    tenants,
+    ...(source !== undefined ? { source } : by !== undefined && { by }),
+    ...(until !== undefined && { until }),
+  };
+  return withCaller(connect, async (caller) => {
+    const started = await caller.call(startRevert, { body });
+    printLine(io.stderr, `Job ${started.id}: dry run in ${amount(started.tenants, 'tenant')}.`);
+    const tried = await waitForJob(caller, io, started.id);
+    if (tried.state !== 'done') throw new OperatorError('The dry run was cancelled.');
+    if (dryRun || (tried.counts.files ?? 0) + (tried.counts.directories ?? 0) === 0)
+      return report(caller, io, tried, json, true);
+    if (!yes) {
+      await printOutcomes(caller, io, tried, false);
+      printLine(io.stderr, summaryOf(tried, true));
+      await confirm(io, 'Make these changes?', 'No tenant was reverted.');
+    }
+    const applied = await caller.call(applyRevert, { params: { job: tried.id } });
+    printLine(io.stderr, `Job ${applied.id}: reverting ${amount(applied.tenants, 'tenant')}.`);
+    return report(caller, io, await waitForJob(caller, io, applied.id), json, false);
+  });
+}
+
+async function report(
+  caller: Caller,
+  io: Io,
+  job: JobRecord,
+  isJson: boolean,
+  isDryRun: boolean,
+): Promise<void> {
+  const { conflicts = 0 } = job.counts;
+  const left = [
+    ...(conflicts > 0 ? [amount(conflicts, 'conflict')] : []),
+    ...(job.tenants_failed > 0 ? [amount(job.tenants_failed, 'failed tenant')] : []),
+  ];
+  if (left.length > 0) printLine(io.stderr, `NOT reverted: ${left.join(', ')}.`);
+  await printOutcomes(caller, io, job, isJson);
+  printLine(io.stderr, summaryOf(job, isDryRun));
+  if (left.length === 0) return;
+  throw new OperatorError(
+    `${left.join(', ')}; not fully reverted. Resolve all conflicts with --take-all reverted or --take-all current, or those in one tenant: memory-service revert TENANT.`,
+    { exitCode: CONFLICTS },
+  );
+}
+
+async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boolean): Promise<void> {
+  const outcomes = readItems(
+    caller,
+    listJobTenants,
+    { params: { job: job.id }, query: { limit: 200 } },
+    (page) => page.tenants,
+  );
+  const listed = await firstItems(outcomes);
+  const files = await conflictsOf(caller, job, listed);
+  if (isJson) {
+    const records = listed.map((each) => ({ ...each, conflicts: files.get(each.tenant) ?? [] }));
+    return printJson(io.stdout, { ...job, outcomes: records });
+  }
+  // The tenants that were not fully reverted come first.
+  const isLeft = ({ counts, error }: (typeof listed)[number]) =>
+    error !== null || (counts.conflicts ?? 0) > 0;
+  printTable(
+    io.stdout,
+    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'DRAFTS', 'ERROR'],
+    [...listed.filter(isLeft), ...listed.filter((each) => !isLeft(each))].map(({ tenant, counts, error }) => [
+      tenant,
+      counts.conflicts ?? null,
+      counts.files ?? null,
+      counts.directories ?? null,
+      counts.drafts ?? null,
+      error,
+    ]),
+  );
+  const rows = [...files].flatMap(([tenant, conflicts]) =>
+    conflicts.map(({ path, reason }) => [tenant, path, REASONS[reason]]),
+  );
+  if (rows.length === 0) return;
+  printLine(io.stdout, '');
+  printTable(io.stdout, ['TENANT', 'CONFLICT', 'REASON'], rows);
+}
+
+type ConflictRecord = Awaited<ReturnType<typeof listConflicts.run>>['conflicts'][number];
+
+const REASONS: Record<Conflict['reason'], string> = {
+  content: 'others changed the same lines',
+  path: 'others moved it as well',
+  deleted_in_reverted: 'others changed it, and the revert would delete it',
+  deleted_in_current: 'others deleted it',
+  occupied: 'its path is occupied',
+  pruned: 'a version that the revert needs was pruned',
+  redacted: 'a version that the revert needs was redacted',
+  resolved: 'resolved',
+};
+
+/** Lists the conflicts of tenants by tenant. */
+async function conflictsOf(
+  caller: Caller,
+  { id: job }: JobRecord,
+  outcomes: readonly { tenant: string; counts: JobRecord['counts'] }[],
+): Promise<Map<string, ConflictRecord[]>> {
+  const found = new Map<string, ConflictRecord[]>();
+  for (const { tenant, counts } of outcomes) {
+    if ((counts.conflicts ?? 0) === 0) continue;
+    const params = { job, tenant };
+    const listed = readItems(
+      caller,
+      listConflicts,
+      { params, query: { limit: 200 } },
+      ({ conflicts }) => conflicts,
+    );
+    found.set(tenant, await firstItems(listed));
+  }
+  return found;
+}
+
+function summaryOf({ id, state, counts, tenants_done: done }: JobRecord, isDryRun: boolean): string {
+  const { files = 0, directories = 0, conflicts = 0, resolved = 0, drafts = 0 } = counts;
+  const changes = [
+    amount(files, 'file'),
+    amount(directories, 'directory', 'directories'),
+    ...(resolved > 0 ? [amount(resolved, 'resolved conflict')] : []),
+    amount(conflicts, 'conflict'),
+  ].join(', ');
+  const verb = isDryRun ? 'Would revert' : 'Reverted';
+  const end = state === 'cancelled' ? ' The job was cancelled.' : '';
+  const read = ` Read ${amount(done, 'tenant')}.`;
+  const kept =
+    drafts === 0 ? '' : ` ${amount(drafts, 'open draft')} may keep the changes: reject or edit them.`;
+  return `${verb} in job ${id}: ${changes}.${read}${kept}${end}`;
+}

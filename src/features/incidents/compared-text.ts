@@ -1,0 +1,156 @@
+import { withoutCase } from '../../lib/folding.ts';
+import { type Steps, withoutPause } from '../../lib/time-slice.ts';
+import { numberIn } from '../../memory/secrets/grouped-numbers.ts';
+import { normalForm, normalizing, type Tokens, tokenizing } from '../../memory/secrets/tokens.ts';
+
+/*
+ * Compares texts for finds and erasures. By default, they compare the normal form by which texts are kept out, so that
+ * an erasure covers every form of a text that a kept-out entry rejects.
+ */
+
+/** A text to find or to erase, as part of other texts. */
+export interface SoughtText {
+  text: string;
+  /** Whether the text is compared unit by unit, not in its normal form. */
+  isExact: boolean;
+  /** Only for an exact comparison. The normal form has no case. */
+  ignoresCase: boolean;
+}
+
+/** Name of a comparison, as in receipts. */
+export type Comparison = 'normalized' | 'exact' | 'exact_ignoring_case';
+
+export function comparisonOf({ isExact, ignoresCase }: Omit<SoughtText, 'text'>): Comparison {
+  if (!isExact) return 'normalized';
+  return ignoresCase ? 'exact_ignoring_case' : 'exact';
+}
+
+/** The units of a content that are compared, and the range of the origin of each in the content. */
+export interface ComparedUnits {
+  units: string;
+  startOf(unit: number): number;
+  endOf(unit: number): number;
+}
+
+/** A text to find in compared units. */
+interface Needle {
+  units: string;
+  /** Whether numbers in groups are compared by their digits. */
+  joinsNumbers: boolean;
+  /** A part that each normalized content with the text has. */
+  word: string;
+}
+
+const needles = new WeakMap<SoughtText, Needle>();
+const SEPARATOR = /^[.\-\u2010-\u2015\u2212]$/;
+const MAX_GAP = 3;
+
+function needleOf(sought: SoughtText): Needle {
+  const known = needles.get(sought);
+  if (known !== undefined) return known;
+  const needle = makeNeedle(sought);
+  needles.set(sought, needle);
+  return needle;
+}
+
+function makeNeedle({ text, isExact, ignoresCase }: SoughtText): Needle {
+  if (isExact) return { units: ignoresCase ? withoutCase(text) : text, joinsNumbers: false, word: '' };
+  const tokens = withoutPause(tokenizing(text));
+  const joinsNumbers = hasLongNumber(joined(tokens, true).units);
+  const words = joinsNumbers ? [] : normalForm(tokens).split(' ');
+  const word = words.reduce((longest, each) => (each.length > longest.length ? each : longest), '');
+  return { units: joined(tokens, joinsNumbers).units, joinsNumbers, word };
+}
+
+function hasLongNumber(units: string): boolean {
+  return (units.match(/[0-9]+/g) ?? []).some((digits) => numberIn(digits) !== undefined);
+}
+
+/** Returns the units of a text to find. Empty if the text has only white space and invisible characters. */
+export function soughtUnits(sought: SoughtText): string {
+  return needleOf(sought).units;
+}
+
+/** Whether a content contains the text. */
+export function containsText(content: string, sought: SoughtText): boolean {
+  return withoutPause(searching(content, sought)) !== undefined;
+}
+
+/** Searches a content in steps, and returns its compared units if it contains the text. */
+export function* searching(content: string, sought: SoughtText): Steps<ComparedUnits | undefined> {
+  const needle = needleOf(sought);
+  if (!sought.isExact && !(yield* normalizing(content)).includes(needle.word)) return undefined;
+  const compared = sought.isExact
+    ? exactUnits(content, sought)
+    : joined(yield* tokenizing(content), needle.joinsNumbers);
+  return compared.units.includes(needle.units) ? compared : undefined;
+}
+
+/** Returns the compared units of a content. */
+export function comparedUnits(content: string, sought: SoughtText): ComparedUnits {
+  if (sought.isExact) return exactUnits(content, sought);
+  return joined(withoutPause(tokenizing(content)), needleOf(sought).joinsNumbers);
+}
+
+function exactUnits(content: string, { ignoresCase }: SoughtText): ComparedUnits {
+  const units = ignoresCase ? withoutCase(content) : content;
+  if (!ignoresCase) return { units, startOf: (unit) => unit, endOf: (unit) => unit + 1 };
+  // The case of a character can change its length: `ß` is compared as `ss`.
+  const starts = new Int32Array(units.length);
+  const ends = new Int32Array(units.length);
+  let unit = 0;
+  let at = 0;
+  for (const character of content) {
+    const end = at + character.length;
+    for (const to = unit + withoutCase(character).length; unit < to; unit++) {
+      starts[unit] = at;
+      ends[unit] = end;
+    }
+    at = end;
+  }
+  return { units, startOf: (offset) => starts[offset] as number, endOf: (offset) => ends[offset] as number };
+}
+
+/** Joins tokens by spaces, as `normalForm` does, and keeps the origin of each unit. */
+function joined(tokens: Tokens, joinsNumbers: boolean): ComparedUnits {
+  const { normal, starts, ends } = tokens;
+  const units = new Uint16Array(normal.length + starts.length);
+  const origins = new Int32Array(units.length);
+  let size = 0;
+  for (let i = 0; i < starts.length; ) {
+    const [start, end] = [starts[i] as number, ends[i] as number];
+    for (let at = start; at < end; at++) {
+      origins[size] = at;
+      units[size++] = normal.charCodeAt(at);
+    }
+    const next = joinsNumbers ? nextGroup(tokens, i) : undefined;
+    if (next === undefined && i + 1 < starts.length) {
+      // A space is between the two tokens, so it has the origin of the units beside it.
+      origins[size] = end - 1;
+      units[size++] = 0x20;
+    }
+    i = next ?? i + 1;
+  }
+  const text = Buffer.from(units.buffer, 0, 2 * size).toString('utf16le');
+  return {
+    units: text,
+    startOf: (unit) => tokens.startOf(origins[unit] as number),
+    endOf: (unit) => tokens.endOf(origins[unit] as number),
+  };
+}
+
+/** Returns the token with the next group of digits of a number whose groups are separated. */
+function nextGroup({ normal, starts, ends }: Tokens, token: number): number | undefined {
+  const end = ends[token] as number;
+  if (!isDigit(normal.charCodeAt(end - 1))) return undefined;
+  for (let i = token + 1; i < starts.length && (starts[i] as number) - end <= MAX_GAP; i++) {
+    const start = starts[i] as number;
+    if (isDigit(normal.charCodeAt(start))) return i;
+    if (!SEPARATOR.test(normal.slice(start, ends[i]))) return undefined;
+  }
+  return undefined;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}

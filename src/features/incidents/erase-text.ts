@@ -1,0 +1,79 @@
+import { bordersOf, occurrencesOf } from '../../memory/text.ts';
+import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
+
+/**
+ * Replaces the text in a content. The result never contains the text: where a replacement completes the text with its
+ * neighbors, the text is removed instead.
+ */
+export function eraseText(content: string, erased: SoughtText, replacement: string): string {
+  const replaced = replaceText(content, erased, replacement);
+  if (!containsText(replaced, erased)) return replaced;
+  return erased.isExact ? removeText(replaced, erased) : removeRepeatedly(replaced, erased);
+}
+
+/** Number of times that a normalized text is removed before the whole content is removed. */
+const MAX_REMOVALS = 20;
+
+/** Removes the text until the rest does not contain it. White space between two places can change with a removal. */
+function removeRepeatedly(content: string, erased: SoughtText): string {
+  let rest = content;
+  for (let i = 0; i < MAX_REMOVALS; i++) {
+    rest = replaceText(rest, erased, '');
+    if (!containsText(rest, erased)) return rest;
+  }
+  return '';
+}
+
+function replaceText(content: string, erased: SoughtText, replacement: string): string {
+  const { units, startOf, endOf } = comparedUnits(content, erased);
+  const text = soughtUnits(erased);
+  const parts: string[] = [];
+  let end = 0;
+  for (const offset of occurrencesOf(text, units)) {
+    const start = startOf(offset);
+    // Two matches can share a character, such as the two halves of `ß`.
+    if (start >= end) parts.push(content.slice(end, start), replacement);
+    end = endOf(offset + text.length - 1);
+  }
+  parts.push(content.slice(end));
+  return parts.join('');
+}
+
+/** Removes an exact text repeatedly until it no longer occurs, in linear time. */
+function removeText(content: string, erased: SoughtText): string {
+  const { units, startOf, endOf } = comparedUnits(content, erased);
+  const text = soughtUnits(erased);
+  const borders = bordersOf(text);
+  // Offsets of the kept units, and the length of the prefix of the text that ends at each.
+  const kept = new Int32Array(units.length);
+  const matched = new Int32Array(units.length);
+  let size = 0;
+  for (let i = 0; i < units.length; i++) {
+    const unit = units.charCodeAt(i);
+    let length = size === 0 ? 0 : (matched[size - 1] as number);
+    while (length > 0 && text.charCodeAt(length) !== unit) length = borders[length - 1] as number;
+    if (text.charCodeAt(length) === unit) length++;
+    kept[size] = i;
+    matched[size] = length;
+    size++;
+    if (length < text.length) continue;
+    size -= text.length;
+    const start = startOf(kept[size] as number);
+    // The other units of the first and the last character are removed too.
+    while (size > 0 && startOf(kept[size - 1] as number) === start) size--;
+    for (const end = endOf(i); i + 1 < units.length && endOf(i + 1) === end; ) i++;
+  }
+  const parts: string[] = [];
+  let from = 0;
+  let end = 0;
+  for (let k = 0; k < size; k++) {
+    const start = startOf(kept[k] as number);
+    if (start > end) {
+      parts.push(content.slice(from, end));
+      from = start;
+    }
+    end = endOf(kept[k] as number);
+  }
+  parts.push(content.slice(from, end));
+  return parts.join('');
+}

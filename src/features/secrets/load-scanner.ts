@@ -1,0 +1,7 @@
+import type { SecretScanner } from '../../memory/secrets/secrets.ts';
+
+/** Loads the scanner of `SECRETS` on demand, because loading it is slow. */
+export async function loadSecretScanner(): Promise<SecretScanner> {
+  const { createSecretScanner } = await import('./scanner.ts');
+  return createSecretScanner();
+}

@@ -1,7 +1,0 @@
-import type { SecretScanner } from './secrets.ts';
-
-/** Loads the scanner of `SECRETS` on demand, because loading it is slow. */
-export async function loadSecretScanner(): Promise<SecretScanner> {
-  const { createSecretScanner } = await import('./scanner.ts');
-  return createSecretScanner();
-}
