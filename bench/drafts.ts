@@ -7,19 +7,19 @@
  */
 import { loadavg } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { loadConfig } from '../src/config.ts';
-import { migrate } from '../src/database/migrate.ts';
-import { openDatabase } from '../src/database/open.ts';
+import { loadConfig } from '../src/core/config.ts';
+import { migrate } from '../src/core/database/migrate.ts';
+import { openDatabase } from '../src/core/database/open.ts';
+import { Memory } from '../src/core/files/memory.ts';
+import { Services } from '../src/core/files/services.ts';
+import { MergeThreads } from '../src/core/history/line-merge.ts';
+import type { MemoryPath } from '../src/core/memory/path.ts';
+import { effectiveSettings } from '../src/core/tenants/effective-settings.ts';
+import { Tenants } from '../src/core/tenants/tenants.ts';
 import { compareDraft } from '../src/features/drafts/compare.ts';
 import { createDraft } from '../src/features/drafts/create.ts';
 import { mergeDraft } from '../src/features/drafts/merge.ts';
 import { createSecretScanner } from '../src/features/secrets/scanner.ts';
-import { Memory } from '../src/files/memory.ts';
-import { Services } from '../src/files/services.ts';
-import { MergeThreads } from '../src/history/line-merge.ts';
-import type { MemoryPath } from '../src/memory/path.ts';
-import { effectiveSettings } from '../src/tenants/effective-settings.ts';
-import { Tenants } from '../src/tenants/tenants.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { UNLIMITED } from './support/data.ts';
 import { type BenchDatabase, startPostgres } from './support/postgres.ts';

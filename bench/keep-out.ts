@@ -4,13 +4,14 @@
  *
  * Environment: ROUNDS (20), REQUESTS of a round (400); TEST_POSTGRES as for the tests.
  */
-import { buildApp } from '../src/app.ts';
-import { loadConfig } from '../src/config.ts';
-import { migrate } from '../src/database/migrate.ts';
-import { openDatabase } from '../src/database/open.ts';
-import { keptOutEntry } from '../src/memory/secrets/kept-out.ts';
-import { keyedHashes, requireInstallation } from '../src/tenants/installation.ts';
-import { Tenants } from '../src/tenants/tenants.ts';
+
+import { loadConfig } from '../src/core/config.ts';
+import { migrate } from '../src/core/database/migrate.ts';
+import { openDatabase } from '../src/core/database/open.ts';
+import { keptOutEntry } from '../src/core/memory/secrets/kept-out.ts';
+import { keyedHashes, requireInstallation } from '../src/core/tenants/installation.ts';
+import { Tenants } from '../src/core/tenants/tenants.ts';
+import { buildApp } from '../src/service/agents-app.ts';
 import { setting, withCleanup } from './support/cleanup.ts';
 import { text } from './support/data.ts';
 import { startPostgres } from './support/postgres.ts';

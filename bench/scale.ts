@@ -9,14 +9,14 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../src/config.ts';
-import { openDatabase } from '../src/database/open.ts';
+import { loadConfig } from '../src/core/config.ts';
+import { openDatabase } from '../src/core/database/open.ts';
+import { Memory } from '../src/core/files/memory.ts';
+import { Services } from '../src/core/files/services.ts';
+import type { MemoryPath } from '../src/core/memory/path.ts';
+import type { MemoryStore } from '../src/core/memory/store.ts';
+import { splice } from '../src/core/memory/text.ts';
 import { createSecretScanner } from '../src/features/secrets/scanner.ts';
-import { Memory } from '../src/files/memory.ts';
-import { Services } from '../src/files/services.ts';
-import type { MemoryPath } from '../src/memory/path.ts';
-import type { MemoryStore } from '../src/memory/store.ts';
-import { splice } from '../src/memory/text.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';
 import { text, UNLIMITED } from './support/data.ts';

@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes all generated files: both OpenAPI documents, the console's types, the references of
- * commands, errors, and settings in docs, and the migration for changes of `src/database/schema`. A test fails while one of them is
+ * commands, errors, and settings in docs, and the migration for changes of `src/core/database/schema`. A test fails while one of them is
  * outdated.
  *
  * `npm run generate -- release`: writes the fixture of the version in package.json, with its migrations, functions, and

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { printLine } from './cli/output.ts';
-import { runProgram } from './cli/program.ts';
-import { findService, openPlace, openSession } from './database/open.ts';
-import { version } from './lib/version.ts';
+import { printLine } from './core/cli/output.ts';
+import { findService, openPlace, openSession } from './core/database/open.ts';
+import { version } from './core/lib/version.ts';
+import { runProgram } from './service/program.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);
 
@@ -18,13 +18,13 @@ const code = await runProgram(process.argv.slice(2), {
   findService: () => findService(process.env),
   // The import is deferred, because most services are not needed for a command on another host, or for help.
   connectLocally: async () => {
-    const { localCaller } = await import('./local-caller.ts');
+    const { localCaller } = await import('./service/local-caller.ts');
     return localCaller(() => openSession(process.env, { notify }), process)();
   },
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
   openPlace: (place, { migrate }) => openPlace(process.env, place, { notify, migrate }),
   // The import is deferred because loading the server takes longer than most commands.
-  serve: async () => (await import('./server.ts')).serve(process.env),
+  serve: async () => (await import('./service/server.ts')).serve(process.env),
   io: process,
   env: process.env,
 });

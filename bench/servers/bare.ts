@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Query } from '../../src/database/query.ts';
-import { type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from '../../src/files/read-queries.ts';
+import type { Query } from '../../src/core/database/query.ts';
+import {
+  type LookupRow,
+  lookupFileQuery,
+  lookupQuery,
+  readFileQuery,
+} from '../../src/core/files/read-queries.ts';
 import type { Input } from '../support/workloads.ts';
 
 /** Runs a prepared statement and returns its rows. */

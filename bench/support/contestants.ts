@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { migrate } from '../../src/database/migrate.ts';
-import { openDatabase } from '../../src/database/open.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { migrate } from '../../src/core/database/migrate.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
 import {
   DIRECTORIES,
   directoryPath,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Database } from '../../src/database/database.ts';
-import { parseQuery } from '../../src/database/query.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

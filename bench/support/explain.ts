@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { AnyQuery } from '../../src/database/query.ts';
-import { lookupFileQuery, lookupQuery, readFileQuery } from '../../src/files/read-queries.ts';
+import type { AnyQuery } from '../../src/core/database/query.ts';
+import { lookupFileQuery, lookupQuery, readFileQuery } from '../../src/core/files/read-queries.ts';
 import type { BenchDatabase } from './postgres.ts';
 
 const reads = [lookupQuery, lookupFileQuery, readFileQuery] as unknown as AnyQuery[];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import pg from 'pg';
-import { plannerOptions } from '../../src/database/pg.ts';
+import { plannerOptions } from '../../src/core/database/pg.ts';
 import { databaseUrl, type TestServer } from '../../test/support/postgres/server.ts';
 import { startServer } from '../../test/support/postgres/sources.ts';
 

@@ -1,16 +1,16 @@
-import type { Config } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Config } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { expireFiles } from '../../src/core/files/expiry.ts';
+import type { Services } from '../../src/core/files/services.ts';
+import { pruneHistory } from '../../src/core/history/pruning.ts';
+import { pruneAudit } from '../../src/core/tenants/audit.ts';
+import { tenantDefaults } from '../../src/core/tenants/effective-settings.ts';
+import { fleetDays, fleetTotals, mostActive, recordSizes } from '../../src/core/tenants/fleet-usage.ts';
+import { readTenantPage } from '../../src/core/tenants/listing.ts';
+import { pruneStoredResults } from '../../src/core/tenants/stored-results.ts';
 import { expireDrafts } from '../../src/features/drafts/close.ts';
 import { searchForOperator } from '../../src/features/search/operator-search.ts';
 import { memorySearch } from '../../src/features/search/search.ts';
-import { expireFiles } from '../../src/files/expiry.ts';
-import type { Services } from '../../src/files/services.ts';
-import { pruneHistory } from '../../src/history/pruning.ts';
-import { pruneAudit } from '../../src/tenants/audit.ts';
-import { tenantDefaults } from '../../src/tenants/effective-settings.ts';
-import { fleetDays, fleetTotals, mostActive, recordSizes } from '../../src/tenants/fleet-usage.ts';
-import { readTenantPage } from '../../src/tenants/listing.ts';
-import { pruneStoredResults } from '../../src/tenants/stored-results.ts';
 import type { BenchDatabase } from './postgres.ts';
 
 /** Time and strongest lock of work on the whole database. */

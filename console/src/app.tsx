@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { actorText } from '../../src/memory/origin.ts';
+import { actorText } from '../../src/core/memory/origin.ts';
 import { ApiError } from './api/client.ts';
 import {
   endSession,

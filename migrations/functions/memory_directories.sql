@@ -29,7 +29,7 @@ END
 $$;
 
 -- Gives the root the creation time of its tenant. Reads compare the time to detect that a tenant was deleted and
--- another one has its ID (src/files/read-queries.ts). The root never changes, unlike the tenant's counters, and is on
+-- another one has its ID (src/core/files/read-queries.ts). The root never changes, unlike the tenant's counters, and is on
 -- the same index pages as the entries that are read.
 CREATE OR REPLACE FUNCTION memory_bind_root(p_tenant text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$

@@ -119,7 +119,7 @@ $$;
 
 -- Prunes a history that exceeds p_max_bytes, after a write to a locked tenant has added p_added bytes. Frees slightly
 -- more than the excess, so that not every write has to prune. A large excess, for example after the limit was lowered,
--- is reduced gradually. The job (src/history/pruning.ts) deletes the rest.
+-- is reduced gradually. The job (src/core/history/pruning.ts) deletes the rest.
 CREATE OR REPLACE FUNCTION memory_prune_after_write(p_tenant text, p_history_bytes bigint, p_max_bytes bigint, p_added bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

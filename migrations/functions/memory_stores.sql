@@ -285,7 +285,7 @@ BEGIN
 END
 $$;
 
--- Formats a time in the same way as src/database/query.ts.
+-- Formats a time in the same way as src/core/database/query.ts.
 CREATE OR REPLACE FUNCTION memory_time(p_at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')

@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, openAdmin, problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -4,11 +4,11 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { DatabaseError } from '../../src/database/errors.ts';
-import { pruneAudit } from '../../src/tenants/audit.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { DatabaseError } from '../../src/core/database/errors.ts';
+import { pruneAudit } from '../../src/core/tenants/audit.ts';
+import { buildApp } from '../../src/service/agents-app.ts';
 import { makeKey, openAdmin, useAdmin } from '../support/admin.ts';
 import { sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';

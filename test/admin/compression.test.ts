@@ -1,7 +1,7 @@
 /** @module-tag long-on-pglite */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 

@@ -1,9 +1,9 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { Keys } from '../../src/core/tenants/keys.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
-import { Keys } from '../../src/tenants/keys.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
 describeServiceOnOwnDatabase('the link for the first admin key', (service) => {

@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
 import { assertInvariants } from '../support/invariants.ts';

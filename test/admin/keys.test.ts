@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { hashOf } from '../../src/tenants/keys.ts';
+import { hashOf } from '../../src/core/tenants/keys.ts';
 import { problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -9,9 +9,9 @@ import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'n
 import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
-import type { QueryExecutor } from '../../src/database/query.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import type { QueryExecutor } from '../../src/core/database/query.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
 import { END, entry } from '../support/archives.ts';
 import { describeService, freshTenant } from '../support/service.ts';

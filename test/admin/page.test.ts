@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import fastify from 'fastify';
 import { expect, it } from 'vitest';
-import { consoleRoutes, securityHeaders } from '../../src/admin/console.ts';
+import { consoleRoutes, securityHeaders } from '../../src/core/admin/console.ts';
 import { useAdmin } from '../support/admin.ts';
 import { describeService } from '../support/service.ts';
 

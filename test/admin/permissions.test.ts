@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { beforeAll, expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 

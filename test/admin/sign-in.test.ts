@@ -1,7 +1,7 @@
 /** @module-tag long-on-pglite */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { makeKey } from '../support/admin.ts';
 import { startConsole } from '../support/console.ts';
 import { freePort } from '../support/faults/postgres.ts';

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { time } from '../../src/database/query.ts';
-import { pruneHistory } from '../../src/history/pruning.ts';
-import { eraseVersion } from '../../src/history/redact.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { time } from '../../src/core/database/query.ts';
+import { pruneHistory } from '../../src/core/history/pruning.ts';
+import { eraseVersion } from '../../src/core/history/redact.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { archiveOf, END, entry, pax, tenGigabytes } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -3,11 +3,11 @@
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { ALL_TABLES } from '../../src/database/citus.ts';
-import { migrate, schemaState } from '../../src/database/migrate.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import * as schema from '../../src/database/schema/index.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { ALL_TABLES } from '../../src/core/database/citus.ts';
+import { migrate, schemaState } from '../../src/core/database/migrate.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import * as schema from '../../src/core/database/schema/index.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { addCitus, createDatabase, query } from '../support/postgres/cluster.ts';

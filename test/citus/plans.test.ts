@@ -1,9 +1,9 @@
 /** Number of shards that each statement of the service uses on Citus. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DELEGATED_FUNCTIONS } from '../../src/database/citus.ts';
-import { citusPlannerOptions } from '../../src/database/pg.ts';
-import { writeFunctions } from '../../src/files/write-functions.ts';
+import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
+import { citusPlannerOptions } from '../../src/core/database/pg.ts';
+import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { planOf, type Statement, tenantsOfAllShards } from '../support/citus-plan.ts';
 import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';

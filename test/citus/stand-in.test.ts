@@ -10,9 +10,9 @@ import {
   distribute,
   PLAN_CACHE_MODES,
   TABLE_STATES,
-} from '../../src/database/citus.ts';
-import { MIGRATIONS_FOLDER } from '../../src/database/migrate.ts';
-import { citusPlannerOptions } from '../../src/database/pg.ts';
+} from '../../src/core/database/citus.ts';
+import { MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
+import { citusPlannerOptions } from '../../src/core/database/pg.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 
 const CATALOG = `

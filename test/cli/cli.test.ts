@@ -8,9 +8,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
-import { History } from '../../src/history/history.ts';
-import type { Version } from '../../src/history/version.ts';
+import { History } from '../../src/core/history/history.ts';
+import type { Version } from '../../src/core/history/version.ts';
+import { createProgram } from '../../src/service/program.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
@@ -734,7 +734,7 @@ it('shows an example in the help of every command', () => {
 
 describe('the shell completion', () => {
   const complete = async (words: string[]) => {
-    const { bashCompletion } = await import('../../src/cli/completion.ts');
+    const { bashCompletion } = await import('../../src/core/cli/completion.ts');
     const quoted = words.map((word) => `'${word}'`).join(' ');
     const script = `${bashCompletion(program)}
 COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_service; printf '%s\\n' "\${COMPREPLY[@]}"`;

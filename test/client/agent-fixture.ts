@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
 import { afterAll, beforeAll } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import {
   type Block,
   type MessagesApi,

@@ -9,8 +9,8 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
 import { startOpenAi } from '../support/openai-api.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 

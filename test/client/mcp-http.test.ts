@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
-import { MAX_CALLS } from '../../src/agents/tool.ts';
+import { MAX_CALLS } from '../../src/core/agents/tool.ts';
 import { MAX_MESSAGES } from '../../src/features/mcp/exchange.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp, listen } from './mcp-connection.ts';

@@ -6,9 +6,9 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { MemoryClient } from 'memory-service-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings, UsageError } from '../../clients/mcp/src/settings.ts';
+import { commands } from '../../src/core/memory/commands/index.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
 import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/features/mcp/tools.ts';
-import { commands } from '../../src/memory/commands/index.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp, connectStdio, runMcp, startHttp } from './mcp-connection.ts';
 

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant } from '../support/service.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 

@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { History } from '../../src/history/history.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { History } from '../../src/core/history/history.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';

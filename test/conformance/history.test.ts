@@ -6,11 +6,11 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { pruneHistory } from '../../src/history/pruning.ts';
-import { eraseVersion } from '../../src/history/redact.ts';
-import { revertActor } from '../../src/history/revert.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { pruneHistory } from '../../src/core/history/pruning.ts';
+import { eraseVersion } from '../../src/core/history/redact.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { fuzzParameters, type Input } from '../support/arbitraries.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';

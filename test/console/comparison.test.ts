@@ -1,7 +1,7 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createAgent } from '../support/console.ts';
 import { type ConsoleFixture, describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';

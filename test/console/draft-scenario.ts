@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { createAgent } from '../support/console.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeInBrowser } from '../support/browser.ts';
 import { createAdminKey, startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';

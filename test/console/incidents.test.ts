@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { runJobs } from '../support/jobs.ts';

@@ -1,8 +1,8 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { KeyPurpose } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 import { proposeDraft } from './draft-scenario.ts';

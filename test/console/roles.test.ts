@@ -1,8 +1,8 @@
 /** @module-tag long */
 import type { Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { entry } from '../support/archives.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Database } from '../../src/database/database.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createAgent } from '../support/console.ts';
 
 const REFUNDS = `# Refunds

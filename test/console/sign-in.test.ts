@@ -1,8 +1,8 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { ALL_KEYS, Keys } from '../../src/core/tenants/keys.ts';
 import { FirstKey } from '../../src/features/sign-in/first-key.ts';
-import { ALL_KEYS, Keys } from '../../src/tenants/keys.ts';
 import { startConsole } from '../support/console.ts';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 import { freePort } from '../support/faults/postgres.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../../src/database/database.ts';
-import { parseQuery } from '../../src/database/query.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
 
 const COLUMNS = {
   tenants: ['created_at', 'history_since', 'last_change_at'],

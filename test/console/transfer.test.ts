@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { entry } from '../support/archives.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';

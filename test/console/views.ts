@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import type { ConsoleFixture } from '../support/console-suite.ts';
 import { proposeDraft } from './draft-scenario.ts';
 

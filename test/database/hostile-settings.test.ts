@@ -1,6 +1,6 @@
 /** A role whose defaults change the text form of values and the meaning of statements. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MEANING } from '../../src/database/database.ts';
+import { MEANING } from '../../src/core/database/database.ts';
 import { type Admin, openAdmin } from '../support/admin.ts';
 import { createTestDatabase, openPool } from '../support/database.ts';
 import { HOSTILE_SETTINGS, hostileDefaults } from '../support/hostile-session.ts';

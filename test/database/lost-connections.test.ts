@@ -3,9 +3,9 @@
  * connection. Without a listener, the event would end the process with an unhandled error.
  */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
 import { createTestDatabase, openPool } from '../support/database.ts';
 
 it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([

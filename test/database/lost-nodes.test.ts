@@ -3,7 +3,7 @@
  * at that time fail.
  */
 import { expect, it } from 'vitest';
-import { beginAudit } from '../../src/tenants/audit.ts';
+import { beginAudit } from '../../src/core/tenants/audit.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
 const LOSE_A_NODE = `

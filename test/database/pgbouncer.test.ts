@@ -1,8 +1,8 @@
 /** @module-tag long The service behind PgBouncer, in each mode: it works, or says in one line why it does not. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { migrate, schemaState } from '../../src/database/migrate.ts';
-import { openDatabase } from '../../src/database/open.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { migrate, schemaState } from '../../src/core/database/migrate.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
 import { createTestDatabase, isCitus, openPool, skipOnCitus } from '../support/database.ts';
 import { Workload } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';

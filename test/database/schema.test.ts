@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { asDatabaseError, CHECK_VIOLATION, FOREIGN_KEY_VIOLATION } from '../../src/database/errors.ts';
+import { asDatabaseError, CHECK_VIOLATION, FOREIGN_KEY_VIOLATION } from '../../src/core/database/errors.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const LONG = 'x'.repeat(1014);

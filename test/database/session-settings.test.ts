@@ -1,8 +1,8 @@
 /** Settings of the sessions on a server, independent of `DATABASE_URL`. */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { numberedQuery } from '../support/query.ts';
 

@@ -1,8 +1,8 @@
 /** Rules that every statement of the service follows on every database, checked without a Citus cluster. */
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DELEGATED_FUNCTIONS } from '../../src/database/citus.ts';
-import { writeFunctions } from '../../src/files/write-functions.ts';
+import { DELEGATED_FUNCTIONS } from '../../src/core/database/citus.ts';
+import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { connectTo, createTestDatabase } from '../support/database.ts';
 import { resultColumns } from '../support/result-columns.ts';
 import { batchQueries, statements } from '../support/statements.ts';

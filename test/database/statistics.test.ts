@@ -1,9 +1,9 @@
 /** A new database keeps the statistics that its migration created from a sample. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { migrate } from '../../src/database/migrate.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { lookupFileQuery, readFileQuery } from '../../src/files/read-queries.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { migrate } from '../../src/core/database/migrate.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import { lookupFileQuery, readFileQuery } from '../../src/core/files/read-queries.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
 

@@ -1,7 +1,7 @@
 /** After an error, Postgres rejects all statements of the transaction with 25P02 and commits no data. */
 import { expect, it } from 'vitest';
-import { parseQuery } from '../../src/database/query.ts';
-import { createTenantQuery } from '../../src/tenants/queries.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
+import { createTenantQuery } from '../../src/core/tenants/queries.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const divideByZero = parseQuery<Record<string, never>>('divide_by_zero', 'SELECT 1 / 0');

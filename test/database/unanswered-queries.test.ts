@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { executorOn } from '../../src/database/pg.ts';
-import type { ConnectionPool } from '../../src/database/pool.ts';
-import { parseQuery } from '../../src/database/query.ts';
+import { executorOn } from '../../src/core/database/pg.ts';
+import type { ConnectionPool } from '../../src/core/database/pool.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
 import { createTestDatabase, openServicePool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
 

@@ -2,7 +2,7 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { newApiKey } from '../../src/tenants/keys.ts';
+import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { makeCertificate } from '../support/faults/certificates.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { callOf, headersOf, view } from '../support/mcp.ts';

@@ -3,7 +3,7 @@
  * and tables stay small.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseQuery } from '../../src/database/query.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const MEBIBYTE = 1024 * 1024;

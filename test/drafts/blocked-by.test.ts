@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import { revertActor } from '../../src/core/history/revert.ts';
 import { mergedFiles } from '../../src/features/drafts/records.ts';
-import { revertActor } from '../../src/history/revert.ts';
 import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { OPERATOR, run } from '../support/restore.ts';

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { moveTenantData } from '../../src/tenants/copy.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { run } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -4,11 +4,11 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { expireDrafts } from '../../src/features/drafts/close.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
 import { findDraft, openDrafts } from '../../src/features/drafts/drafts.ts';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

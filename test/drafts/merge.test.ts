@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { revertActor } from '../../src/history/revert.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
 import { APPROVER, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { lines, OPERATOR, run } from '../support/restore.ts';

@@ -4,12 +4,12 @@
  * @module-tag long-on-pglite
  */
 import { expect, it, vi } from 'vitest';
+import { ROOT } from '../../src/core/memory/path.ts';
+import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
+import { forgetStoredResultsOver } from '../../src/core/tenants/stored-results.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
 import { memorySearch } from '../../src/features/search/search.ts';
-import { ROOT } from '../../src/memory/path.ts';
-import type { KeyPurpose } from '../../src/tenants/keys.ts';
-import { forgetStoredResultsOver } from '../../src/tenants/stored-results.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';

@@ -5,10 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
+import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { closeDraft, closeLocked } from '../../src/features/drafts/close.ts';
 import { Proposals } from '../../src/features/drafts/proposals.ts';
-import type { KeyPurpose } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -4,9 +4,9 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import type { Resolution } from '../../src/core/history/merge-file.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { isTouched } from '../../src/features/drafts/pair-files.ts';
-import type { Resolution } from '../../src/history/merge-file.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import {

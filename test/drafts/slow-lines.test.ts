@@ -4,7 +4,7 @@
  * @module-tag long
  */
 import { afterAll, expect, it } from 'vitest';
-import { MergeThreads } from '../../src/history/line-merge.ts';
+import { MergeThreads } from '../../src/core/history/line-merge.ts';
 import { changesIn, Drafting } from '../support/drafts.ts';
 import { run } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newApiKey } from '../../src/tenants/keys.ts';
+import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { cmd } from '../support/table.ts';
 
 export interface Counts {

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { BATCH_CONNECTIONS } from '../../src/database/pg.ts';
-import type { Value } from '../../src/database/query.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import { BATCH_CONNECTIONS } from '../../src/core/database/pg.ts';
+import type { Value } from '../../src/core/database/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
 import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';

@@ -5,17 +5,17 @@
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BatchQueue } from '../../src/database/batch-queue.ts';
-import { DatabaseError } from '../../src/database/errors.ts';
-import { executorOn, plannerOptions } from '../../src/database/pg.ts';
-import type { ConnectionPool } from '../../src/database/pool.ts';
+import { BatchQueue } from '../../src/core/database/batch-queue.ts';
+import { DatabaseError } from '../../src/core/database/errors.ts';
+import { executorOn, plannerOptions } from '../../src/core/database/pg.ts';
+import type { ConnectionPool } from '../../src/core/database/pool.ts';
 import {
   type BatchQuery,
   parseQuery,
   type Query,
   type QueryExecutor,
   type Value,
-} from '../../src/database/query.ts';
+} from '../../src/core/database/query.ts';
 import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';

@@ -1,7 +1,7 @@
 /** A replica with a wrong clock: expiry and stored times follow the clock of the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 

@@ -4,12 +4,12 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { Memory } from '../../src/core/files/memory.ts';
+import { Services } from '../../src/core/files/services.ts';
+import type { MemoryPath } from '../../src/core/memory/path.ts';
+import type { Edit, RequestKey } from '../../src/core/memory/store.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
-import { Memory } from '../../src/files/memory.ts';
-import { Services } from '../../src/files/services.ts';
-import type { MemoryPath } from '../../src/memory/path.ts';
-import type { Edit, RequestKey } from '../../src/memory/store.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';

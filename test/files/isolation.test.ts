@@ -6,8 +6,8 @@
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { plannerOptions } from '../../src/database/pg.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
+import { plannerOptions } from '../../src/core/database/pg.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -6,10 +6,10 @@
  */
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { DatabaseError } from '../../src/database/errors.ts';
-import { expireFiles } from '../../src/files/expiry.ts';
-import { pruneStoredResults } from '../../src/tenants/stored-results.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { DatabaseError } from '../../src/core/database/errors.ts';
+import { expireFiles } from '../../src/core/files/expiry.ts';
+import { pruneStoredResults } from '../../src/core/tenants/stored-results.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 

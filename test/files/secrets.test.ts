@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { lookupFileQuery } from '../../src/files/read-queries.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import { lookupFileQuery } from '../../src/core/files/read-queries.ts';
+import { buildApp } from '../../src/service/agents-app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';

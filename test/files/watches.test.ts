@@ -1,8 +1,8 @@
 /** Watchers of a process, and the statements that their checks send. */
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
-import { type Changes, Watches } from '../../src/files/watches.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { type Changes, Watches } from '../../src/core/files/watches.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 

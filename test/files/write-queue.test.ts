@@ -5,11 +5,11 @@
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { executorOn } from '../../src/database/pg.ts';
-import type { ConnectionPool } from '../../src/database/pool.ts';
-import { parseQuery, type QueryExecutor, type Value } from '../../src/database/query.ts';
-import type { CallFunction, TypedWriteFunction } from '../../src/files/write-function.ts';
-import { WriteQueue } from '../../src/files/write-queue.ts';
+import { executorOn } from '../../src/core/database/pg.ts';
+import type { ConnectionPool } from '../../src/core/database/pool.ts';
+import { parseQuery, type QueryExecutor, type Value } from '../../src/core/database/query.ts';
+import type { CallFunction, TypedWriteFunction } from '../../src/core/files/write-function.ts';
+import { WriteQueue } from '../../src/core/files/write-queue.ts';
 import {
   connectTo,
   createTestDatabase,

@@ -1,7 +1,7 @@
 /** Two replicas that write to one tenant simultaneously. */
 import { expect, it } from 'vitest';
-import { History } from '../../src/history/history.ts';
-import type { Version } from '../../src/history/version.ts';
+import { History } from '../../src/core/history/history.ts';
+import type { Version } from '../../src/core/history/version.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startService } from '../support/service.ts';

@@ -5,13 +5,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { History } from '../../src/history/history.ts';
-import { eraseDirectories, eraseVersion } from '../../src/history/redact.ts';
-import { restoreAt } from '../../src/history/restore.ts';
-import type { Version } from '../../src/history/version.ts';
-import type { MemoryPath } from '../../src/memory/path.ts';
-import { requestKey } from '../../src/tenants/stored-results.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { History } from '../../src/core/history/history.ts';
+import { eraseDirectories, eraseVersion } from '../../src/core/history/redact.ts';
+import { restoreAt } from '../../src/core/history/restore.ts';
+import type { Version } from '../../src/core/history/version.ts';
+import type { MemoryPath } from '../../src/core/memory/path.ts';
+import { requestKey } from '../../src/core/tenants/stored-results.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';

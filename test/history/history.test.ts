@@ -4,14 +4,14 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
+import { expireFiles } from '../../src/core/files/expiry.ts';
+import { History, type VersionFilter } from '../../src/core/history/history.ts';
+import { treeAt as entriesAt, findAt } from '../../src/core/history/past.ts';
+import type { Version } from '../../src/core/history/version.ts';
+import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { writeImport } from '../../src/features/archive/import-transaction.ts';
-import { expireFiles } from '../../src/files/expiry.ts';
-import { History, type VersionFilter } from '../../src/history/history.ts';
-import { treeAt as entriesAt, findAt } from '../../src/history/past.ts';
-import type { Version } from '../../src/history/version.ts';
-import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -4,15 +4,15 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { DatabaseError } from '../../src/database/errors.ts';
-import { time } from '../../src/database/query.ts';
-import { changesBetween } from '../../src/history/diff.ts';
-import { History } from '../../src/history/history.ts';
-import { checkComplete, treeAt, treePageAt } from '../../src/history/past.ts';
-import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
-import { ROOT } from '../../src/memory/path.ts';
-import type { TenantSettings } from '../../src/tenants/settings.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { DatabaseError } from '../../src/core/database/errors.ts';
+import { time } from '../../src/core/database/query.ts';
+import { changesBetween } from '../../src/core/history/diff.ts';
+import { History } from '../../src/core/history/history.ts';
+import { checkComplete, treeAt, treePageAt } from '../../src/core/history/past.ts';
+import { prunedSinceStart, pruneHistory } from '../../src/core/history/pruning.ts';
+import { ROOT } from '../../src/core/memory/path.ts';
+import type { TenantSettings } from '../../src/core/tenants/settings.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { moment } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';

@@ -1,8 +1,8 @@
 /** Restores during writes on two replicas, and a restore whose process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { restoreAt } from '../../src/history/restore.ts';
-import { revertActor } from '../../src/history/revert.ts';
-import { ROOT } from '../../src/memory/path.ts';
+import { restoreAt } from '../../src/core/history/restore.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
+import { ROOT } from '../../src/core/memory/path.ts';
 import { connectTo, createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startCli } from '../support/process.ts';

@@ -4,12 +4,12 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { History } from '../../src/history/history.ts';
-import { findAt } from '../../src/history/past.ts';
-import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
-import type { Version } from '../../src/history/version.ts';
-import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { History } from '../../src/core/history/history.ts';
+import { findAt } from '../../src/core/history/past.ts';
+import { restoreAt, restoreVersion } from '../../src/core/history/restore.ts';
+import type { Version } from '../../src/core/history/version.ts';
+import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { lines, type Moment, moment, OPERATOR, restore, run } from '../support/restore.ts';

@@ -5,17 +5,17 @@
  */
 
 import { afterAll, describe, expect, it } from 'vitest';
+import type { Conflict, RevertResolution } from '../../src/core/history/conflicts.ts';
+import { conflictText } from '../../src/core/history/conflicts.ts';
+import { Folds } from '../../src/core/history/folds.ts';
+import { MergeThreads, type ThreeTexts } from '../../src/core/history/line-merge.ts';
+import { restoreVersion } from '../../src/core/history/restore.ts';
+import { type RevertOptions, type RevertSelection, revertActor } from '../../src/core/history/revert.ts';
+import { readRevertedFile } from '../../src/core/history/revert-difference.ts';
+import { findTouched, readTouched } from '../../src/core/history/touched.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
-import type { Conflict, RevertResolution } from '../../src/history/conflicts.ts';
-import { conflictText } from '../../src/history/conflicts.ts';
-import { Folds } from '../../src/history/folds.ts';
-import { MergeThreads, type ThreeTexts } from '../../src/history/line-merge.ts';
-import { restoreVersion } from '../../src/history/restore.ts';
-import { type RevertOptions, type RevertSelection, revertActor } from '../../src/history/revert.ts';
-import { readRevertedFile } from '../../src/history/revert-difference.ts';
-import { findTouched, readTouched } from '../../src/history/touched.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { lines, moment, OPERATOR } from '../support/restore.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';

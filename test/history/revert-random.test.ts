@@ -5,11 +5,11 @@
  * @module-tag long-on-pglite
  */
 import { beforeAll, expect, it } from 'vitest';
-import type { RevertResolution } from '../../src/history/conflicts.ts';
-import { restoreVersion } from '../../src/history/restore.ts';
-import { type RevertSelection, revertActor } from '../../src/history/revert.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import type { RevertResolution } from '../../src/core/history/conflicts.ts';
+import { restoreVersion } from '../../src/core/history/restore.ts';
+import { type RevertSelection, revertActor } from '../../src/core/history/revert.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import { moment, OPERATOR } from '../support/restore.ts';

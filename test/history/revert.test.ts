@@ -4,10 +4,10 @@
  * @module-tag long-on-pglite
  */
 import { describe, expect, it } from 'vitest';
-import { restoreVersion } from '../../src/history/restore.ts';
-import { revertActor } from '../../src/history/revert.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { restoreVersion } from '../../src/core/history/restore.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { lines, moment, OPERATOR } from '../support/restore.ts';

@@ -6,10 +6,10 @@
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseQuery } from '../../src/database/query.ts';
-import { pruneHistory } from '../../src/history/pruning.ts';
-import { revertActor } from '../../src/history/revert.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
+import { pruneHistory } from '../../src/core/history/pruning.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';

@@ -4,12 +4,12 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, expect, it } from 'vitest';
-import { expireFiles } from '../../src/files/expiry.ts';
-import { History } from '../../src/history/history.ts';
-import { eraseVersion } from '../../src/history/redact.ts';
-import { restoreVersion } from '../../src/history/restore.ts';
-import { revertActor } from '../../src/history/revert.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { expireFiles } from '../../src/core/files/expiry.ts';
+import { History } from '../../src/core/history/history.ts';
+import { eraseVersion } from '../../src/core/history/redact.ts';
+import { restoreVersion } from '../../src/core/history/restore.ts';
+import { revertActor } from '../../src/core/history/revert.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { all, sdk } from '../support/memory-stores.ts';

@@ -1,6 +1,6 @@
 /** Errors of single calls in an array of `tool_use` blocks: each call has its own outcome. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { isCitus } from '../support/database.ts';
 import { readTree } from '../support/invariants.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';

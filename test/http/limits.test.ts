@@ -1,8 +1,8 @@
 /** @module-tag long-on-pglite */
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { expireFiles } from '../../src/files/expiry.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { expireFiles } from '../../src/core/files/expiry.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

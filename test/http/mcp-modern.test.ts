@@ -4,9 +4,9 @@ import { type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ALL_KEYS, Keys } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { ALL_KEYS, Keys } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import {
   connectModern,

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { ServiceError } from '../../src/errors/errors.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { ServiceError } from '../../src/core/errors/errors.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import {
   callOf,

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { lint, loadConfig } from '@redocly/openapi-core';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, it } from 'vitest';
-import { ERROR_CATALOG } from '../../src/errors/catalog.ts';
-import { codeOf, type ErrorReason } from '../../src/errors/errors.ts';
+import { ERROR_CATALOG } from '../../src/core/errors/catalog.ts';
+import { codeOf, type ErrorReason } from '../../src/core/errors/errors.ts';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiDocument, openApiYaml } from '../support/openapi.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 

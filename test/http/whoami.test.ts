@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { MemoryClient, MemoryServiceError } from 'memory-service-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service, startSharedService } from '../support/service.ts';
 
 const LIMITS = {

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';

@@ -7,10 +7,10 @@
  */
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
 import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { makeKey } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
 import { encodingsOf, foundIn, foundInTables } from '../support/encodings.ts';

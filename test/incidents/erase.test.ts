@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
 import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';

@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
+import { eraseVersion } from '../../src/core/history/redact.ts';
 import { createFindThread, Finder, type FindRequest, PLACES } from '../../src/features/incidents/find.ts';
 import type { Query } from '../../src/features/search/query.ts';
-import { eraseVersion } from '../../src/history/redact.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { AUTHOR, Drafting } from '../support/drafts.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';

@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import { deleteExpiredJobs } from '../../src/features/incidents/jobs.ts';
 import { jobKinds } from '../../src/features/incidents/kinds.ts';
@@ -230,7 +230,7 @@ describeServiceOnOwnDatabase('jobs over tenants', (service) => {
   it('records the error of a tenant, and continues the job', async () => {
     const tenants = await planted('failing', 2);
     const { id } = await start({ ids: tenants });
-    const { ServiceError } = await import('../../src/errors/errors.ts');
+    const { ServiceError } = await import('../../src/core/errors/errors.ts');
     await runnerWith([
       {
         kind: 'find',

@@ -4,13 +4,13 @@
  * @module-tag long-on-pglite
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import type { JobKind } from '../../src/features/incidents/job-kind.ts';
 import type { RunningJob } from '../../src/features/incidents/jobs.ts';
 import { revertJobs } from '../../src/features/incidents/revert-job.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -1,8 +1,8 @@
 /** `migrate-data` as a process: killed while it runs, and with far more data than its memory limit. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { parseQuery } from '../../src/database/query.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { startCli } from '../support/process.ts';

@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService, freshTenant, type Service, startSharedService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { canonical } from '../support/model/path.ts';

@@ -4,10 +4,10 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { applyBootstrap, loadBootstrap } from '../../src/tenants/initial-data.ts';
-import { mountStatuses } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/core/tenants/initial-data.ts';
+import { mountStatuses } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { runOn } from '../support/program.ts';

@@ -4,9 +4,9 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { History } from '../../src/history/history.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
+import { History } from '../../src/core/history/history.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService, type Service, startSharedService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

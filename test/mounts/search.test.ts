@@ -4,9 +4,9 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

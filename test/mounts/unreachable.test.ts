@@ -5,9 +5,9 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import { DatabaseError } from '../../src/database/errors.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { DatabaseError } from '../../src/core/database/errors.ts';
+import { buildApp } from '../../src/service/agents-app.ts';
 import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

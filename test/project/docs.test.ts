@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config.ts';
-import { ALL_TABLES } from '../../src/database/citus.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { ALL_TABLES } from '../../src/core/database/citus.ts';
+import { type Version, versionRecord } from '../../src/core/history/version.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from '../../src/core/http/connections.ts';
 import { METADATA_PATH } from '../../src/features/mcp/protected-resource.ts';
-import { type Version, versionRecord } from '../../src/history/version.ts';
-import { MAX_HEADERS, MAX_PIPELINED } from '../../src/http/connections.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string) => readFileSync(`${root}/${name}`, 'utf8');
@@ -82,7 +82,7 @@ it('docs/history.md lists the fields of a version', () => {
 
 it('docs/observability.md lists the metrics of the code with their labels', () => {
   const code = [
-    ...read('src/http/metrics.ts').matchAll(
+    ...read('src/core/http/metrics.ts').matchAll(
       /name: '([a-z_]+)',\n\s+help: [^\n]+(?:\n\s+labelNames: \[([^\]]*)\])?/g,
     ),
   ].map(([, name = '', labels = '']) => `${name} ${labels.replaceAll("'", '`')}`.trim());
@@ -98,7 +98,7 @@ it('docs/observability.md lists the metrics of the code with their labels', () =
 });
 
 it('docs/observability.md has the fields of the log line of a request', () => {
-  const [, line = ''] = /const line = \{(.*?)\n {2}\};/s.exec(read('src/http/access-log.ts')) ?? [];
+  const [, line = ''] = /const line = \{(.*?)\n {2}\};/s.exec(read('src/core/http/access-log.ts')) ?? [];
   const fields = [...line.matchAll(/^ {4}(\w+)/gm)].map(([, name]) => name);
   const [, log = ''] = read('docs/observability.md').split('\n## ');
   expect(fields.length).toBeGreaterThan(5);

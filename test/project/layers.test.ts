@@ -93,7 +93,7 @@ describe('the packages of a layer', () => {
     ['the domain imports only zod and a timer to yield', ['memory'], /^(?!zod$|node:timers\/promises$)/],
     ['only the HTTP layers import Fastify', LAYERS.slice(0, LAYERS.indexOf('http')), /^@?fastify/],
     [
-      'only src/database imports a database driver',
+      'only src/core/database imports a database driver',
       LAYERS.filter((layer) => layer !== 'database'),
       /^(pg|drizzle|@electric)/,
     ],

@@ -84,8 +84,8 @@ it('.env.example names only variables that the code reads', () => {
   const names = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
   expect(names.length).toBeGreaterThan(3);
   const readers = [
-    'src/config.ts',
-    'src/tenants/settings.ts',
+    'src/core/config.ts',
+    'src/core/tenants/settings.ts',
     'examples/compose/service.yml',
     'docker-compose.yml',
   ]

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandReference, errorReference, exampleOf, settingsReference } from '../../scripts/reference.ts';
-import { ConfigError, describeVariables, loadConfig } from '../../src/config.ts';
-import { ERROR_CATALOG, type ErrorDefinition } from '../../src/errors/catalog.ts';
+import { ConfigError, describeVariables, loadConfig } from '../../src/core/config.ts';
+import { ERROR_CATALOG, type ErrorDefinition } from '../../src/core/errors/catalog.ts';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 

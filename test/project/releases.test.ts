@@ -1,6 +1,6 @@
 /** Rules for changes after a release. test/database/upgrade.test.ts upgrades databases of each release. */
 import { expect, it } from 'vitest';
-import { FUNCTIONS_VERSION } from '../../src/database/migrate.ts';
+import { FUNCTIONS_VERSION } from '../../src/core/database/migrate.ts';
 import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases.ts';
 
 const current = fixtureFiles();

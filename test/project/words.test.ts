@@ -185,7 +185,7 @@ describeService(\`keys of \${x}\`, () => {});
       { kind: 'texts', line: 1, text: 'The file name' },
       { kind: 'texts', line: 1, text: 'Two words' },
     ]);
-    expect(textsOf('src/lib/x.ts', "const x = 'Two words';")).toStrictEqual([]);
+    expect(textsOf('src/core/lib/x.ts', "const x = 'Two words';")).toStrictEqual([]);
   });
 
   it('reads Markdown without code blocks and struck text', () => {

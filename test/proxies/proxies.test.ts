@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, inject, it } from 'vitest';
-import { newApiKey } from '../../src/tenants/keys.ts';
+import { newApiKey } from '../../src/core/tenants/keys.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort } from '../support/faults/postgres.ts';
 import { startCli, startServer } from '../support/process.ts';

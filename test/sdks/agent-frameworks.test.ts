@@ -6,7 +6,7 @@ import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import { compile, install, pack, run } from '../client/packed-client.ts';
 import { startOpenAi } from '../support/openai-api.ts';

@@ -5,10 +5,10 @@
  */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
+import { ROOT } from '../../src/core/memory/path.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { memorySearch } from '../../src/features/search/search.ts';
-import { ROOT } from '../../src/memory/path.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 describeService(

@@ -4,12 +4,12 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { Services } from '../../src/core/files/services.ts';
 import { searchForOperator } from '../../src/features/search/operator-search.ts';
 import { memorySearch } from '../../src/features/search/search.ts';
 import { createSecretScanner } from '../../src/features/secrets/scanner.ts';
-import { Services } from '../../src/files/services.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Services } from '../../src/files/services.ts';
-import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Services } from '../../src/core/files/services.ts';
+import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 import type { Service } from './service.ts';
 
 export interface AdminResponse {

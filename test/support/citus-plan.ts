@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Query, Value } from '../../src/database/query.ts';
+import type { Query, Value } from '../../src/core/database/query.ts';
 
 export type Statement = Pick<Query<Record<string, Value>, unknown>, 'name' | 'sql' | 'parameters'>;
 

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import { explain } from '../../src/cli/hints.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { type Config, loadConfig } from '../../src/config.ts';
-import { OperatorError, ServiceError } from '../../src/errors/errors.ts';
-import { localCaller } from '../../src/local-caller.ts';
+import { explain } from '../../src/core/cli/hints.ts';
+import { type Config, loadConfig } from '../../src/core/config.ts';
+import { OperatorError, ServiceError } from '../../src/core/errors/errors.ts';
+import { localCaller } from '../../src/service/local-caller.ts';
+import { createProgram } from '../../src/service/program.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 

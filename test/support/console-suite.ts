@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { KeyPurpose } from '../../src/tenants/keys.ts';
+import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
 import { type Console, createAdminKey, startConsole } from './console.ts';

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
 import type { FirstKey } from '../../src/features/sign-in/first-key.ts';
-import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
 
 /** The admin listener on a socket, with the database of a service. */
 export interface Console {

@@ -3,8 +3,8 @@ import { cp, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeEach, inject } from 'vitest';
-import { ConnectionWatch } from '../../src/database/connection-watch.ts';
-import { ConnectionPool } from '../../src/database/pool.ts';
+import { ConnectionWatch } from '../../src/core/database/connection-watch.ts';
+import { ConnectionPool } from '../../src/core/database/pool.ts';
 import { createDatabase, dropDatabase } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 

@@ -1,15 +1,15 @@
 import { afterAll } from 'vitest';
-import { type Config, loadConfig } from '../../src/config.ts';
+import { type Config, loadConfig } from '../../src/core/config.ts';
+import { MergeThreads } from '../../src/core/history/line-merge.ts';
+import type { Resolution } from '../../src/core/history/merge-file.ts';
+import { changeOf, type ThreeWay } from '../../src/core/history/three-way.ts';
+import type { Actor } from '../../src/core/memory/origin.ts';
 import { type Comparison, compareDraft } from '../../src/features/drafts/compare.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
 import type { Draft } from '../../src/features/drafts/drafts.ts';
 import { mergeDraft, replaceByDraft } from '../../src/features/drafts/merge.ts';
 import { isTouched } from '../../src/features/drafts/pair-files.ts';
 import { pathOf } from '../../src/features/drafts/review.ts';
-import { MergeThreads } from '../../src/history/line-merge.ts';
-import type { Resolution } from '../../src/history/merge-file.ts';
-import { changeOf, type ThreeWay } from '../../src/history/three-way.ts';
-import type { Actor } from '../../src/memory/origin.ts';
 import type { Service } from './service.ts';
 
 export const AUTHOR: Actor = { type: 'operator', name: 'ada' };

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
 import { jobKinds } from '../../src/features/incidents/kinds.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import type { Service } from './service.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
 import { expect } from 'vitest';
-import type { KeyPurpose } from '../../src/tenants/keys.ts';
+import type { KeyPurpose } from '../../src/core/tenants/keys.ts';
 import { makeKey } from './admin.ts';
 import type { Service } from './service.ts';
 

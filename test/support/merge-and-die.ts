@@ -3,13 +3,13 @@
  * before the statement is sent, or while the server executes it. Arguments: the URL of the database, the tenant, the
  * draft, the statement, its number, `before` or `during`.
  */
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import type { QueryExecutor } from '../../src/database/query.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import type { QueryExecutor } from '../../src/core/database/query.ts';
+import { MergeThreads } from '../../src/core/history/line-merge.ts';
 import { compareDraft } from '../../src/features/drafts/compare.ts';
 import { mergeDraft } from '../../src/features/drafts/merge.ts';
-import { MergeThreads } from '../../src/history/line-merge.ts';
 
 const [url = '', tenant = '', draft = '', name, number, when] = process.argv.slice(2);
 const config = loadConfig({ DATABASE_URL: url, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' });

@@ -1,4 +1,4 @@
-import type { Resolution } from '../../src/history/merge-file.ts';
+import type { Resolution } from '../../src/core/history/merge-file.ts';
 
 /* Independent model of merging drafts by the contract, file by file and line by line, by brute force. */
 

@@ -1,6 +1,6 @@
-import { setMount } from '../../src/tenants/mounts.ts';
-import type { TenantSettings } from '../../src/tenants/settings.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import type { TenantSettings } from '../../src/core/tenants/settings.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service } from './service.ts';
 
 /** Options of a mount in a test: its access, and settings of the mounted tenant. */

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { Document, isScalar, visit } from 'yaml';
-import { buildAdminApp } from '../../src/admin/app.ts';
-import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { buildAdminApp } from '../../src/service/admin-app.ts';
+import { buildApp } from '../../src/service/agents-app.ts';
 
 /** Builders of the two documents at the root of the repository. */
 export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': buildAdminApp } as const;

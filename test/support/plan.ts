@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Query, Value } from '../../src/database/query.ts';
+import type { Query, Value } from '../../src/core/database/query.ts';
 
 /** A plan node, as EXPLAIN (FORMAT JSON) prints it. */
 export interface Plan {

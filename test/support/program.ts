@@ -1,8 +1,8 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { AdminEnvironment } from '../../src/cli/profiles.ts';
-import { runProgram } from '../../src/cli/program.ts';
-import { type Config, loadConfig } from '../../src/config.ts';
-import { localCaller } from '../../src/local-caller.ts';
+import type { AdminEnvironment } from '../../src/core/cli/profiles.ts';
+import { type Config, loadConfig } from '../../src/core/config.ts';
+import { localCaller } from '../../src/service/local-caller.ts';
+import { runProgram } from '../../src/service/program.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 

@@ -1,4 +1,4 @@
-import type { Query, Value } from '../../src/database/query.ts';
+import type { Query, Value } from '../../src/core/database/query.ts';
 
 /** Returns a query with numbered parameters, `$1`, `$2`, …, and its parameters. */
 export function numberedQuery<Row>(

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { functionsScript, MIGRATIONS_FOLDER } from '../../src/database/migrate.ts';
-import type { AnyQuery, QueryExecutor, Value } from '../../src/database/query.ts';
-import { writeFunctions } from '../../src/files/write-functions.ts';
+import { functionsScript, MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
+import type { AnyQuery, QueryExecutor, Value } from '../../src/core/database/query.ts';
+import { writeFunctions } from '../../src/core/files/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
 
 /*

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import type { ChangeOptions } from '../../src/history/apply.ts';
-import { MergeThreads } from '../../src/history/line-merge.ts';
-import type { Changes } from '../../src/history/log.ts';
-import { restoreAt } from '../../src/history/restore.ts';
-import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import type { ChangeOptions } from '../../src/core/history/apply.ts';
+import { MergeThreads } from '../../src/core/history/line-merge.ts';
+import type { Changes } from '../../src/core/history/log.ts';
+import { restoreAt } from '../../src/core/history/restore.ts';
+import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
 import { readTree } from './invariants.ts';
 import type { Service } from './service.ts';
 

@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { migrate, schemaState } from '../../src/database/migrate.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import type { Value } from '../../src/database/query.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { migrate, schemaState } from '../../src/core/database/migrate.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import type { Value } from '../../src/core/database/query.ts';
+import { buildApp } from '../../src/service/agents-app.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
 import { numberedQuery } from './query.ts';
 

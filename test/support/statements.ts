@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
-import { definedQueries } from '../../src/database/query.ts';
-import { writeFunctions } from '../../src/files/write-functions.ts';
+import { definedQueries } from '../../src/core/database/query.ts';
+import { writeFunctions } from '../../src/core/files/write-functions.ts';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {

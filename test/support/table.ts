@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { freshTenant, type Service } from './service.ts';
 
 /** The expected content of a success or of an error result. */

@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { expect, inject } from 'vitest';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { runCli } from './cli.ts';
 import { readTree } from './invariants.ts';
 import { freshTenant, type Service } from './service.ts';

@@ -1,9 +1,9 @@
 /** The audit trail can contain a million events. */
-import '../../src/tenants/audit.ts';
+import '../../src/core/tenants/audit.ts';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PLANNER } from '../../src/database/database.ts';
-import { definedQueries } from '../../src/database/query.ts';
+import { PLANNER } from '../../src/core/database/database.ts';
+import { definedQueries } from '../../src/core/database/query.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { genericPlan } from '../support/plan.ts';
 

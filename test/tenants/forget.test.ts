@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { withoutTenant } from '../../src/tenants/forget.ts';
+import { withoutTenant } from '../../src/core/tenants/forget.ts';
 import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';

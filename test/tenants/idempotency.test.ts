@@ -1,6 +1,6 @@
 /** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
-import { pruneStoredResults } from '../../src/tenants/stored-results.ts';
+import { pruneStoredResults } from '../../src/core/tenants/stored-results.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';

@@ -6,9 +6,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { applyBootstrap, loadBootstrap } from '../../src/tenants/initial-data.ts';
-import { ALL_KEYS, hashOf, Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/core/tenants/initial-data.ts';
+import { ALL_KEYS, hashOf, Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';

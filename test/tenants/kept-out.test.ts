@@ -4,8 +4,8 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { KeptOutLists } from '../../src/tenants/kept-out-lists.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { KeptOutLists } from '../../src/core/tenants/kept-out-lists.ts';
 import { useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { sdk, storeKey } from '../support/memory-stores.ts';

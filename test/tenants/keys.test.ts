@@ -1,12 +1,12 @@
 /** Changes of a key, or of its tenant, while another change of the key is not committed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { parseQuery } from '../../src/database/query.ts';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { type KeyPurpose, Keys } from '../../src/tenants/keys.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { openDatabase } from '../../src/core/database/open.ts';
+import { parseQuery } from '../../src/core/database/query.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { type KeyPurpose, Keys } from '../../src/core/tenants/keys.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createTestDatabase, lockWait, skipOnCitus } from '../support/database.ts';
 
 describe('keys of a tenant', () => {

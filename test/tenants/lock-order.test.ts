@@ -3,10 +3,10 @@
  */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { Keys, newApiKey } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { connectTo, createTestDatabase, isCitus, lockWait } from '../support/database.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 

@@ -5,8 +5,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { expect, inject, it } from 'vitest';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { makeKey } from '../support/admin.ts';
 import { lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';

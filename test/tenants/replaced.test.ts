@@ -5,12 +5,12 @@
  * @module-tag long-on-pglite
  */
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { hashOf, Keys } from '../../src/core/tenants/keys.ts';
+import { setMount } from '../../src/core/tenants/mounts.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { createDraft } from '../../src/features/drafts/create.ts';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { hashOf, Keys } from '../../src/tenants/keys.ts';
-import { setMount } from '../../src/tenants/mounts.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, openAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

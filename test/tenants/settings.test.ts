@@ -1,17 +1,17 @@
 /**
- * Completeness of the settings table (src/tenants/settings.ts) in every place that lists settings.
+ * Completeness of the settings table (src/core/tenants/settings.ts) in every place that lists settings.
  *
  * @module-tag long-on-pglite
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { camelCase, renamed, snakeCase } from '../../src/lib/text.ts';
-import { typedQuantity } from '../../src/lib/units.ts';
-import { effectiveSettings } from '../../src/tenants/effective-settings.ts';
-import { loadBootstrap } from '../../src/tenants/initial-data.ts';
-import { ALL_SETTINGS, SETTINGS, type Setting } from '../../src/tenants/settings.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { camelCase, renamed, snakeCase } from '../../src/core/lib/text.ts';
+import { typedQuantity } from '../../src/core/lib/units.ts';
+import { effectiveSettings } from '../../src/core/tenants/effective-settings.ts';
+import { loadBootstrap } from '../../src/core/tenants/initial-data.ts';
+import { ALL_SETTINGS, SETTINGS, type Setting } from '../../src/core/tenants/settings.ts';
 import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';

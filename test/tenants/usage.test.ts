@@ -4,11 +4,11 @@
  * @module-tag long-on-pglite
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { moveTenantData } from '../../src/tenants/copy.ts';
-import { recordSizes } from '../../src/tenants/fleet-usage.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
-import { UsageCounts } from '../../src/tenants/usage.ts';
+import { loadConfig } from '../../src/core/config.ts';
+import { moveTenantData } from '../../src/core/tenants/copy.ts';
+import { recordSizes } from '../../src/core/tenants/fleet-usage.ts';
+import { Tenants } from '../../src/core/tenants/tenants.ts';
+import { UsageCounts } from '../../src/core/tenants/usage.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
 import {

@@ -2,17 +2,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { mcpResponseBytes } from '../../../src/agents/result-bounds.ts';
-import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
-import { answerMessages, isSubscription, type McpResponse } from '../../../src/features/mcp/exchange.ts';
-import { orderOf, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
-import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/http/client-connection.ts';
+import { mcpResponseBytes } from '../../../src/core/agents/result-bounds.ts';
+import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/core/http/client-connection.ts';
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
   type Refusal,
-} from '../../../src/lib/concurrency-limiter.ts';
-import { type Deadline, Deadlines } from '../../../src/lib/deadlines.ts';
+} from '../../../src/core/lib/concurrency-limiter.ts';
+import { type Deadline, Deadlines } from '../../../src/core/lib/deadlines.ts';
+import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
+import { answerMessages, isSubscription, type McpResponse } from '../../../src/features/mcp/exchange.ts';
+import { orderOf, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';

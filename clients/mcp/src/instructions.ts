@@ -1,5 +1,5 @@
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
-import { MEMORY_PROTOCOL } from '../../../src/memory/protocol.ts';
+import { MEMORY_PROTOCOL } from '../../../src/core/memory/protocol.ts';
 
 /**
  * Maximum time that a connecting host waits for the service. Without the service's text, the server starts with the

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/core/http/json-limits.ts';
+import type { Slot } from '../../../src/core/lib/concurrency-limiter.ts';
 import { batchProblem, INVALID_REQUEST } from '../../../src/features/mcp/exchange.ts';
-import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
-import type { Slot } from '../../../src/lib/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 
 /** Maximum size of bodies that are read before the caller is checked. Headers may cost as much. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
-import { parseSize } from '../../../src/lib/units.ts';
+import { parseSize } from '../../../src/core/lib/units.ts';
 
 /** The service's default: a file of 1 MiB with the longest JSON escapes. */
 const DEFAULT_MAX_BODY_BYTES = 6 * 2 ** 20 + 65_536;

@@ -10,7 +10,7 @@ import { findRequest, undoRequest } from './incidents.ts';
 
 // The types of the console do not include the types of the service, so the imports have no static names.
 const ROOT = new URL('../../../', import.meta.url).href;
-const { runProgram } = await import(`${ROOT}src/cli/program.ts`);
+const { runProgram } = await import(`${ROOT}src/service/program.ts`);
 const { CollectedOutput } = await import(`${ROOT}test/support/collected-output.ts`);
 
 /** The first request of a command that changes something, as the admin API receives it. */

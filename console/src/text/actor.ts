@@ -1,4 +1,4 @@
-import type { Actor } from '../../../src/memory/origin.ts';
+import type { Actor } from '../../../src/core/memory/origin.ts';
 
 /** Returns the ID of an actor for filters and for `revert`. Returns null if the actor has no unique ID. */
 export function actorFilter(actor: Actor): string | null {

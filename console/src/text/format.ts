@@ -1,4 +1,4 @@
-export { formatBytes } from '../../../src/lib/units.ts';
+export { formatBytes } from '../../../src/core/lib/units.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
 export const formatNumber = (value: number) => numbers.format(value);

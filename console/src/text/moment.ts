@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../src/lib/units.ts';
+import { parseDuration } from '../../../src/core/lib/units.ts';
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d{1,6}))?Z$/;
 

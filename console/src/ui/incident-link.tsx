@@ -1,4 +1,4 @@
-import type { Actor } from '../../../src/memory/origin.ts';
+import type { Actor } from '../../../src/core/memory/origin.ts';
 import { canWrite } from '../api/session.ts';
 import { hrefOf } from '../router.ts';
 import { actorFilter } from '../text/actor.ts';

@@ -1,4 +1,4 @@
-import { type Actor, actorTextVia } from '../../../src/memory/origin.ts';
+import { type Actor, actorTextVia } from '../../../src/core/memory/origin.ts';
 
 import { formatAge, formatClock, formatExactTime, formatTime } from '../text/format.ts';
 import { Name } from './name.tsx';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { MAX_JSON_BYTES_OF_UNIT } from '../../lib/json.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
+import { MAX_JSON_BYTES_OF_UNIT } from '../../core/lib/json.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
 import { cannotImport, printable, type SourceEntry } from './entry.ts';
 import {
   type ArchivedDirectory,

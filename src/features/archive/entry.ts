@@ -1,6 +1,6 @@
-import type { ARCHIVE_ERRORS } from '../../errors/archives.ts';
-import type { ErrorValues } from '../../errors/catalog.ts';
-import { ServiceError } from '../../errors/errors.ts';
+import type { ARCHIVE_ERRORS } from '../../core/errors/archives.ts';
+import type { ErrorValues } from '../../core/errors/catalog.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
 
 /** A file or directory in an archive or in a local directory. */
 export interface SourceEntry {

@@ -1,12 +1,12 @@
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor, time } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { History } from '../../history/history.ts';
-import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../../history/version.ts';
-import { BATCH, batches, readPages } from '../../lib/pages.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
-import { findTenantQuery } from '../../tenants/queries.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { History } from '../../core/history/history.ts';
+import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { BATCH, batches, readPages } from '../../core/lib/pages.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { findTenantQuery } from '../../core/tenants/queries.ts';
 import {
   type ArchivedVersion,
   archivedVersion,

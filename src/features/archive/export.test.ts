@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { ServiceError } from '../../errors/errors.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Database } from '../../database/database.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import type { Database } from '../../core/database/database.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { type Exported, exportEntries } from './export-entries.ts';
 import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';

@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 import { registerExportCommand, registerImportCommand } from './cli/archives.ts';
 import { registerPushCommand } from './cli/hosted.ts';
 import { registerMigrateDataCommand } from './cli/migrate-data.ts';

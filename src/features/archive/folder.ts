@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { constants, type Dirent } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { ServiceError } from '../../errors/errors.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors/errors.ts';
-import { type Version, versionRecord } from '../../history/version.ts';
-import { storedActor, storedOrigin } from '../../memory/origin.ts';
-import { parsePath } from '../../memory/path.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { type Version, versionRecord } from '../../core/history/version.ts';
+import { storedActor, storedOrigin } from '../../core/memory/origin.ts';
+import { parsePath } from '../../core/memory/path.ts';
 
 /*
  * The format of a history in an archive: docs/history.md, Archives. The directory `history/` next to `memories/`
@@ -112,7 +112,7 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** Stored content of a version, whole or as a splice: src/database/schema/files.ts. */
+/** Stored content of a version, whole or as a splice: src/core/database/schema/files.ts. */
 export interface KeptContent {
   spliceStart: number | null;
   spliceLength: number | null;

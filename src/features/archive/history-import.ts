@@ -1,7 +1,7 @@
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
-import { FIRST_ID, LAST_ID } from '../../history/version.ts';
-import { BATCH, readPages } from '../../lib/pages.ts';
-import { bindRootQuery, COUNTED_HISTORY } from '../../tenants/queries.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
+import { FIRST_ID, LAST_ID } from '../../core/history/version.ts';
+import { BATCH, readPages } from '../../core/lib/pages.ts';
+import { bindRootQuery, COUNTED_HISTORY } from '../../core/tenants/queries.ts';
 import {
   type ArchivedDirectory,
   damagedHistory,

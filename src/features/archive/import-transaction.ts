@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { findPathsQuery } from '../../files/read-queries.ts';
-import { BATCH } from '../../lib/pages.ts';
-import { timeSlicedSort } from '../../lib/time-slice.ts';
-import { type Origin, storedOrigin } from '../../memory/origin.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
-import type { OverQuota, Quotas } from '../../memory/store.ts';
-import { noteArrival } from '../../tenants/arrivals.ts';
-import { beginChangeQuery, bindRootQuery, reserveQuery, type TenantRow } from '../../tenants/queries.ts';
-import { rejectArchived } from '../../tenants/stores.ts';
-import { requireTenant } from '../../tenants/tenants.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { findPathsQuery } from '../../core/files/read-queries.ts';
+import { BATCH } from '../../core/lib/pages.ts';
+import { timeSlicedSort } from '../../core/lib/time-slice.ts';
+import { type Origin, storedOrigin } from '../../core/memory/origin.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import type { OverQuota, Quotas } from '../../core/memory/store.ts';
+import { noteArrival } from '../../core/tenants/arrivals.ts';
+import { beginChangeQuery, bindRootQuery, reserveQuery, type TenantRow } from '../../core/tenants/queries.ts';
+import { rejectArchived } from '../../core/tenants/stores.ts';
+import { requireTenant } from '../../core/tenants/tenants.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
 // These queries belong to one change (`beginChangeQuery`) at the time `at`. The caller has checked for conflicts.

@@ -1,4 +1,4 @@
-import { pathProblemText } from '../../memory/messages.ts';
+import { pathProblemText } from '../../core/memory/messages.ts';
 import {
   ancestorsOf,
   MAX_PATH_BYTES,
@@ -6,7 +6,7 @@ import {
   type PathProblem,
   parsePath,
   ROOT,
-} from '../../memory/path.ts';
+} from '../../core/memory/path.ts';
 import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.ts';
 
 export interface Placement {

@@ -1,8 +1,8 @@
-import type { Database } from '../../database/database.ts';
-import type { QueryExecutor } from '../../database/query.ts';
-import { JOB_LOCKS } from '../../database/tenant-job.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { noteArrival } from '../../tenants/arrivals.ts';
+import type { Database } from '../../core/database/database.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
+import { JOB_LOCKS } from '../../core/database/tenant-job.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { noteArrival } from '../../core/tenants/arrivals.ts';
 import {
   Digest,
   describeTable,

@@ -1,6 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
-import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../database/citus.ts';
-import { defineQuery, parseQuery, type Query, type QueryExecutor, type Value } from '../../database/query.ts';
+import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../../core/database/citus.ts';
+import {
+  defineQuery,
+  parseQuery,
+  type Query,
+  type QueryExecutor,
+  type Value,
+} from '../../core/database/query.ts';
 
 /** Tables with a tenant column. `tenants` is first, because other rows refer to it. */
 export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;

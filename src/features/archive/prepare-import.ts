@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
-import { ServiceError } from '../../errors/errors.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { ArchivedHistory, isHistory } from './archived-history.ts';
 import { cannotImport, printable, type SourceEntry } from './entry.ts';
 import type { HistorySource } from './history-import.ts';

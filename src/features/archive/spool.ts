@@ -2,8 +2,8 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Readable, Writable } from 'node:stream';
-import { ServiceError } from '../../errors/errors.ts';
-import { BATCH } from '../../lib/pages.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { BATCH } from '../../core/lib/pages.ts';
 
 /** Use of a temporary file, for error messages. */
 type Purpose = 'import' | 'export';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
-import { ServiceError } from '../../errors/errors.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 import type { Exported } from './export-entries.ts';
 

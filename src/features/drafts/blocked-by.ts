@@ -1,6 +1,6 @@
-import type { ThreeWay } from '../../history/three-way.ts';
-import { timeSliced, timeSlicedSort } from '../../lib/time-slice.ts';
-import { ancestorsOf, type MemoryPath } from '../../memory/path.ts';
+import type { ThreeWay } from '../../core/history/three-way.ts';
+import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
+import { ancestorsOf, type MemoryPath } from '../../core/memory/path.ts';
 
 /** Entries of the original that occupy the path of a file in the draft. */
 export interface BlockedBy {

@@ -1,13 +1,21 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from '../../cli/arguments.ts';
-import { type Caller, type Cli, withCaller } from '../../cli/caller.ts';
-import { type Io, print } from '../../cli/io.ts';
-import { formatJson, patchText, printJson, printLine, printTable, shown, time } from '../../cli/output.ts';
-import { type Resolutions, resolutionsOf, takeArgument, textArgument } from '../../cli/resolutions.ts';
-import { OperatorError } from '../../errors/errors.ts';
-import { amount } from '../../lib/units.ts';
-import { actorText } from '../../memory/origin.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
+import { type Caller, type Cli, withCaller } from '../../core/cli/caller.ts';
+import { type Io, print } from '../../core/cli/io.ts';
+import {
+  formatJson,
+  patchText,
+  printJson,
+  printLine,
+  printTable,
+  shown,
+  time,
+} from '../../core/cli/output.ts';
+import { type Resolutions, resolutionsOf, takeArgument, textArgument } from '../../core/cli/resolutions.ts';
+import { OperatorError } from '../../core/errors/errors.ts';
+import { amount } from '../../core/lib/units.ts';
+import { actorText } from '../../core/memory/origin.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './admin/drafts.ts';
 import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge.ts';
 import { compareTenantDraft, diffDraft } from './admin/review.ts';

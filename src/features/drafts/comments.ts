@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import type { Actor } from '../../memory/origin.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { Actor } from '../../core/memory/origin.ts';
 import type { DraftIds } from './contents.ts';
 import { findDraft, findOpenDraft } from './drafts.ts';
 

@@ -1,10 +1,10 @@
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
-import { History } from '../../history/history.ts';
-import type { MergeThreads, ThreeTexts } from '../../history/line-merge.ts';
-import { needsLines } from '../../history/merge-file.ts';
-import type { SameContent, SideFile, ThreeWay } from '../../history/three-way.ts';
-import { batches } from '../../lib/pages.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
+import { History } from '../../core/history/history.ts';
+import type { MergeThreads, ThreeTexts } from '../../core/history/line-merge.ts';
+import { needsLines } from '../../core/history/merge-file.ts';
+import type { SameContent, SideFile, ThreeWay } from '../../core/history/three-way.ts';
+import { batches } from '../../core/lib/pages.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
 import type { PlannedChange } from './plan.ts';
 
 /*

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor, time } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { readContentsQuery } from '../../history/history.ts';
-import { checkComplete } from '../../history/past.ts';
-import { COVERS } from '../../history/version.ts';
-import { batches, readPages } from '../../lib/pages.ts';
-import { type Actor, storedActor } from '../../memory/origin.ts';
-import { copyEntries } from '../../tenants/copy.ts';
-import { effectiveSettings } from '../../tenants/effective-settings.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { readContentsQuery } from '../../core/history/history.ts';
+import { checkComplete } from '../../core/history/past.ts';
+import { COVERS } from '../../core/history/version.ts';
+import { batches, readPages } from '../../core/lib/pages.ts';
+import { type Actor, storedActor } from '../../core/memory/origin.ts';
+import { copyEntries } from '../../core/tenants/copy.ts';
+import { effectiveSettings } from '../../core/tenants/effective-settings.ts';
 import {
   bindRootQuery,
   findTenantQuery,
@@ -17,9 +17,9 @@ import {
   setTenantQuery,
   suspendTenantQuery,
   type TenantRow,
-} from '../../tenants/queries.ts';
-import { rejectArchived } from '../../tenants/stores.ts';
-import { followSettings, requireSameTenant, requireTenant, Tenants } from '../../tenants/tenants.ts';
+} from '../../core/tenants/queries.ts';
+import { rejectArchived } from '../../core/tenants/stores.ts';
+import { followSettings, requireSameTenant, requireTenant, Tenants } from '../../core/tenants/tenants.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
 import { lastChangeOrCreationQuery } from './trees.ts';
 

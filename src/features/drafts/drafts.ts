@@ -1,8 +1,8 @@
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor, time } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import type { Actor } from '../../memory/origin.ts';
-import { listOpenDraftsQuery } from '../../tenants/queries.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { Actor } from '../../core/memory/origin.ts';
+import { listOpenDraftsQuery } from '../../core/tenants/queries.ts';
 
 /* Records of open and closed drafts. The memory of an open draft is a tenant with the draft's ID. */
 

@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 import { addDraftComment, deleteDraftComment, listDraftComments } from './admin/comments.ts';
 import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './admin/drafts.ts';
 import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge.ts';

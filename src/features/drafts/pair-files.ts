@@ -1,6 +1,6 @@
-import type { SideFile, ThreeWay } from '../../history/three-way.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import type { SideFile, ThreeWay } from '../../core/history/three-way.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import type { Sides } from './trees.ts';
 
 /**

@@ -8,11 +8,11 @@ import {
   type Resolution,
   resolveFile,
   stay,
-} from '../../history/merge-file.ts';
-import { type DirectoryTargets, planTree, type Target } from '../../history/plan.ts';
-import type { SameContent, ThreeWay } from '../../history/three-way.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
+} from '../../core/history/merge-file.ts';
+import { type DirectoryTargets, planTree, type Target } from '../../core/history/plan.ts';
+import type { SameContent, ThreeWay } from '../../core/history/three-way.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { type BlockedBy, findBlockers } from './blocked-by.ts';
 import { isTouched } from './pair-files.ts';
 import type { Sides, Tree } from './trees.ts';

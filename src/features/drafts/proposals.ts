@@ -1,6 +1,6 @@
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
-import type { Actor } from '../../memory/origin.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import type { Actor } from '../../core/memory/origin.ts';
 import { createDraft } from './create.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 

@@ -1,10 +1,10 @@
-import type { Config } from '../../config.ts';
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
-import type { SideFile } from '../../history/three-way.ts';
-import { type ChangeKind, changeOf } from '../../history/three-way.ts';
-import { timeSliced, timeSlicedSort } from '../../lib/time-slice.ts';
-import { DAY_MS } from '../../lib/units.ts';
-import { lastFileUseQuery } from '../../tenants/queries.ts';
+import type { Config } from '../../core/config.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
+import type { SideFile } from '../../core/history/three-way.ts';
+import { type ChangeKind, changeOf } from '../../core/history/three-way.ts';
+import { timeSliced, timeSlicedSort } from '../../core/lib/time-slice.ts';
+import { DAY_MS } from '../../core/lib/units.ts';
+import { lastFileUseQuery } from '../../core/tenants/queries.ts';
 import type { BlockedBy } from './blocked-by.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { Redirect } from '../../agents/redirect.ts';
-import { hasReason } from '../../errors/errors.ts';
-import type { RequestContext } from '../../http/authentication.ts';
-import type { Mount } from '../../memory/mount.ts';
-import type { TenantPolicyCache } from '../../tenants/policy-cache.ts';
+import type { Redirect } from '../../core/agents/redirect.ts';
+import { hasReason } from '../../core/errors/errors.ts';
+import type { RequestContext } from '../../core/http/authentication.ts';
+import type { Mount } from '../../core/memory/mount.ts';
+import type { TenantPolicyCache } from '../../core/tenants/policy-cache.ts';
 import type { Proposals } from './proposals.ts';
 
 /**

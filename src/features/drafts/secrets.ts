@@ -1,8 +1,8 @@
-import type { QueryExecutor } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { endOfSlice, timeSliced } from '../../lib/time-slice.ts';
-import { kindsOf } from '../../memory/commands/command.ts';
-import { mask, type Redaction, type Secret } from '../../memory/secrets/secrets.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { endOfSlice, timeSliced } from '../../core/lib/time-slice.ts';
+import { kindsOf } from '../../core/memory/commands/command.ts';
+import { mask, type Redaction, type Secret } from '../../core/memory/secrets/secrets.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 

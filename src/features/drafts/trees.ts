@@ -1,7 +1,7 @@
-import { defineQuery, type QueryExecutor, time } from '../../database/query.ts';
-import type { SideFile } from '../../history/three-way.ts';
-import { readPages } from '../../lib/pages.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import type { SideFile } from '../../core/history/three-way.ts';
+import { readPages } from '../../core/lib/pages.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 
 /* Reads the three sides of a draft: the base (the copied state), the draft, and the original. */
 

@@ -1,7 +1,7 @@
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
-import { type ChangedFile, type WrittenFile, writeChange } from '../../history/change.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import { type Actor, storedOrigin } from '../../memory/origin.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
+import { type ChangedFile, type WrittenFile, writeChange } from '../../core/history/change.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import { type Actor, storedOrigin } from '../../core/memory/origin.ts';
 import { type DraftIds, draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../database/database.ts';
-import { History } from '../../history/history.ts';
-import { type LogEntry, type LogOptions, logPage } from '../../history/log.ts';
+import type { Database } from '../../core/database/database.ts';
+import { History } from '../../core/history/history.ts';
+import { type LogEntry, type LogOptions, logPage } from '../../core/history/log.ts';
 import { selectTenants, type TenantSelection } from './selection.ts';
 
 /* Lists the versions of many tenants, tenant after tenant, newest first in each. */

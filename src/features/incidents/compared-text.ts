@@ -1,7 +1,7 @@
-import { withoutCase } from '../../lib/folding.ts';
-import { type Steps, withoutPause } from '../../lib/time-slice.ts';
-import { numberIn } from '../../memory/secrets/grouped-numbers.ts';
-import { normalForm, normalizing, type Tokens, tokenizing } from '../../memory/secrets/tokens.ts';
+import { withoutCase } from '../../core/lib/folding.ts';
+import { type Steps, withoutPause } from '../../core/lib/time-slice.ts';
+import { numberIn } from '../../core/memory/secrets/grouped-numbers.ts';
+import { normalForm, normalizing, type Tokens, tokenizing } from '../../core/memory/secrets/tokens.ts';
 
 /*
  * Compares texts for finds and erasures. By default, they compare the normal form by which texts are kept out, so that

@@ -1,13 +1,13 @@
-import type { Database } from '../../database/database.ts';
-import type { QueryExecutor } from '../../database/query.ts';
-import { type WrittenFile, writeChange } from '../../history/change.ts';
-import { History } from '../../history/history.ts';
-import { batches } from '../../lib/pages.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import { type Origin, storedActor, storedOrigin } from '../../memory/origin.ts';
-import type { MemoryPath } from '../../memory/path.ts';
-import type { TenantDefaults } from '../../memory/store.ts';
-import { lockTenantQuery } from '../../tenants/queries.ts';
+import type { Database } from '../../core/database/database.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
+import { type WrittenFile, writeChange } from '../../core/history/change.ts';
+import { History } from '../../core/history/history.ts';
+import { batches } from '../../core/lib/pages.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import { type Origin, storedActor, storedOrigin } from '../../core/memory/origin.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
+import type { TenantDefaults } from '../../core/memory/store.ts';
+import { lockTenantQuery } from '../../core/tenants/queries.ts';
 import type { SoughtText } from './compared-text.ts';
 import { cleanPath } from './erase-path.ts';
 import {

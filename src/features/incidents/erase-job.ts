@@ -1,13 +1,13 @@
-import type { Config } from '../../config.ts';
-import { databaseInstant } from '../../database/clock.ts';
-import type { Database } from '../../database/database.ts';
-import type { QueryExecutor } from '../../database/query.ts';
-import { WorkerThreads } from '../../lib/worker-threads.ts';
-import { effectiveSettings, tenantDefaults } from '../../tenants/effective-settings.ts';
-import { requireInstallation } from '../../tenants/installation.ts';
-import { addKeptOut } from '../../tenants/kept-out.ts';
-import { keptOutEverywhereMs } from '../../tenants/policy-cache.ts';
-import { findTenantQuery } from '../../tenants/queries.ts';
+import type { Config } from '../../core/config.ts';
+import { databaseInstant } from '../../core/database/clock.ts';
+import type { Database } from '../../core/database/database.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
+import { WorkerThreads } from '../../core/lib/worker-threads.ts';
+import { effectiveSettings, tenantDefaults } from '../../core/tenants/effective-settings.ts';
+import { requireInstallation } from '../../core/tenants/installation.ts';
+import { addKeptOut } from '../../core/tenants/kept-out.ts';
+import { keptOutEverywhereMs } from '../../core/tenants/policy-cache.ts';
+import { findTenantQuery } from '../../core/tenants/queries.ts';
 import type { SoughtText } from './compared-text.ts';
 import {
   countOrigins,

@@ -1,5 +1,5 @@
-import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentOf, ROOT } from '../../memory/path.ts';
-import { occurrencesOf } from '../../memory/text.ts';
+import { lengthProblem, MAX_PATH_BYTES, type MemoryPath, parentOf, ROOT } from '../../core/memory/path.ts';
+import { occurrencesOf } from '../../core/memory/text.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 import { eraseText } from './erase-text.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../database/database.ts';
-import type { QueryExecutor } from '../../database/query.ts';
-import { readPages } from '../../lib/pages.ts';
-import { timeSliced } from '../../lib/time-slice.ts';
-import { storedActor, storedOrigin } from '../../memory/origin.ts';
-import { type MemoryPath, parentOf, ROOT } from '../../memory/path.ts';
-import { lockTenantQuery } from '../../tenants/queries.ts';
+import type { Database } from '../../core/database/database.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
+import { readPages } from '../../core/lib/pages.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
+import { storedActor, storedOrigin } from '../../core/memory/origin.ts';
+import { type MemoryPath, parentOf, ROOT } from '../../core/memory/path.ts';
+import { lockTenantQuery } from '../../core/tenants/queries.ts';
 import type { Erasure, Store } from './erase-files.ts';
 import { erasedPaths, pathContains, pathsToRename } from './erase-path.ts';
 import {

@@ -1,5 +1,5 @@
-import { defineQuery } from '../../database/query.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import { defineQuery } from '../../core/database/query.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 
 /* Statements of an erasure in one tenant or draft. The functions are in migrations/functions/memory_erase_text.sql. */
 

@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
-import { readPages } from '../../lib/pages.ts';
-import { amount } from '../../lib/units.ts';
-import { deriveKey, type Installation, requireInstallation } from '../../tenants/installation.ts';
-import { addReceipt, type Erasure } from '../../tenants/receipts.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import { readPages } from '../../core/lib/pages.ts';
+import { amount } from '../../core/lib/units.ts';
+import { deriveKey, type Installation, requireInstallation } from '../../core/tenants/installation.ts';
+import { addReceipt, type Erasure } from '../../core/tenants/receipts.ts';
 import { comparisonOf } from './compared-text.ts';
 import type { StoredEraseRequest } from './erase-job.ts';
 import { type Counts, isExact, type JobOutcome, type RunningJob, readOutcomePage } from './jobs.ts';

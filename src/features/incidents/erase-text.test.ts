@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { randomOf } from '../../../test/support/random.ts';
-import type { MemoryPath } from '../../memory/path.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
 import { containsText } from './compared-text.ts';
 import { cleanPath, erasedPaths, pathsToRename } from './erase-path.ts';
 import { eraseText } from './erase-text.ts';

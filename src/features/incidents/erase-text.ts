@@ -1,4 +1,4 @@
-import { bordersOf, occurrencesOf } from '../../memory/text.ts';
+import { bordersOf, occurrencesOf } from '../../core/memory/text.ts';
 import { comparedUnits, containsText, type SoughtText, soughtUnits } from './compared-text.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 import { startErase } from './admin/erase.ts';
 import { listHits, startFind } from './admin/find.ts';
 import { listAllVersions } from './admin/fleet-versions.ts';
@@ -60,7 +60,7 @@ export const incidents: Feature = {
       import('./jobs.ts'),
       import('./kinds.ts'),
       import('./runner.ts'),
-      import('../../database/job-faults.ts'),
+      import('../../core/database/job-faults.ts'),
     ]);
     const faults = new JobFaults(log);
     const runner = new JobRunner(database, jobKinds(database, config), ({ id, kind }, error) =>

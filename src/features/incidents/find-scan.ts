@@ -1,7 +1,7 @@
 import { platform, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
-import { withoutPause } from '../../lib/time-slice.ts';
-import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
+import { withoutPause } from '../../core/lib/time-slice.ts';
+import { linesOfOffsets, occurrencesOf } from '../../core/memory/text.ts';
 import { excerptOf } from '../search/excerpt.ts';
 import { LineMatcher } from '../search/match-lines.ts';
 import { WordMatcher } from '../search/match-words.ts';

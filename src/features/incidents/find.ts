@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../database/database.ts';
-import { retrying } from '../../database/errors.ts';
-import { defineQuery, time } from '../../database/query.ts';
-import { FIRST_ID, isBy, LAST_ID } from '../../history/version.ts';
-import { WorkerThreads } from '../../lib/worker-threads.ts';
-import type { Origin } from '../../memory/origin.ts';
+import type { Database } from '../../core/database/database.ts';
+import { retrying } from '../../core/database/errors.ts';
+import { defineQuery, time } from '../../core/database/query.ts';
+import { FIRST_ID, isBy, LAST_ID } from '../../core/history/version.ts';
+import { WorkerThreads } from '../../core/lib/worker-threads.ts';
+import type { Origin } from '../../core/memory/origin.ts';
 import { openDraftIds } from '../drafts/drafts.ts';
 import type { FindQuery, ScannedRow, ScanResult, ScanTask } from './find-scan.ts';
 import type { Turn } from './job-kind.ts';
@@ -17,7 +17,7 @@ export const PLACES = ['current', 'superseded', 'drafts'] as const;
 export interface FindRequest {
   query: FindQuery;
   places: readonly (typeof PLACES)[number][];
-  /** Actor of the versions, as in `VersionFilter` (src/history/history.ts); null for all. */
+  /** Actor of the versions, as in `VersionFilter` (src/core/history/history.ts); null for all. */
   by: string | null;
   /** Times of the versions in ISO 8601, inclusive; null for all. */
   since: string | null;

@@ -1,4 +1,4 @@
-import type { QueryExecutor } from '../../database/query.ts';
+import type { QueryExecutor } from '../../core/database/query.ts';
 import type { Counts, RunningJob } from './jobs.ts';
 
 /** Result of a job for one tenant. */

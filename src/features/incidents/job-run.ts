@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { databaseInstant } from '../../database/clock.ts';
-import type { Database } from '../../database/database.ts';
-import { DatabaseError, FOREIGN_KEY_VIOLATION } from '../../database/errors.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { SharedRuns } from '../../lib/shared-runs.ts';
+import { databaseInstant } from '../../core/database/clock.ts';
+import type { Database } from '../../core/database/database.ts';
+import { DatabaseError, FOREIGN_KEY_VIOLATION } from '../../core/database/errors.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { SharedRuns } from '../../core/lib/shared-runs.ts';
 import type { JobKind, TenantResult } from './job-kind.ts';
 import {
   addCounts,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { databaseInstant } from '../../database/clock.ts';
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor, time } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { LAST_ID } from '../../history/version.ts';
-import { readPages } from '../../lib/pages.ts';
-import { DAY_MS } from '../../lib/units.ts';
-import { type Actor, storedActor } from '../../memory/origin.ts';
+import { databaseInstant } from '../../core/database/clock.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { LAST_ID } from '../../core/history/version.ts';
+import { readPages } from '../../core/lib/pages.ts';
+import { DAY_MS } from '../../core/lib/units.ts';
+import { type Actor, storedActor } from '../../core/memory/origin.ts';
 import { countSelected, type TenantSelection } from './selection.ts';
 
 /* Stored jobs over many tenants. `JobRunner` runs them. */

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
 import { eraseJobs } from './erase-job.ts';
 import { findJobs } from './find-job.ts';
 import type { JobKind } from './job-kind.ts';

@@ -1,6 +1,6 @@
-import { databaseInstant } from '../../database/clock.ts';
-import type { Database } from '../../database/database.ts';
-import { defineQuery, type QueryExecutor } from '../../database/query.ts';
+import { databaseInstant } from '../../core/database/clock.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
 import { type Counts, JOB_COLUMNS, type RunningJob } from './jobs.ts';
 import type { TenantSelection } from './selection.ts';
 
@@ -13,7 +13,7 @@ const LEASE_MS = 15_000;
 export interface ClaimedJob extends RunningJob {
   /** `Position` as JSON; empty before the first tenant. */
   position: string;
-  /** IDs of the tenants that have arrived since the creation of the job (src/tenants/arrivals.ts). */
+  /** IDs of the tenants that have arrived since the creation of the job (src/core/tenants/arrivals.ts). */
   arrived: string[];
 }
 

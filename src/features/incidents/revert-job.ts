@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
-import { hasReason, ServiceError } from '../../errors/errors.ts';
-import { NO_CHANGES } from '../../history/apply.ts';
-import type { Conflict, Side } from '../../history/conflicts.ts';
-import { MergeThreads } from '../../history/line-merge.ts';
-import { type Reverted, revertActor } from '../../history/revert.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery } from '../../core/database/query.ts';
+import { hasReason, ServiceError } from '../../core/errors/errors.ts';
+import { NO_CHANGES } from '../../core/history/apply.ts';
+import type { Conflict, Side } from '../../core/history/conflicts.ts';
+import { MergeThreads } from '../../core/history/line-merge.ts';
+import { type Reverted, revertActor } from '../../core/history/revert.ts';
+import { tenantDefaults } from '../../core/tenants/effective-settings.ts';
 import type { JobKind, TenantResult } from './job-kind.ts';
 import { findJob, findOutcome, type Job, type RunningJob } from './jobs.ts';
 

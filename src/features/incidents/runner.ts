@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../database/database.ts';
-import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts';
-import { storedActor } from '../../memory/origin.ts';
+import type { Database } from '../../core/database/database.ts';
+import { ConcurrencyLimiter } from '../../core/lib/concurrency-limiter.ts';
+import { storedActor } from '../../core/memory/origin.ts';
 import type { JobKind } from './job-kind.ts';
 import { JobRun } from './job-run.ts';
 import type { RunningJob } from './jobs.ts';

@@ -1,11 +1,11 @@
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery } from '../../core/database/query.ts';
 import {
   type ConditionParams,
   conditionParams,
   IS_SELECTED,
   type TenantConditions,
-} from '../../tenants/listing.ts';
+} from '../../core/tenants/listing.ts';
 
 /** Filter of the tenants of a job. All conditions must match; drafts are never selected. */
 export interface TenantSelection extends TenantConditions {

@@ -1,6 +1,6 @@
-import { isObject } from '../../lib/json.ts';
-import { ShortLivedMap } from '../../lib/queues.ts';
-import { parsePath, ROOT } from '../../memory/path.ts';
+import { isObject } from '../../core/lib/json.ts';
+import { ShortLivedMap } from '../../core/lib/queues.ts';
+import { parsePath, ROOT } from '../../core/memory/path.ts';
 import { pathOfUri } from './resource-uri.ts';
 
 /** Maximum time that a call waits for the bodies of earlier requests. */

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { CallerTrace } from '../../http/tracing.ts';
+import type { CallerTrace } from '../../core/http/tracing.ts';
 
 /** Metadata field in which Claude Code sends the ID of the call's `tool_use` block. */
 const TOOL_USE_ID = 'claudecode/toolUseId';

@@ -6,8 +6,8 @@ import {
   type ServerEventBus,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { quality } from '../../http/accept.ts';
-import { isObject } from '../../lib/json.ts';
+import { quality } from '../../core/http/accept.ts';
+import { isObject } from '../../core/lib/json.ts';
 import { checkForm } from './params.ts';
 import { createMemoryServer, createServer, type Era, type ServedMemory, type ServerName } from './server.ts';
 

@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 
 /** `POST /mcp`: the memory as tools and resources of the Model Context Protocol. */
 export const mcp: Feature = {

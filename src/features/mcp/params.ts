@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { isObject } from '../../core/lib/json.ts';
 
 /** A field of a method's parameters. */
 interface Field {

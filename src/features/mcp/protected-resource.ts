@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { problemResponses } from '../../http/problem-responses.ts';
+import type { Config } from '../../core/config.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { problemResponses } from '../../core/http/problem-responses.ts';
 
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i;
 

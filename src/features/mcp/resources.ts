@@ -4,7 +4,7 @@ import {
   type Resource,
   ResourceNotFoundError,
 } from '@modelcontextprotocol/server';
-import { timeSliced } from '../../lib/time-slice.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
 import { callMemory, type ExecuteTool } from './call.ts';
 import { pathOfUri, uriOf } from './resource-uri.ts';
 

@@ -7,8 +7,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
-import { SerialQueue } from '../../lib/queues.ts';
-import { MEMORY_PROTOCOL, TIDINESS } from '../../memory/protocol.ts';
+import { SerialQueue } from '../../core/lib/queues.ts';
+import { MEMORY_PROTOCOL, TIDINESS } from '../../core/memory/protocol.ts';
 import { callTool, type ExecuteTool } from './call.ts';
 import { type CheckedParams, checkParams } from './params.ts';
 import { listFiles, readFile } from './resources.ts';

@@ -1,15 +1,15 @@
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { identifyAsNew } from '../../agents/redirect.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { mountedPolicy } from '../../files/mounts/mounted-policy.ts';
-import type { Services } from '../../files/services.ts';
-import type { Changes, Watched } from '../../files/watches.ts';
-import { contextOf, countedTenant, type RequestContext } from '../../http/authentication.ts';
-import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
-import { parsePath, ROOT } from '../../memory/path.ts';
-import { NO_TENANT } from '../../tenants/queries.ts';
-import { RequestLimiter } from '../../tenants/request-limiter.ts';
+import { identifyAsNew } from '../../core/agents/redirect.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { mountedPolicy } from '../../core/files/mounts/mounted-policy.ts';
+import type { Services } from '../../core/files/services.ts';
+import type { Changes, Watched } from '../../core/files/watches.ts';
+import { contextOf, countedTenant, type RequestContext } from '../../core/http/authentication.ts';
+import { type Mount, mountAt, mountPath } from '../../core/memory/mount.ts';
+import { parsePath, ROOT } from '../../core/memory/path.ts';
+import { NO_TENANT } from '../../core/tenants/queries.ts';
+import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
 import type { SubscribedFiles } from './exchange.ts';
 import { pathOfUri } from './resource-uri.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { Authentication, RequestContext } from '../../http/authentication.ts';
-import { mapMaybePromise } from '../../lib/maybe-promise.ts';
-import { TENANT_ID } from '../../tenants/ids.ts';
-import type { Caller, Credentials } from '../../tenants/principal.ts';
+import type { Authentication, RequestContext } from '../../core/http/authentication.ts';
+import { mapMaybePromise } from '../../core/lib/maybe-promise.ts';
+import { TENANT_ID } from '../../core/tenants/ids.ts';
+import type { Caller, Credentials } from '../../core/tenants/principal.ts';
 import { notFound, StoreError } from './errors.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ServiceError } from '../../errors/errors.ts';
-import type { PathConflict } from '../../files/write-functions.ts';
-import { commonHeaders } from '../../http/access-log.ts';
-import { noteFault, serviceErrorOf } from '../../http/problem-details.ts';
-import { shownId, shownPath } from '../../tenants/store-ids.ts';
+import type { ServiceError } from '../../core/errors/errors.ts';
+import type { PathConflict } from '../../core/files/write-functions.ts';
+import { commonHeaders } from '../../core/http/access-log.ts';
+import { noteFault, serviceErrorOf } from '../../core/http/problem-details.ts';
+import { shownId, shownPath } from '../../core/tenants/store-ids.ts';
 
 export const STORES_PREFIX = '/v1/memory_stores';
 

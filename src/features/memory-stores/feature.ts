@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 
 /** The API of Anthropic's hosted memory stores, on the tenants of this service. */
 export const memoryStores: Feature = {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { fileJsonBytes } from '../../agents/result-bounds.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { decodeCursor, encodeCursor } from '../../lib/cursor.ts';
-import { jsonBytes } from '../../lib/json.ts';
-import { storedTime } from '../../lib/rfc3339.ts';
-import { storableText } from '../../lib/text.ts';
-import type { MemoryLimits } from '../../memory/commands/command.ts';
+import { fileJsonBytes } from '../../core/agents/result-bounds.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { jsonBytes } from '../../core/lib/json.ts';
+import { storedTime } from '../../core/lib/rfc3339.ts';
+import { storableText } from '../../core/lib/text.ts';
+import type { MemoryLimits } from '../../core/memory/commands/command.ts';
 
 /** The end position of a page in each list. */
 export const positions = {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { StoredMemory } from '../../files/write-functions.ts';
-import type { Version } from '../../history/version.ts';
-import type { Actor } from '../../memory/origin.ts';
-import { shownId, shownPath } from '../../tenants/store-ids.ts';
-import type { StoreRow } from '../../tenants/stores.ts';
+import type { StoredMemory } from '../../core/files/write-functions.ts';
+import type { Version } from '../../core/history/version.ts';
+import type { Actor } from '../../core/memory/origin.ts';
+import { shownId, shownPath } from '../../core/tenants/store-ids.ts';
+import type { StoreRow } from '../../core/tenants/stores.ts';
 
 const time = z.string().meta({ description: 'RFC 3339, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
 

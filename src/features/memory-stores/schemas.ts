@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { boundOf } from '../../lib/rfc3339.ts';
-import { isName, NAME_RULE } from '../../lib/text.ts';
-import { MAX_METADATA, metadataPairs } from '../../tenants/metadata.ts';
-import { isFilePath, PATH_RULE } from '../../tenants/store-ids.ts';
+import { boundOf } from '../../core/lib/rfc3339.ts';
+import { isName, NAME_RULE } from '../../core/lib/text.ts';
+import { MAX_METADATA, metadataPairs } from '../../core/tenants/metadata.ts';
+import { isFilePath, PATH_RULE } from '../../core/tenants/store-ids.ts';
 
 /*
  * Parameters and bodies of the API. Unknown query parameters are ignored, and unknown fields of a body are rejected.

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { retrying } from '../../database/errors.ts';
-import { defineQuery, time } from '../../database/query.ts';
-import { STALE } from '../../files/access-times.ts';
-import type { Memory } from '../../files/memory.ts';
+import { retrying } from '../../core/database/errors.ts';
+import { defineQuery, time } from '../../core/database/query.ts';
+import { STALE } from '../../core/files/access-times.ts';
+import type { Memory } from '../../core/files/memory.ts';
 import {
   type StoredMemory,
   storeCreateFunction,
   storeDeleteFunction,
   storeUpdateFunction,
-} from '../../files/write-functions.ts';
-import type { MemoryPath } from '../../memory/path.ts';
-import { success } from '../../memory/result.ts';
+} from '../../core/files/write-functions.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
+import { success } from '../../core/memory/result.ts';
 
 /* Queries of the Memory Stores API, which reads files by ID and in pages. They take no locks. */
 

@@ -1,7 +1,7 @@
-import { refuseMounted } from '../../tenants/mounts.ts';
-import { newStoreId } from '../../tenants/store-ids.ts';
-import { mergeDetails, type StoreFilter, type StoreRow } from '../../tenants/stores.ts';
-import { Tenants } from '../../tenants/tenants.ts';
+import { refuseMounted } from '../../core/tenants/mounts.ts';
+import { newStoreId } from '../../core/tenants/store-ids.ts';
+import { mergeDetails, type StoreFilter, type StoreRow } from '../../core/tenants/stores.ts';
+import { Tenants } from '../../core/tenants/tenants.ts';
 import { ALL_STORES } from './authenticate.ts';
 import { invalid, notFound } from './errors.ts';
 import { defineOperation } from './operation.ts';

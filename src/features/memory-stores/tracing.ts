@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import type { MemoryOperation, OperationSubject } from '../../http/tracing.ts';
-import { shownId, uuidOf } from '../../tenants/store-ids.ts';
+import type { MemoryOperation, OperationSubject } from '../../core/http/tracing.ts';
+import { shownId, uuidOf } from '../../core/tenants/store-ids.ts';
 
 /** Operations of the API that the GenAI conventions name. Reads are searches, the only operation that reads. */
 const OPERATIONS: ReadonlyMap<string, MemoryOperation> = new Map([

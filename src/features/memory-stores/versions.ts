@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
-import { hasReason } from '../../errors/errors.ts';
-import type { History } from '../../history/history.ts';
-import { eraseVersion } from '../../history/redact.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery } from '../../core/database/query.ts';
+import { hasReason } from '../../core/errors/errors.ts';
+import type { History } from '../../core/history/history.ts';
+import { eraseVersion } from '../../core/history/redact.ts';
 import {
   AFTER,
   COLUMNS,
@@ -12,8 +12,8 @@ import {
   type Version,
   type VersionRow,
   versionOf,
-} from '../../history/version.ts';
-import { uuidOf } from '../../tenants/store-ids.ts';
+} from '../../core/history/version.ts';
+import { uuidOf } from '../../core/tenants/store-ids.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { defineOperation } from './operation.ts';
 import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../cli/arguments.ts';
-import { type Cli, withCaller } from '../../cli/caller.ts';
-import { print } from '../../cli/io.ts';
-import { printJson, shown } from '../../cli/output.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
+import { type Cli, withCaller } from '../../core/cli/caller.ts';
+import { print } from '../../core/cli/io.ts';
+import { printJson, shown } from '../../core/cli/output.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { searchFiles } from './operations.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS, modes } from './query.ts';
 

@@ -1,4 +1,4 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature } from '../../core/feature.ts';
 import { registerSearchCommand } from './cli.ts';
 import { searchFiles } from './operations.ts';
 

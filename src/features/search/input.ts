@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { amount } from '../../lib/units.ts';
+import { amount } from '../../core/lib/units.ts';
 import {
   firstProblem,
   integerField,
   pathField,
   textField,
   wrongType,
-} from '../../memory/commands/command.ts';
-import { fieldProblemText, pathProblemText } from '../../memory/messages.ts';
-import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
+} from '../../core/memory/commands/command.ts';
+import { fieldProblemText, pathProblemText } from '../../core/memory/messages.ts';
+import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
 import { wordsOf } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { foldParts, withoutCase } from '../../lib/folding.ts';
-import { linesOfOffsets, occurrencesOf } from '../../memory/text.ts';
+import { foldParts, withoutCase } from '../../core/lib/folding.ts';
+import { linesOfOffsets, occurrencesOf } from '../../core/memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';

@@ -1,6 +1,6 @@
-import { fold, foldWithOffsets } from '../../lib/folding.ts';
-import { ROOT } from '../../memory/path.ts';
-import { linesOfOffsets } from '../../memory/text.ts';
+import { fold, foldWithOffsets } from '../../core/lib/folding.ts';
+import { ROOT } from '../../core/memory/path.ts';
+import { linesOfOffsets } from '../../core/memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, SearchedFile, Where } from './query.ts';
 import { readText } from './shared-text.ts';

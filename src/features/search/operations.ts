@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { incomplete, noSuchTenant } from '../../admin/errors.ts';
-import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from '../../admin/fields.ts';
-import { defineOperation } from '../../admin/operation.ts';
+import { incomplete, noSuchTenant } from '../../core/admin/errors.ts';
+import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from '../../core/admin/fields.ts';
+import { defineOperation } from '../../core/admin/operation.ts';
 import { foundSchema } from './input.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from './query.ts';
 

@@ -1,7 +1,7 @@
-import type { Database } from '../../database/database.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { countedAs } from '../../tenants/policy-cache.ts';
-import type { TenantRow } from '../../tenants/queries.ts';
+import type { Database } from '../../core/database/database.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { countedAs } from '../../core/tenants/policy-cache.ts';
+import type { TenantRow } from '../../core/tenants/queries.ts';
 import { filesAt, filesNow } from './files.ts';
 import type { Where } from './query.ts';
 import type { MemorySearch } from './search.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { z } from 'zod';
-import { callErrors, resultFields, tenantHeaders, toolUseId } from '../../agents/execute-schema.ts';
-import { inTenant } from '../../agents/redirect.ts';
-import { resultBytes } from '../../agents/result-bounds.ts';
+import { callErrors, resultFields, tenantHeaders, toolUseId } from '../../core/agents/execute-schema.ts';
+import { inTenant } from '../../core/agents/redirect.ts';
+import { resultBytes } from '../../core/agents/result-bounds.ts';
 import {
   type FeatureTool,
   observe,
@@ -10,13 +10,13 @@ import {
   sendText,
   type ValidCall,
   wantsText,
-} from '../../agents/tool.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import type { Services } from '../../files/services.ts';
-import { contextOf } from '../../http/authentication.ts';
-import { inFlightOf } from '../../http/capacity.ts';
-import { problemResponses } from '../../http/problem-responses.ts';
-import { isObject } from '../../lib/json.ts';
+} from '../../core/agents/tool.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { Services } from '../../core/files/services.ts';
+import { contextOf } from '../../core/http/authentication.ts';
+import { inFlightOf } from '../../core/http/capacity.ts';
+import { problemResponses } from '../../core/http/problem-responses.ts';
+import { isObject } from '../../core/lib/json.ts';
 import { foundSchema, SEARCH_TOOL, searchSchema } from './input.ts';
 import { searchCall } from './mounted.ts';
 import type { SearchResult } from './tool.ts';

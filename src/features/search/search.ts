@@ -1,8 +1,8 @@
-import { ServiceError } from '../../errors/errors.ts';
-import type { FeatureService, Services } from '../../files/services.ts';
-import { WorkerThreads } from '../../lib/worker-threads.ts';
-import type { MemoryPath } from '../../memory/path.ts';
-import { RequestLimiter } from '../../tenants/request-limiter.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { FeatureService, Services } from '../../core/files/services.ts';
+import { WorkerThreads } from '../../core/lib/worker-threads.ts';
+import type { MemoryPath } from '../../core/memory/path.ts';
+import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
 import type { FileSource } from './files.ts';
 import type { SearchRequest } from './input.ts';
 import type { FoundLine, SearchedFile } from './query.ts';

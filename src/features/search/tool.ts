@@ -1,5 +1,5 @@
-import { viewMissing } from '../../memory/messages.ts';
-import { failure, type MemoryResult, success } from '../../memory/result.ts';
+import { viewMissing } from '../../core/memory/messages.ts';
+import { failure, type MemoryResult, success } from '../../core/memory/result.ts';
 import type { FileSource } from './files.ts';
 import {
   foundAlsoSome,

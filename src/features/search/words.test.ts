@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
-import { fold } from '../../lib/folding.ts';
+import { fold } from '../../core/lib/folding.ts';
 import { LineMatcher } from './match-lines.ts';
 import { WordMatcher } from './match-words.ts';
 import { similarity, stem, wordsOf } from './words.ts';

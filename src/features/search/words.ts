@@ -1,4 +1,4 @@
-import { fold } from '../../lib/folding.ts';
+import { fold } from '../../core/lib/folding.ts';
 
 /**
  * Folded words of questions and sentences that do not identify a file: English, German, French, Spanish, Italian, and

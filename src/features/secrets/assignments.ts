@@ -3,7 +3,7 @@ import {
   isExamplePassword,
   isPlaceholder,
   type SecretKind,
-} from '../../memory/secrets/finding.ts';
+} from '../../core/memory/secrets/finding.ts';
 
 /*
  * Secrets that are recognizable only by their context: `API_KEY=…`, `password=…;` in a connection string, or HTTP's

@@ -1,4 +1,4 @@
-import type { SecretScanner } from '../../memory/secrets/secrets.ts';
+import type { SecretScanner } from '../../core/memory/secrets/secrets.ts';
 
 /** Loads the scanner of `SECRETS` on demand, because loading it is slow. */
 export async function loadSecretScanner(): Promise<SecretScanner> {

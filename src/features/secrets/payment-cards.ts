@@ -1,4 +1,4 @@
-import type { Finding } from '../../memory/secrets/finding.ts';
+import type { Finding } from '../../core/memory/secrets/finding.ts';
 
 /**
  * Issuer prefixes with the lengths of their numbers, from the networks' published ranges (collected in

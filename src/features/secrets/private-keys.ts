@@ -1,4 +1,4 @@
-import type { Finding } from '../../memory/secrets/finding.ts';
+import type { Finding } from '../../core/memory/secrets/finding.ts';
 
 // RFC 7468; the label of OpenPGP (RFC 9580, 6.2) contains BLOCK.
 const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;

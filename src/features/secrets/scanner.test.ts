@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
-import { KEPT_OUT } from '../../lib/secret-kinds.ts';
-import { SECRET_KINDS } from '../../memory/secrets/finding.ts';
-import { mask, placeholder, type Secret } from '../../memory/secrets/secrets.ts';
+import { KEPT_OUT } from '../../core/lib/secret-kinds.ts';
+import { SECRET_KINDS } from '../../core/memory/secrets/finding.ts';
+import { mask, placeholder, type Secret } from '../../core/memory/secrets/secrets.ts';
 import { createSecretScanner } from './scanner.ts';
 
 const scanner = createSecretScanner();

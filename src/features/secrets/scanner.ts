@@ -5,8 +5,8 @@ import {
   GENERIC_KINDS,
   merge,
   PLACEHOLDER,
-} from '../../memory/secrets/finding.ts';
-import type { Secret, SecretScanner } from '../../memory/secrets/secrets.ts';
+} from '../../core/memory/secrets/finding.ts';
+import type { Secret, SecretScanner } from '../../core/memory/secrets/secrets.ts';
 import { findAssignments } from './assignments.ts';
 import { findPaymentCards } from './payment-cards.ts';
 import { findPrivateKeys } from './private-keys.ts';

@@ -1,4 +1,4 @@
-import { type Finding, isPlaceholder, type SecretKind } from '../../memory/secrets/finding.ts';
+import { type Finding, isPlaceholder, type SecretKind } from '../../core/memory/secrets/finding.ts';
 
 interface Format {
   kind: SecretKind;

@@ -1,4 +1,4 @@
-import { type Finding, isExamplePassword, isPlaceholder } from '../../memory/secrets/finding.ts';
+import { type Finding, isExamplePassword, isPlaceholder } from '../../core/memory/secrets/finding.ts';
 
 /** Characters that end a URL in running text, Markdown, code, and JSON. */
 const URL_END = /[\s"'<>`\p{Cc}]/gu;

@@ -1,5 +1,5 @@
-import type { Database } from '../../database/database.ts';
-import { defineQuery } from '../../database/query.ts';
+import type { Database } from '../../core/database/database.ts';
+import { defineQuery } from '../../core/database/query.ts';
 
 const endSessionQuery = defineQuery<{ id: string; expiresAt: string }>(
   'end_session',

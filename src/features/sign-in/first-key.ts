@@ -1,12 +1,12 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '../../database/database.ts';
-import { JOB_LOCKS } from '../../database/tenant-job.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import { logUnrecorded } from '../../http/audit.ts';
-import { isObject } from '../../lib/json.ts';
-import { audited } from '../../tenants/audit.ts';
-import { ALL_KEYS, Keys } from '../../tenants/keys.ts';
+import type { Database } from '../../core/database/database.ts';
+import { JOB_LOCKS } from '../../core/database/tenant-job.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import { logUnrecorded } from '../../core/http/audit.ts';
+import { isObject } from '../../core/lib/json.ts';
+import { audited } from '../../core/tenants/audit.ts';
+import { ALL_KEYS, Keys } from '../../core/tenants/keys.ts';
 
 const MAX_BODY_BYTES = 1024;
 

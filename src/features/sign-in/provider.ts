@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
-import { ADMIN_ACCESS, type AdminAccess } from '../../config.ts';
-import type { Actor } from '../../memory/origin.ts';
+import { ADMIN_ACCESS, type AdminAccess } from '../../core/config.ts';
+import type { Actor } from '../../core/memory/origin.ts';
 
 /** The settings of the sign-in with OpenID Connect (`OIDC_…` in docs/configuration.md). */
 export interface OpenIdOptions {

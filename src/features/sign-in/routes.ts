@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../../config.ts';
-import type { Database } from '../../database/database.ts';
-import { deriveKey, requireInstallation } from '../../tenants/installation.ts';
+import type { Config } from '../../core/config.ts';
+import type { Database } from '../../core/database/database.ts';
+import { deriveKey, requireInstallation } from '../../core/tenants/installation.ts';
 import { EndedSessions } from './ended-sessions.ts';
 import { OpenIdProvider, SignInError } from './provider.ts';
 import { Sessions } from './sessions.ts';

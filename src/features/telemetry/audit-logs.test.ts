@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { startCollector } from '../../../test/support/otlp.ts';
-import { loadConfig } from '../../config.ts';
-import { type CompletedAuditEvent, completedAuditEvents } from '../../tenants/audit.ts';
+import { loadConfig } from '../../core/config.ts';
+import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
 import { startAuditLogs } from './audit-logs.ts';
 
 const EVENT: CompletedAuditEvent = {

@@ -11,10 +11,10 @@ import {
   ProtobufLogsSerializer,
 } from '@opentelemetry/otlp-transformer';
 import { BatchLogRecordProcessor, LoggerProvider, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
-import type { Config } from '../../config.ts';
-import { version } from '../../lib/version.ts';
-import type { Actor } from '../../memory/origin.ts';
-import { type CompletedAuditEvent, completedAuditEvents } from '../../tenants/audit.ts';
+import type { Config } from '../../core/config.ts';
+import { version } from '../../core/lib/version.ts';
+import type { Actor } from '../../core/memory/origin.ts';
+import { type CompletedAuditEvent, completedAuditEvents } from '../../core/tenants/audit.ts';
 import { createResource, type ExportLog, protocolFor, reporting, stopInTime } from './otlp.ts';
 
 /** The exporter of `@opentelemetry/exporter-logs-otlp-…`, whose other parts are installed for traces already. */

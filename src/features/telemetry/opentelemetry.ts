@@ -21,11 +21,11 @@ import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
-import type { Config } from '../../config.ts';
-import { DatabaseError } from '../../database/errors.ts';
-import type { StatementTracer } from '../../database/query.ts';
-import { ServiceError } from '../../errors/errors.ts';
-import type { RecordTracer } from '../../files/record-tracer.ts';
+import type { Config } from '../../core/config.ts';
+import { DatabaseError } from '../../core/database/errors.ts';
+import type { StatementTracer } from '../../core/database/query.ts';
+import { ServiceError } from '../../core/errors/errors.ts';
+import type { RecordTracer } from '../../core/files/record-tracer.ts';
 import type {
   CommandDetails,
   CommandTrace,
@@ -35,8 +35,8 @@ import type {
   RequestDetails,
   RequestTrace,
   Tracing,
-} from '../../http/tracing.ts';
-import { version } from '../../lib/version.ts';
+} from '../../core/http/tracing.ts';
+import { version } from '../../core/lib/version.ts';
 import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
 import { TracedMemory } from './traced-memory.ts';
 

@@ -9,8 +9,8 @@ import {
   type Resource,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import type { Config } from '../../config.ts';
-import { version } from '../../lib/version.ts';
+import type { Config } from '../../core/config.ts';
+import { version } from '../../core/lib/version.ts';
 
 /** ID of this process, the same for all signals. */
 const INSTANCE = randomUUID();

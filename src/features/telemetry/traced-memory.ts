@@ -1,6 +1,6 @@
-import type { RecordedMemory } from '../../files/record-tracer.ts';
-import { type MemoryPath, ROOT } from '../../memory/path.ts';
-import type { MemoryResult } from '../../memory/result.ts';
+import type { RecordedMemory } from '../../core/files/record-tracer.ts';
+import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import type { MemoryResult } from '../../core/memory/result.ts';
 import type {
   Created,
   Deleted,
@@ -10,8 +10,8 @@ import type {
   LookupResult,
   MemoryStore,
   Renamed,
-} from '../../memory/store.ts';
-import { shownId } from '../../tenants/store-ids.ts';
+} from '../../core/memory/store.ts';
+import { shownId } from '../../core/tenants/store-ids.ts';
 
 /**
  * Adds the ID of a file to the current operation.

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { newApiKey } from '../../../src/tenants/keys.ts';
+import { newApiKey } from '../../../src/core/tenants/keys.ts';
 import { freePort } from '../../support/faults/postgres.ts';
 import { Replica } from '../../support/faults/replica.ts';
 import { cmd } from '../../support/table.ts';

@@ -1,4 +1,4 @@
-import { actorText } from '../../../../src/memory/origin.ts';
+import { actorText } from '../../../../src/core/memory/origin.ts';
 import { type AuditQuery, listAudit } from '../../api/audit.ts';
 import type { AuditEvent } from '../../api/types.ts';
 import { actorFilter } from '../../text/actor.ts';

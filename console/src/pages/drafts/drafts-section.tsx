@@ -1,4 +1,4 @@
-import { actorText, sourceOf } from '../../../../src/memory/origin.ts';
+import { actorText, sourceOf } from '../../../../src/core/memory/origin.ts';
 import { changesMade } from '../../api/changes.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';

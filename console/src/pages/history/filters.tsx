@@ -1,4 +1,4 @@
-import { actorText } from '../../../../src/memory/origin.ts';
+import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { ActorQuery, VersionQuery } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
 import { replaceQuery } from '../../router.ts';

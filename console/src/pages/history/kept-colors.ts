@@ -1,4 +1,4 @@
-import type { Actor } from '../../../../src/memory/origin.ts';
+import type { Actor } from '../../../../src/core/memory/origin.ts';
 import { keptSignal } from '../../ui/kept.ts';
 import { assigned, hashOf, SERIES } from './actor-colors.ts';
 

@@ -1,4 +1,4 @@
-import { actorText } from '../../../../src/memory/origin.ts';
+import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { Activity } from '../../api/types.ts';
 import { hrefOf } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';

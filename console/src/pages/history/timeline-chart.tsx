@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { actorText } from '../../../../src/memory/origin.ts';
+import { actorText } from '../../../../src/core/memory/origin.ts';
 import type { Activity } from '../../api/types.ts';
 import { count, formatNumber, formatTime } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { actorText } from '../../../../src/memory/origin.ts';
+import { actorText } from '../../../../src/core/memory/origin.ts';
 import { canWrite } from '../../api/session.ts';
 import type { Version } from '../../api/types.ts';
 import { hrefOf, pushQuery } from '../../router.ts';

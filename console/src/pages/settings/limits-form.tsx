@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { typedQuantity } from '../../../../src/lib/units.ts';
-import type { Setting } from '../../../../src/tenants/settings.ts';
+import { typedQuantity } from '../../../../src/core/lib/units.ts';
+import type { Setting } from '../../../../src/core/tenants/settings.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { changeSettings, getTenant } from '../../api/tenants.ts';

@@ -1,11 +1,11 @@
-import { snakeCase } from '../../../../src/lib/text.ts';
-import { expectedQuantity, formatQuantity, parseQuantity } from '../../../../src/lib/units.ts';
+import { snakeCase } from '../../../../src/core/lib/text.ts';
+import { expectedQuantity, formatQuantity, parseQuantity } from '../../../../src/core/lib/units.ts';
 import {
   ALL_SETTINGS,
   formatSetting,
   type NumberSetting,
   type Setting,
-} from '../../../../src/tenants/settings.ts';
+} from '../../../../src/core/tenants/settings.ts';
 
 /** All settings, with their names in the API. */
 export const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);

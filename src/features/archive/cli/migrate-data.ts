@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Cli } from '../../../cli/caller.ts';
-import type { Io } from '../../../cli/io.ts';
-import { printJson, printLine } from '../../../cli/output.ts';
-import { audited } from '../../../cli/session.ts';
-import type { Database } from '../../../database/database.ts';
-import { OperatorError } from '../../../errors/errors.ts';
-import { amount, byteAmount } from '../../../lib/units.ts';
+import type { Cli } from '../../../core/cli/caller.ts';
+import type { Io } from '../../../core/cli/io.ts';
+import { printJson, printLine } from '../../../core/cli/output.ts';
+import { audited } from '../../../core/cli/session.ts';
+import type { Database } from '../../../core/database/database.ts';
+import { OperatorError } from '../../../core/errors/errors.ts';
+import { amount, byteAmount } from '../../../core/lib/units.ts';
 import { type Migrated, type MigrationProgress, migrateData } from '../migrate-data.ts';
 
 interface Options {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { microsecondsOf } from '../../../lib/rfc3339.ts';
+import { microsecondsOf } from '../../../core/lib/rfc3339.ts';
 import { printable } from '../entry.ts';
 
 /*

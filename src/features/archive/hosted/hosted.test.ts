@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundOf, microsecondsOf, storedTime, timeOf } from '../../../lib/rfc3339.ts';
-import type { MemoryPath } from '../../../memory/path.ts';
+import { boundOf, microsecondsOf, storedTime, timeOf } from '../../../core/lib/rfc3339.ts';
+import type { MemoryPath } from '../../../core/memory/path.ts';
 import { DirectoryTimes, memoryUuid, Splices, versionUuid } from './versions.ts';
 
 describe('the splices of imported versions', () => {

@@ -1,4 +1,4 @@
-import { MAX_METADATA } from '../../../tenants/metadata.ts';
+import { MAX_METADATA } from '../../../core/tenants/metadata.ts';
 import { type HostedClient, type HostedMemory, HostedStoreError, storeSchema } from './client.ts';
 import { type HostedStore, listStores } from './store.ts';
 

@@ -1,5 +1,5 @@
-import { timeOf } from '../../../lib/rfc3339.ts';
-import { ancestorsOf, type MemoryPath } from '../../../memory/path.ts';
+import { timeOf } from '../../../core/lib/rfc3339.ts';
+import { ancestorsOf, type MemoryPath } from '../../../core/memory/path.ts';
 import type { SourceEntry } from '../entry.ts';
 import {
   type ArchivedDirectory,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { microsecondsOf, timeOf } from '../../../lib/rfc3339.ts';
-import type { Actor } from '../../../memory/origin.ts';
-import { ancestorsOf, type MemoryPath, ROOT } from '../../../memory/path.ts';
-import { filePathOf, uuidOf } from '../../../tenants/store-ids.ts';
+import { microsecondsOf, timeOf } from '../../../core/lib/rfc3339.ts';
+import type { Actor } from '../../../core/memory/origin.ts';
+import { ancestorsOf, type MemoryPath, ROOT } from '../../../core/memory/path.ts';
+import { filePathOf, uuidOf } from '../../../core/tenants/store-ids.ts';
 import { printable } from '../entry.ts';
 import type { ArchivedDirectory, ArchivedVersion } from '../history-format.ts';
 import { type HostedActor, type HostedMemory, HostedStoreError, type HostedVersion } from './client.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { noSuchTenant } from '../../../admin/errors.ts';
-import { actor, text, time, versionId } from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { ServiceError } from '../../../errors/errors.ts';
+import { noSuchTenant } from '../../../core/admin/errors.ts';
+import { actor, text, time, versionId } from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
 import {
   addComment,
   type DraftComment,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { archived, incomplete, noSuchTenant } from '../../../admin/errors.ts';
+import { archived, incomplete, noSuchTenant } from '../../../core/admin/errors.ts';
 import {
   givenTime,
   next,
@@ -8,11 +8,11 @@ import {
   readTimes,
   tenantParams,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { storedTime } from '../../../lib/rfc3339.ts';
-import { nameText } from '../../../lib/text.ts';
+} from '../../../core/admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../core/admin/operation.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { storedTime } from '../../../core/lib/rfc3339.ts';
+import { nameText } from '../../../core/lib/text.ts';
 import { closeDraft } from '../close.ts';
 import { createDraft } from '../create.ts';
 import { countDrafts, type DraftFilter, findDraft, readDraftPage } from '../drafts.ts';

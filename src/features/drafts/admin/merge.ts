@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { archived, noSuchTenant, overQuota } from '../../../admin/errors.ts';
-import { text, versionId } from '../../../admin/fields.ts';
-import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import type { Resolution } from '../../../history/merge-file.ts';
-import { MAX_TEXT_BYTES } from '../../../tenants/settings.ts';
+import { archived, noSuchTenant, overQuota } from '../../../core/admin/errors.ts';
+import { text, versionId } from '../../../core/admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../core/admin/operation.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import type { Resolution } from '../../../core/history/merge-file.ts';
+import { MAX_TEXT_BYTES } from '../../../core/tenants/settings.ts';
 import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../merge.ts';
 import { draftRecord, mergedFiles } from '../records.ts';
 import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from './schemas.ts';

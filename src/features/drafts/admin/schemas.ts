@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { actor, tenantId, tenantParams, time } from '../../../admin/fields.ts';
-import { ServiceError } from '../../../errors/errors.ts';
+import { actor, tenantId, tenantParams, time } from '../../../core/admin/fields.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
 
 const EXAMPLE_DRAFT = 'draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f';
 const EXAMPLE_REVIEW = '1795420800123456-1795420800123457-5feceb66ffc86f38d952786c6d696c79c2dbc239';

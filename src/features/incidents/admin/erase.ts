@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { text } from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { requireRight } from '../../../admin/permissions.ts';
-import { addKeptOut, checkKeptOut, FOR_ALL } from '../../../tenants/kept-out.ts';
+import { text } from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { requireRight } from '../../../core/admin/permissions.ts';
+import { addKeptOut, checkKeptOut, FOR_ALL } from '../../../core/tenants/kept-out.ts';
 import { containsText, soughtUnits } from '../compared-text.ts';
 import { ERASE, MAX_TEXT, MIN_TEXT, type StoredEraseRequest } from '../erase-job.ts';
 import {

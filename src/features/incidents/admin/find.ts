@@ -12,10 +12,10 @@ import {
   text,
   time,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { byActorOrSource } from '../../../history/version.ts';
+} from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { byActorOrSource } from '../../../core/history/version.ts';
 import { MAX_QUERY_LENGTH, modes } from '../../search/query.ts';
 import { memorySearch } from '../../search/search.ts';
 import { PLACES } from '../find.ts';

@@ -8,12 +8,12 @@ import {
   repeatable,
   tenantId,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { metadataQuery } from '../../../admin/tenant-filter.ts';
-import { entryRecord, id, logFilter, versionFilter, versionSchema } from '../../../admin/versions.ts';
-import { storedTime } from '../../../lib/rfc3339.ts';
-import { pairsOf } from '../../../tenants/metadata.ts';
+} from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { metadataQuery } from '../../../core/admin/tenant-filter.ts';
+import { entryRecord, id, logFilter, versionFilter, versionSchema } from '../../../core/admin/versions.ts';
+import { storedTime } from '../../../core/lib/rfc3339.ts';
+import { pairsOf } from '../../../core/tenants/metadata.ts';
 import { readChanges } from '../changes.ts';
 import { findJob } from '../jobs.ts';
 import { MAX_NAMED, noSuchJob, selectionFields, selectionOf } from './job-schemas.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { actor, tenantId, time } from '../../../admin/fields.ts';
-import type { AdminContext } from '../../../admin/operation.ts';
-import { requireInScope } from '../../../admin/permissions.ts';
-import { tenantSearch, tenantStatus } from '../../../admin/tenant-filter.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { metadataKey, metadataPairs, metadataValue } from '../../../tenants/metadata.ts';
+import { actor, tenantId, time } from '../../../core/admin/fields.ts';
+import type { AdminContext } from '../../../core/admin/operation.ts';
+import { requireInScope } from '../../../core/admin/permissions.ts';
+import { tenantSearch, tenantStatus } from '../../../core/admin/tenant-filter.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { metadataKey, metadataPairs, metadataValue } from '../../../core/tenants/metadata.ts';
 import {
   createJob,
   findJob,

@@ -8,9 +8,9 @@ import {
   text,
   time,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { storedTime } from '../../../lib/rfc3339.ts';
+} from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { storedTime } from '../../../core/lib/rfc3339.ts';
 import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../jobs.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noSuchTenant } from '../../../admin/errors.ts';
+import { noSuchTenant } from '../../../core/admin/errors.ts';
 import {
   actor,
   next,
@@ -10,11 +10,11 @@ import {
   time,
   versionId as uuid,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { nameText } from '../../../lib/text.ts';
-import { MAX_TOKENS, MIN_BYTES } from '../../../memory/secrets/kept-out.ts';
+} from '../../../core/admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../core/admin/operation.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { nameText } from '../../../core/lib/text.ts';
+import { MAX_TOKENS, MIN_BYTES } from '../../../core/memory/secrets/kept-out.ts';
 import {
   addKeptOut,
   FOR_ALL,
@@ -22,7 +22,7 @@ import {
   listKeptOut,
   MAX_ENTRIES,
   removeKeptOut,
-} from '../../../tenants/kept-out.ts';
+} from '../../../core/tenants/kept-out.ts';
 
 /** Maximum length of a text in characters. `MAX_TOKENS` limits shorter texts as well. */
 const MAX_LENGTH = 16_384;

@@ -8,14 +8,14 @@ import {
   text,
   versionId as uuid,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { type AdminCall, defineOperation } from '../../../admin/operation.ts';
-import { requireInScope } from '../../../admin/permissions.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { storedTime } from '../../../lib/rfc3339.ts';
-import { requireInstallation } from '../../../tenants/installation.ts';
-import { keyIdOf, signedReceiptSchema } from '../../../tenants/receipt.ts';
-import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../../../tenants/receipts.ts';
+} from '../../../core/admin/fields.ts';
+import { type AdminCall, defineOperation } from '../../../core/admin/operation.ts';
+import { requireInScope } from '../../../core/admin/permissions.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { storedTime } from '../../../core/lib/rfc3339.ts';
+import { requireInstallation } from '../../../core/tenants/installation.ts';
+import { keyIdOf, signedReceiptSchema } from '../../../core/tenants/receipt.ts';
+import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../../../core/tenants/receipts.ts';
 import { MAX_TEXT } from '../erase-job.ts';
 import { textHmac } from '../erase-receipt.ts';
 import { findJob } from '../jobs.ts';

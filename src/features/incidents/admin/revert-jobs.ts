@@ -9,11 +9,11 @@ import {
   readTimes,
   tenantId,
   writeCursor,
-} from '../../../admin/fields.ts';
-import { defineOperation } from '../../../admin/operation.ts';
-import { conflictReason, HAS_SELECTION, takeAll } from '../../../admin/reverts.ts';
-import { ServiceError } from '../../../errors/errors.ts';
-import { byActorOrSource } from '../../../history/version.ts';
+} from '../../../core/admin/fields.ts';
+import { defineOperation } from '../../../core/admin/operation.ts';
+import { conflictReason, HAS_SELECTION, takeAll } from '../../../core/admin/reverts.ts';
+import { ServiceError } from '../../../core/errors/errors.ts';
+import { byActorOrSource } from '../../../core/history/version.ts';
 import { findJob } from '../jobs.ts';
 import { findDryRun, REVERT, readConflicts, type StoredRevertRequest } from '../revert-job.ts';
 import {

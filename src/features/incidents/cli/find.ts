@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from '../../../cli/arguments.ts';
-import { type Caller, type Cli, readItems, withCaller } from '../../../cli/caller.ts';
-import { type Io, print } from '../../../cli/io.ts';
-import { printJson, printLine, shown } from '../../../cli/output.ts';
-import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../cli/selection.ts';
-import { amount } from '../../../lib/units.ts';
+import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from '../../../core/cli/arguments.ts';
+import { type Caller, type Cli, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { type Io, print } from '../../../core/cli/io.ts';
+import { printJson, printLine, shown } from '../../../core/cli/output.ts';
+import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
+import { amount } from '../../../core/lib/units.ts';
 import { MAX_QUERY_LENGTH } from '../../search/query.ts';
 import { listHits, startFind } from '../admin/find.ts';
 import { listJobTenants } from '../admin/jobs.ts';

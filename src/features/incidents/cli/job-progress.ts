@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Caller } from '../../../cli/caller.ts';
-import type { Io } from '../../../cli/io.ts';
-import { amount } from '../../../lib/units.ts';
+import type { Caller } from '../../../core/cli/caller.ts';
+import type { Io } from '../../../core/cli/io.ts';
+import { amount } from '../../../core/lib/units.ts';
 import { getJob } from '../admin/jobs.ts';
 import { jobKinds } from '../kinds.ts';
 import { JobRunner } from '../runner.ts';

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { positiveInteger } from '../../../cli/arguments.ts';
-import { type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
-import { printJson, printLine, printTable, time } from '../../../cli/output.ts';
-import { isUuid } from '../../../lib/text.ts';
-import { actorText } from '../../../memory/origin.ts';
+import { positiveInteger } from '../../../core/cli/arguments.ts';
+import { type Cli, firstItems, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { printJson, printLine, printTable, time } from '../../../core/cli/output.ts';
+import { isUuid } from '../../../core/lib/text.ts';
+import { actorText } from '../../../core/memory/origin.ts';
 import { cancelJobOperation, getJob, listJobs, listJobTenants } from '../admin/jobs.ts';
 import { eraseSummary } from './erase.ts';
 import { printHits } from './find.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { nameOf, tenantId } from '../../../cli/arguments.ts';
-import { type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
-import { readText } from '../../../cli/memory.ts';
-import { printJson, printLine, printTable, time } from '../../../cli/output.ts';
-import { actorText } from '../../../memory/origin.ts';
+import { nameOf, tenantId } from '../../../core/cli/arguments.ts';
+import { type Cli, firstItems, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { readText } from '../../../core/cli/memory.ts';
+import { printJson, printLine, printTable, time } from '../../../core/cli/output.ts';
+import { actorText } from '../../../core/memory/origin.ts';
 import {
   allowText,
   allowTextInAll,

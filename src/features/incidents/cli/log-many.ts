@@ -1,6 +1,6 @@
-import { type Caller, pagesOf } from '../../../cli/caller.ts';
-import type { LoggedVersion, LogOptions } from '../../../cli/over-tenants.ts';
-import type { selectionOf } from '../../../cli/selection.ts';
+import { type Caller, pagesOf } from '../../../core/cli/caller.ts';
+import type { LoggedVersion, LogOptions } from '../../../core/cli/over-tenants.ts';
+import type { selectionOf } from '../../../core/cli/selection.ts';
 import { listAllVersions } from '../admin/fleet-versions.ts';
 
 const PAGE = 200;

@@ -1,18 +1,18 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { tenantId } from '../../../cli/arguments.ts';
-import { type Cli, firstItems, readItems, withCaller } from '../../../cli/caller.ts';
-import { readText as readGiven } from '../../../cli/memory.ts';
-import { printJson, printLine, printTable, time } from '../../../cli/output.ts';
-import { OperatorError } from '../../../errors/errors.ts';
-import { amount } from '../../../lib/units.ts';
+import { tenantId } from '../../../core/cli/arguments.ts';
+import { type Cli, firstItems, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { readText as readGiven } from '../../../core/cli/memory.ts';
+import { printJson, printLine, printTable, time } from '../../../core/cli/output.ts';
+import { OperatorError } from '../../../core/errors/errors.ts';
+import { amount } from '../../../core/lib/units.ts';
 import {
   type ReceiptProblem,
   receiptProblem,
   type SignedReceipt,
   signedReceiptSchema,
-} from '../../../tenants/receipt.ts';
+} from '../../../core/tenants/receipt.ts';
 import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from '../admin/receipts.ts';
 
 const PROBLEMS: Readonly<Record<ReceiptProblem, string>> = {

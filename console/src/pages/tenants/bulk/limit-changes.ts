@@ -1,4 +1,4 @@
-import { formatSetting, type Setting } from '../../../../../src/tenants/settings.ts';
+import { formatSetting, type Setting } from '../../../../../src/core/tenants/settings.ts';
 import type { Settings } from '../../../api/types.ts';
 import { count } from '../../../text/format.ts';
 import { SETTINGS } from '../../settings/setting-field.tsx';

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { expect, it } from 'vitest';
+import { type CliContext, createProgram } from '../../service/program.ts';
+
+const commandsOf = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsOf)];
+
+const commands = commandsOf(
+  createProgram({
+    version: '1.2.3',
+    io: { stdout: process.stdout, stderr: process.stderr },
+  } as unknown as CliContext),
+);
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+
+it('ends the description of each command with a full stop', () => {
+  expect(commands.length).toBeGreaterThan(40);
+  const without = commands.filter(
+    (command) => command.parent !== null && !command.description().endsWith('.'),
+  );
+  expect(without.map(nameOf)).toStrictEqual([]);
+});
+
+it('describes options and arguments without a final full stop', () => {
+  const descriptions = commands.flatMap((command) =>
+    [...command.options, ...command.registeredArguments].map(
+      ({ description }) => `${nameOf(command)}: ${description}`,
+    ),
+  );
+  expect(descriptions.length).toBeGreaterThan(100);
+  expect(descriptions.filter((text) => text.endsWith('.'))).toStrictEqual([]);
+});
+
+it('lists in the help of --access the operations that `operate` excludes, including mounts', () => {
+  const create = commands.find((command) => nameOf(command) === 'memory-service keys create');
+  expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
+    'everything except keys, mounts, texts kept out of all tenants, and creating, copying, renaming, or deleting tenants',
+  );
+});

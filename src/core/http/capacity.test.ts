@@ -1,0 +1,83 @@
+import { EventEmitter } from 'node:events';
+import type { FastifyReply } from 'fastify';
+import { expect, it } from 'vitest';
+import { cmd } from '../../../test/support/table.ts';
+import { countLongCalls, mcpResponseBytes, resultBytes } from '../agents/result-bounds.ts';
+import { loadConfig } from '../config.ts';
+import { Capacity, InFlightRequest, REQUEST_BYTES } from './capacity.ts';
+
+const config = loadConfig({
+  MAX_IN_FLIGHT_BYTES: '400000',
+  MAX_IN_FLIGHT_PER_TENANT: '2',
+  MAX_QUEUE_MS: '1',
+});
+
+function requestOf(capacity: Capacity, tenant: string) {
+  const raw = Object.assign(new EventEmitter(), { destroyed: false });
+  const inFlight = new InFlightRequest(capacity, tenant, { raw } as unknown as FastifyReply);
+  inFlight.bytes.acquire(REQUEST_BYTES);
+  return { inFlight, close: () => raw.emit('close') };
+}
+
+function responseBytes(capacity: Capacity): number {
+  const { inFlight, slots } = capacity.bytes.current;
+  return inFlight - slots * REQUEST_BYTES;
+}
+
+it("rejects a response that exceeds its tenant's capacity and admits other tenants", async () => {
+  const capacity = new Capacity(config);
+  const first = requestOf(capacity, 'a');
+  await first.inFlight.takeSlot(60_000);
+  await expect(requestOf(capacity, 'a').inFlight.takeSlot(20_000)).rejects.toMatchObject({
+    code: 'too_many_at_once',
+  });
+  await requestOf(capacity, 'b').inFlight.takeSlot(60_000);
+  expect(responseBytes(capacity)).toBe(120_000);
+  first.close();
+  expect(responseBytes(capacity)).toBe(60_000);
+});
+
+it('counts the actual size of a response until its connection is closed', async () => {
+  const capacity = new Capacity(config);
+  const { inFlight, close } = requestOf(capacity, 'a');
+  await inFlight.takeSlot(60_000);
+  inFlight.countResponse(100);
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([100, 0]);
+  close();
+  expect(responseBytes(capacity)).toBe(0);
+});
+
+it('releases the slot and the first reservation of a request that waits for more capacity', async () => {
+  const capacity = new Capacity({ ...config, MAX_QUEUE_MS: 60_000 });
+  const [one, other] = [requestOf(capacity, 'a'), requestOf(capacity, 'a')];
+  await one.inFlight.takeSlot(30_000);
+  await other.inFlight.takeSlot(30_000);
+  const more = one.inFlight.reserveResponse(50_000);
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([30_000, 1]);
+  other.close();
+  await more;
+  expect([responseBytes(capacity), capacity.requests.current.inFlight]).toStrictEqual([50_000, 1]);
+});
+
+it('caps a reservation at the share of the tenant, so that a longer response is served', async () => {
+  const capacity = new Capacity(config);
+  await requestOf(capacity, 'a').inFlight.takeSlot(1_000_000);
+  expect(responseBytes(capacity)).toBe(100_000);
+});
+
+it('estimates the results of calls before they run', () => {
+  const limits = { maxFileBytes: 1000, maxViewChars: 100 };
+  expect([0, 1, 32].map((calls) => resultBytes(calls, limits))).toStrictEqual([0, 600, 3000]);
+  const block = (input: object) => ({ type: 'tool_use', id: 'toolu_1', name: 'memory', input });
+  const create = cmd.create('/memories/a', 'x');
+  const view = cmd.view('/memories/a');
+  expect(
+    [create, view, block(create), block(view), [block(create), block(view)]].map(countLongCalls),
+  ).toStrictEqual([0, 1, 0, 1, 1]);
+  // The input in the body is executed, so the nested `input` must be ignored.
+  expect(countLongCalls({ ...view, input: create })).toBe(1);
+  const read = { jsonrpc: '2.0', id: 1, method: 'resources/read' };
+  expect(
+    [read, Array(32).fill(read), { ...read, method: 'ping' }].map((body) => mcpResponseBytes(body, limits)),
+  ).toStrictEqual([6000, 3000, 0]);
+});

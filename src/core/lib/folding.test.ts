@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { fold, foldParts, foldWithOffsets, withoutCase } from './folding.ts';
+
+const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'];
+
+/** Returns all pairs of a character of Unicode and a different form of it. */
+function formsOfCharacters(formsOf: (character: string) => string[]): [character: string, form: string][] {
+  const pairs: [string, string][] = [];
+  for (let codePoint = 0; codePoint < 0x110000; codePoint++) {
+    if (codePoint >= 0xd800 && codePoint < 0xe000) continue;
+    const character = String.fromCodePoint(codePoint);
+    for (const form of formsOf(character)) if (form !== character) pairs.push([character, form]);
+  }
+  return pairs;
+}
+
+describe('fold', () => {
+  it.each([
+    ['Ünïcödé ÀÉÎ', 'unicode aei'],
+    ['e\u0301cole', 'ecole'],
+    ['Straße STRASSE STRAẞE Łódź Ærø', 'strasse strasse strasse lodz aero'],
+    ['ＡＢＣ　１２', 'abc 12'],
+    ['Ёлка, ЙОД', 'елка, иод'],
+    ['ΟΔΟΣ οδος', 'οδοσ οδοσ'],
+    ['ガス 한국', 'ガス 한국'],
+    ['ｶﾞｲﾄﾞ', 'ガイド'],
+    ['\ufb01le \u{1d400}\u{1d429}\u{1d422}', 'file api'],
+    ['كـتـابٌ', 'كتاب'],
+    ['שָׁלוֹם', 'שלום'],
+    ['soft\u00adhyphen zero\u200bwidth\u200c\u200d', 'softhyphen zerowidth'],
+  ])('folds %s to %s', (text, folded) => {
+    expect(fold(text)).toBe(folded);
+  });
+
+  it('folds every character of Unicode as its normal forms', () => {
+    const pairs = formsOfCharacters((each) => [...new Set(FORMS.map((form) => each.normalize(form)))]);
+    expect(pairs.length).toBeGreaterThan(13_000);
+    const differing = pairs.filter(([one, other]) => {
+      const [text, form] = [one, other].map((each) => fold(`x${each.repeat(9)}y`));
+      return text !== form;
+    });
+    expect(differing).toStrictEqual([]);
+  });
+
+  it('folds every letter of Unicode in upper and in lower case to the same form', () => {
+    const pairs = formsOfCharacters((each) => [each.toUpperCase(), each.toLowerCase()]);
+    expect(pairs.length).toBeGreaterThan(2_000);
+    expect(pairs.filter(([one, other]) => fold(one) !== fold(other))).toStrictEqual([]);
+  });
+
+  it.each(['NFC', 'NFD'])('folds long words in %s to the same form', (form) => {
+    const text = 'ガイドブック한국어naïveשָׁלוֹם'.repeat(50);
+    expect(fold(text.normalize(form))).toBe(fold(text));
+  });
+});
+
+describe('foldWithOffsets', () => {
+  it('returns the folded text and ascending ranges within the text', { tags: 'random' }, () => {
+    fc.assert(
+      fc.property(fc.string({ unit: character }), (text) => {
+        const folded = foldWithOffsets(text);
+        expect(folded.text).toBe(fold(text));
+        for (let unit = 0, end = 0; unit < folded.text.length; unit++) {
+          expect(folded.startOf(unit)).toBeGreaterThanOrEqual(unit === 0 ? 0 : folded.startOf(unit - 1));
+          expect(folded.endOf(unit)).toBeGreaterThan(folded.startOf(unit));
+          expect(folded.endOf(unit)).toBeGreaterThanOrEqual(end);
+          end = folded.endOf(unit);
+        }
+        expect(folded.endOf(folded.text.length)).toBe(text.length);
+      }),
+      fuzzParameters(200),
+    );
+  });
+
+  it('maps units to characters that became shorter or longer', () => {
+    const text = 'ß½e\u0301\u00ad x';
+    const { text: folded, startOf, endOf } = foldWithOffsets(text);
+    expect(folded).toBe('ss1⁄2e x');
+    const at = folded.indexOf('e');
+    expect(text.slice(startOf(at), endOf(at))).toBe('e');
+    expect(startOf(folded.indexOf('x'))).toBe(text.indexOf('x'));
+  });
+});
+
+it('maps offsets in a text without case', () => {
+  const { text, startOf } = foldParts('ßßA İ MÜLLER', withoutCase);
+  expect(startOf(text.indexOf('müller'))).toBe(6);
+});

@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ServiceError } from '../errors/errors.ts';
+import type { Actor } from '../memory/origin.ts';
+import { TENANT_ID, TENANT_ID_RULE } from './ids.ts';
+
+/** The authenticated caller of a request, with its tenant and access. */
+export interface Principal {
+  tenant: string;
+  /** Actor recorded in the history. */
+  actor: Actor;
+  access: 'read_write' | 'read_only';
+  /** Creation time of the tenant of a tenant key. The key is invalid for a later tenant with the same ID. */
+  tenantCreatedAt?: string | undefined;
+  /** Whether the first write creates a missing tenant. */
+  autoCreate: boolean;
+  /** ID of a propose-only key, which works in a separate draft (src/core/agents/proposals.ts). */
+  proposesAs?: string | undefined;
+  /** Original tenant, if `tenant` is the draft of a propose-only key. */
+  draftOf?: string;
+}
+
+/** The caller of a request before its tenant is known. */
+export interface Caller
+  extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
+  /** The only tenant of the caller; null means all tenants. */
+  tenant: string | null;
+  /** Whether the caller may create, change, archive, and delete stores, and redact versions. */
+  managesStores: boolean;
+}
+
+/** The parts of a request that an authenticator reads. */
+export interface Credentials {
+  headers: IncomingHttpHeaders;
+  ip: string;
+}
+
+export interface Authenticator {
+  /**
+   * Authenticates a request. Returns synchronously if no lookup is needed, which is the case for nearly every request.
+   *
+   * @throws ServiceError 401, 403, or 429, or 400 for a missing or malformed tenant ID
+   */
+  authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  /**
+   * Identifies the caller by the credential alone, for routes that do not name the tenant in the header.
+   *
+   * @throws ServiceError 401, 403, or 429
+   */
+  identify(credentials: Credentials): Caller | Promise<Caller>;
+  /** Removes the keys of a tenant from the cache. */
+  forget(tenant: string): void;
+  /** Flushes background writes. */
+  close(): Promise<void>;
+}
+
+export const TENANT_HEADER = 'X-Tenant-Id';
+
+/**
+ * Returns the tenant named in the header of a request, or undefined.
+ *
+ * @throws ServiceError 400 for an invalid tenant ID
+ */
+export function namedTenant({ headers }: Credentials): string | undefined {
+  const given = headers['x-tenant-id'];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && TENANT_ID.test(given)) return given;
+  throw invalidTenant();
+}
+
+/** Returns the token of `Authorization: Bearer`, or undefined. */
+export function bearerToken({ headers }: Credentials): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+}
+
+/** Creates the error for a malformed `X-Tenant-Id`. */
+export function invalidTenant(): ServiceError {
+  return new ServiceError('invalid_tenant', TENANT_ID_RULE);
+}

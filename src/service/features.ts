@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { OPERATIONS } from '../core/admin/operations.ts';
+import type { Cli } from '../core/cli/caller.ts';
+import { registerCommands } from '../core/cli/commands.ts';
+import type { Feature } from '../core/feature.ts';
+import { archive } from '../features/archive/feature.ts';
+import { drafts } from '../features/drafts/feature.ts';
+import { incidents } from '../features/incidents/feature.ts';
+import { mcp } from '../features/mcp/feature.ts';
+import { memoryStores } from '../features/memory-stores/feature.ts';
+import { search } from '../features/search/feature.ts';
+import { secrets } from '../features/secrets/feature.ts';
+import { signIn } from '../features/sign-in/feature.ts';
+import { telemetry } from '../features/telemetry/feature.ts';
+import { COMMANDS, inOrder, OPERATION_IDS } from './order.ts';
+
+/** All features. They start in this order, in which their routes are registered: a feature follows those it uses. */
+export const FEATURES: readonly Feature[] = [
+  telemetry,
+  signIn,
+  secrets,
+  search,
+  drafts,
+  incidents,
+  archive,
+  mcp,
+  memoryStores,
+];
+
+/** Returns the operations of the admin API, in the order of its document. */
+export function adminOperations() {
+  const all = [...OPERATIONS, ...FEATURES.flatMap(({ operations = [] }) => operations)];
+  return inOrder(all, OPERATION_IDS, ({ id }) => id);
+}
+
+/** Adds all commands to the command line, in the order of its help. */
+export function registerAllCommands(program: Command, cli: Cli): void {
+  const overTenants = FEATURES.find((feature) => feature.overTenants)?.overTenants;
+  registerCommands(program, cli, overTenants);
+  for (const feature of FEATURES) feature.commands?.(program, cli);
+  // Commander has no other way to change the order of commands.
+  (program.commands as Command[]).splice(
+    0,
+    Infinity,
+    ...inOrder(program.commands, COMMANDS, (each) => each.name()),
+  );
+}
