@@ -14,7 +14,9 @@ const PUBLISHED = /^(charts\/memory-service\/values\.yaml|clients\/[^/]+\/src\/)
 
 /** Whether texts of this kind start in lower case: test titles, and the help of CLI options. */
 export const startsLower = (file: string, kind: Kind) =>
-  kind === 'titles' || kind === 'suites' || (kind === 'texts' && file.startsWith('src/cli/'));
+  kind === 'titles' ||
+  kind === 'suites' ||
+  (kind === 'texts' && /^src\/(core\/cli|features\/[a-z-]+\/cli)\b/.test(file));
 
 export function textsOf(file: string, source = readFileSync(file, 'utf8')): Text[] {
   if (SKIPPED.test(file)) return [];

@@ -64,14 +64,14 @@ it('builds changed files, for example after a pull', async () => {
 });
 
 it('builds deleted outputs again', async () => {
-  await rm(join(copy, 'dist/server.js'));
+  await rm(join(copy, 'dist/service/server.js'));
   expect(await build()).toStrictEqual([service]);
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build()).toStrictEqual([page]);
 });
 
 it('builds only the changed parts that the arguments select', async () => {
-  await rm(join(copy, 'dist/server.js'));
+  await rm(join(copy, 'dist/service/server.js'));
   await rm(join(copy, 'console/dist'), { recursive: true });
   expect(await build('build:console')).toStrictEqual([page]);
   expect(await build()).toStrictEqual([service]);

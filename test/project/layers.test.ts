@@ -2,11 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { FEATURES } from '../../src/service/features.ts';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** Directories and files of `src`. Each imports only packages, itself, and the layers before it. */
-const LAYERS = [
+/**
+ * Floors of `src/core`, from the bottom. A module imports only packages, its own floor, and the floors before it. The
+ * declaration of a feature is the top of the core.
+ */
+const FLOORS = [
   'lib',
   'errors',
   'tenants/settings.ts',
@@ -16,17 +20,22 @@ const LAYERS = [
   'tenants',
   'history',
   'files',
-  'drafts',
-  'archive',
-  'incidents',
   'http',
   'agents',
   'admin',
   'cli',
-  'local-caller.ts',
-  'app.ts',
-  'server.ts',
-  'main.ts',
+  'feature.ts',
+];
+
+/** Modules of a feature that `src/service` may import, beside `feature.ts`, because it calls them by name. */
+const CALLED_BY_NAME = [
+  'memory-stores/errors.ts',
+  'secrets/load-scanner.ts',
+  'secrets/scanner.ts',
+  'sign-in/first-key.ts',
+  'sign-in/routes.ts',
+  'telemetry/audit-logs.ts',
+  'telemetry/opentelemetry.ts',
 ];
 
 interface Import {
@@ -45,37 +54,71 @@ const imports: Import[] = readdirSync(src, { recursive: true, encoding: 'utf8' }
     }));
   });
 
-const layerOf = (path: string) => {
-  const own = LAYERS.indexOf(path);
-  return own === -1 ? LAYERS.indexOf(path.split('/', 1)[0] ?? '') : own;
-};
 const isLocal = ({ from }: Import) => from.endsWith('.ts');
+const local = imports.filter(isLocal);
 
-it('lists every module of src in a layer', () => {
+/** Returns the room of a module: `core`, `service`, or the name of a feature. */
+function roomOf(path: string): string {
+  const [room = '', feature = ''] = path.split('/');
+  if (room === 'main.ts') return 'service';
+  return room === 'features' ? feature : room;
+}
+
+/** Returns the number of a floor of the core. */
+function floorOf(path: string): number {
+  const inside = path.replace(/^core\//, '');
+  const own = FLOORS.indexOf(inside);
+  return own === -1 ? FLOORS.indexOf(inside.split('/', 1)[0] ?? '') : own;
+}
+
+const between = local.filter(({ file, from }) => roomOf(file) !== roomOf(from));
+
+it('lists every module of src in a room, and of the core on a floor', () => {
   expect(imports.length).toBeGreaterThan(200);
-  expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
+  const rooms = ['core', 'service', ...FEATURES.map(({ name }) => name)];
+  expect(imports.filter(({ file }) => !rooms.includes(roomOf(file)))).toStrictEqual([]);
+  const core = imports.filter(({ file }) => roomOf(file) === 'core');
+  expect(core.filter(({ file }) => floorOf(file) === -1)).toStrictEqual([]);
 });
 
-it('docs/design.md lists every directory of src in this order', () => {
+it('docs/design.md lists the floors of the core, and the features, in this order', () => {
   const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
-  const rows = [...design.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) => names);
-  const documented = rows.flatMap((names) =>
-    [...names.matchAll(/`src\/([a-z-]+)`/g)].map(([, name]) => name),
-  );
-  expect(documented).toStrictEqual(LAYERS.filter((layer) => !layer.endsWith('.ts')));
+  const documented = (room: string) =>
+    [...design.matchAll(new RegExp(`^\\| \`src/${room}/([a-z-]+)\``, 'gm'))].map(([, name]) => name);
+  expect(documented('core')).toStrictEqual(FLOORS.filter((floor) => !floor.endsWith('.ts')));
+  expect(documented('features')).toStrictEqual(FEATURES.map(({ name }) => name).sort());
 });
 
-it('imports modules only from lower layers', () => {
-  expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
-    [],
-  );
+it('imports nothing of a feature or of the service in the core', () => {
+  expect(between.filter(({ file }) => roomOf(file) === 'core')).toStrictEqual([]);
+});
+
+it('imports the service nowhere', () => {
+  expect(between.filter(({ from }) => roomOf(from) === 'service')).toStrictEqual([]);
+});
+
+it('imports only lower floors in the core', () => {
+  const core = local.filter(({ file }) => roomOf(file) === 'core');
+  expect(core.filter(({ file, from }) => floorOf(from) > floorOf(file))).toStrictEqual([]);
+});
+
+it.each(FEATURES.map(({ name, uses }) => ({ name, uses })))(
+  'imports exactly the features that $name declares to use',
+  ({ name, uses }) => {
+    const used = between.filter(({ file, from }) => roomOf(file) === name && roomOf(from) !== 'core');
+    expect([...new Set(used.map(({ from }) => roomOf(from)))].sort()).toStrictEqual([...uses].sort());
+  },
+);
+
+it('imports of a feature in the service only its declaration, and what it calls by name', () => {
+  const taken = between.filter(({ file, from }) => roomOf(file) === 'service' && roomOf(from) !== 'core');
+  const beside = taken.filter(({ from }) => !from.endsWith('/feature.ts')).map(({ from }) => from);
+  expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));
 });
 
 it('finds no import cycle of modules', () => {
   const importsOf = new Map<string, string[]>();
-  for (const { file, from } of imports.filter(isLocal)) {
-    importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
-  }
+  for (const { file, from } of local) importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
   const circles: string[][] = [];
   const done = new Set<string>();
   const follow = (file: string, above: string[]) => {
@@ -88,17 +131,27 @@ it('finds no import cycle of modules', () => {
   expect(circles).toStrictEqual([]);
 });
 
-describe('the packages of a layer', () => {
+describe('the packages of a room', () => {
+  const inCore = (floors: string[]) => (file: string) =>
+    roomOf(file) === 'core' && floors.includes(file.split('/')[1] ?? '');
   it.each([
-    ['the domain imports only zod and a timer to yield', ['memory'], /^(?!zod$|node:timers\/promises$)/],
-    ['only the HTTP layers import Fastify', LAYERS.slice(0, LAYERS.indexOf('http')), /^@?fastify/],
     [
-      'only src/core/database imports a database driver',
-      LAYERS.filter((layer) => layer !== 'database'),
+      'the domain imports only zod and a timer to yield',
+      inCore(['memory']),
+      /^(?!zod$|node:timers\/promises$)/,
+    ],
+    [
+      'only the HTTP floors of the core import Fastify',
+      inCore(FLOORS.slice(0, FLOORS.indexOf('http'))),
+      /^@?fastify/,
+    ],
+    [
+      'only the database imports a database driver',
+      (file: string) => !file.startsWith('core/database/'),
       /^(pg|drizzle|@electric)/,
     ],
-  ])('limits the packages of a layer: %s', (_, layers, forbidden) => {
-    const own = imports.filter((each) => layers.includes(each.file.split('/', 1)[0] ?? '') && !isLocal(each));
+  ])('limits the packages of a room: %s', (_, isInside, forbidden) => {
+    const own = imports.filter((each) => isInside(each.file) && !isLocal(each));
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
   });
@@ -108,28 +161,43 @@ it('only the process start and the command line throw errors for the terminal', 
   const throwers = new Set(
     imports
       .filter(({ file, from }) => {
-        if (from !== 'errors/errors.ts') return false;
+        if (from !== 'core/errors/errors.ts') return false;
         return /import \{[^}]*\bOperatorError\b[^}]*\} from/.test(readFileSync(join(src, file), 'utf8'));
       })
-      .map(({ file }) => file.split('/', 1)[0]),
+      .map(({ file }) => file)
+      .filter((file) => !/^(core|features\/[a-z-]+)\/(cli|database)\b/.test(file)),
   );
-  expect([...throwers].sort()).toStrictEqual(['cli', 'database', 'local-caller.ts', 'server.ts']);
+  expect([...throwers].sort()).toStrictEqual([
+    'service/local-caller.ts',
+    'service/program.ts',
+    'service/server.ts',
+  ]);
 });
 
-const EXPORTS = new Set(['http/opentelemetry.ts', 'http/otlp.ts', 'http/audit-logs.ts']);
-
-it('only the exports to a collector import OpenTelemetry, except for a type', () => {
+it('only telemetry imports OpenTelemetry, except for a type', () => {
   const opentelemetry = imports.filter(({ from }) => from.startsWith('@opentelemetry'));
   const [elsewhere, inside] = [false, true].map((isInside) =>
-    opentelemetry.filter(({ file }) => EXPORTS.has(file) === isInside),
+    opentelemetry.filter(({ file }) => file.startsWith('features/telemetry/') === isInside),
   );
-  expect(elsewhere).toStrictEqual([{ file: 'database/query.ts', from: '@opentelemetry/api' }]);
+  expect(elsewhere).toStrictEqual([{ file: 'core/database/query.ts', from: '@opentelemetry/api' }]);
   expect(inside?.length).toBeGreaterThan(5);
 });
 
 it('imports no client in the service', () => {
   const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
   expect(imports.filter(outside)).toStrictEqual([]);
+});
+
+it('imports no feature but MCP in the package of the MCP server', () => {
+  const client = fileURLToPath(new URL('../../clients/mcp/src', import.meta.url));
+  const taken = readdirSync(client).flatMap((file) =>
+    [...readFileSync(join(client, file), 'utf8').matchAll(/from '(?:\.\.\/)+src\/([^']+)'/g)].map(
+      ([, from = '']) => from,
+    ),
+  );
+  const features = taken.filter((from) => from.startsWith('features/'));
+  expect(features.length).toBeGreaterThan(3);
+  expect(features.filter((from) => !from.startsWith('features/mcp/'))).toStrictEqual([]);
 });
 
 it('loads no server code for a command, so that it starts fast', () => {
@@ -142,8 +210,9 @@ it('loads no server code for a command, so that it starts fast', () => {
       loaded.add(from.startsWith('.') ? relative(src, join(src, dirname(file), from)) : from);
     }
   }
-  expect(loaded).toContain('cli/program.ts');
+  expect(loaded).toContain('service/program.ts');
   expect(loaded).toContain('commander');
-  const slow = /^(server\.ts|app\.ts|http|@?fastify|pino|prom-client|pg|drizzle|@electric|jose)/;
+  const slow =
+    /^(service\/(server|agents-app|admin-app|local-caller)\.ts|core\/http|@?fastify|pino|prom-client|pg|drizzle|@electric|jose)/;
   expect([...loaded].filter((each) => slow.test(each))).toStrictEqual([]);
 });

@@ -177,7 +177,7 @@ describeService(\`keys of \${x}\`, () => {});
 
   it('reads strings of the CLI and of the console, and the text of elements', () => {
     expect(
-      textsOf('src/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
+      textsOf('src/core/cli/x.ts', `run('List the keys' + \` of \${id}.\`, 'id', sql\`SELECT a b\`);`),
     ).toStrictEqual([{ kind: 'texts', line: 1, text: 'List the keys of ….' }]);
     expect(
       textsOf('console/src/x.tsx', 'const x = <p title="The file name">\n  Two words <b>{y}</b>\n</p>;'),
