@@ -34,7 +34,7 @@ const NOT_DISTRIBUTED = new Set([
   'database_time',
   'is_standby',
   'try_lock',
-  'lock_renames',
+  'lock_until_end',
   'table_columns',
 ]);
 

@@ -1,6 +1,7 @@
 import { readPages } from '../lib/pages.ts';
 import { databaseTime } from './clock.ts';
 import type { Database } from './database.ts';
+import { defineQuery } from './query.ts';
 
 const TENANTS_A_PAGE = 500;
 
@@ -17,6 +18,12 @@ export const JOB_LOCKS = {
   drafts: 7_236_105_557,
   firstKey: 7_236_105_559,
 } as const;
+
+/** Takes an advisory lock until the transaction ends. */
+export const lockUntilEndQuery = defineQuery<{ lock: number }>(
+  'lock_until_end',
+  'SELECT pg_advisory_xact_lock($lock::bigint)',
+);
 
 /** A background job that processes tenants one after the other. */
 export interface TenantJob<Tenant extends { id: string }> {

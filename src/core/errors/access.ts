@@ -72,7 +72,7 @@ export const ACCESS_ERRORS = {
     problem: () => ({
       status: 409,
       message:
-        'The link is over, because this installation had an admin key before. Sign in with an admin key, or create one on the server: memory-service keys create --admin',
+        'The link is over, because this installation had an admin key before. Sign in with an admin key, or create one on the server with the command line.',
     }),
   },
   read_only_key: {

@@ -2,17 +2,8 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { isUuid } from '../lib/text.ts';
-import {
-  AFTER,
-  COLUMNS,
-  FIRST_ID,
-  isBy,
-  LAST_ID,
-  SOURCE,
-  type Version,
-  type VersionRow,
-  versionOf,
-} from './version.ts';
+import { FIRST_ID, LAST_ID } from '../lib/uuids.ts';
+import { AFTER, COLUMNS, isBy, SOURCE, type Version, type VersionRow, versionOf } from './version.ts';
 
 /** SQL condition: whether `text` contains `part`, case-insensitively. */
 const contains = (text: string, part: string) =>

@@ -1,8 +1,9 @@
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { readPages } from '../lib/pages.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import { FIRST_ID } from '../lib/uuids.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { FIRST_ID, isBy, type Operation } from './version.ts';
+import { isBy, type Operation } from './version.ts';
 
 /*
  * Finds the files that an actor changed. Reads the actor's changes page by page. Then reads, for each file, only the few

@@ -1,5 +1,6 @@
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import { FIRST_ID } from '../lib/uuids.ts';
 import type { Actor } from '../memory/origin.ts';
 import {
   type ActorChanges,
@@ -8,7 +9,6 @@ import {
   type TouchedFile,
   type TouchedVersion,
 } from './touched.ts';
-import { FIRST_ID } from './version.ts';
 
 /**
  * Consecutive changes of a file by others, after changes of the actor. If the actor deleted the file, its restoration

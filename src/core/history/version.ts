@@ -31,10 +31,6 @@ export const COLUMNS = `
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
   ${time('v.redacted_at')} AS "redactedAt", v.redacted_by AS "redactedBy"`;
 
-/** Bounds of all version IDs. */
-export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 /** SQL value: the lowest version ID after a time. */
 export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
+import { lockUntilEndQuery } from '../database/tenant-job.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
@@ -131,12 +132,6 @@ SELECT $to, job_id, at, error, is_complete, counts, details FROM job_outcomes WH
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const RENAME_LOCK = 7_236_105_558;
 
-/** Serializes renames of tenants until the transaction ends. */
-const lockRenamesQuery = defineQuery<{ lock: number }>(
-  'lock_renames',
-  'SELECT pg_advisory_xact_lock($lock::bigint)',
-);
-
 const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
   'move_drafts',
   'UPDATE tenants SET draft_of = $to WHERE draft_of = $tenant',
@@ -216,7 +211,7 @@ export function moveTenantData(database: Database, from: string, to: string): Pr
   return database.transaction(async (query) => {
     // Prevents deadlocks of two tenants that mount each other: a rename locks the tenant first, and then the mounting
     // tenants.
-    await query(lockRenamesQuery, { lock: RENAME_LOCK });
+    await query(lockUntilEndQuery, { lock: RENAME_LOCK });
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
     const copied = await copy(query, from, to, async () => {

@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
-import { LAST_ID } from '../history/version.ts';
 import { timeSliced } from '../lib/time-slice.ts';
+import { LAST_ID } from '../lib/uuids.ts';
 import {
   type KeptOutEntry,
   KeptOutList,

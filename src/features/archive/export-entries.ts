@@ -2,9 +2,10 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { History } from '../../core/history/history.ts';
-import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { COLUMNS, type VersionRow, versionOf } from '../../core/history/version.ts';
 import { BATCH, batches, readPages } from '../../core/lib/pages.ts';
 import { timeSliced } from '../../core/lib/time-slice.ts';
+import { LAST_ID } from '../../core/lib/uuids.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { findTenantQuery } from '../../core/tenants/queries.ts';
 import {

@@ -1,6 +1,6 @@
 import { defineQuery, type QueryExecutor } from '../../core/database/query.ts';
-import { FIRST_ID, LAST_ID } from '../../core/history/version.ts';
 import { BATCH, readPages } from '../../core/lib/pages.ts';
+import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
 import { bindRootQuery, COUNTED_HISTORY } from '../../core/tenants/queries.ts';
 import {
   type ArchivedDirectory,

@@ -6,7 +6,6 @@ import { amount } from '../../core/lib/units.ts';
 import { deriveKey, type Installation, requireInstallation } from '../../core/tenants/installation.ts';
 import { addReceipt, type Erasure } from '../../core/tenants/receipts.ts';
 import { comparisonOf } from './compared-text.ts';
-import type { StoredEraseRequest } from './erase-job.ts';
 import { type Counts, isExact, type JobOutcome, type RunningJob, readOutcomePage } from './jobs.ts';
 
 /* Receipts of an erased text: one for each tenant that had the text, and one for the job. */
@@ -88,7 +87,7 @@ async function add(
     subject: {
       job: job.id,
       text_hmac: textHmac(installation, text),
-      comparison: comparisonOf(job.request as StoredEraseRequest),
+      comparison: comparisonOf(job.request as Parameters<typeof comparisonOf>[0]),
       ...(foundBy !== undefined && { found_by: foundBy, found_by_state: foundByState }),
       ...(tenant === null && { is_exact: String(isExact(job)) }),
     },

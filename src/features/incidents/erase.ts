@@ -1,9 +1,9 @@
 import { databaseInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
 import { redactResults } from '../../core/history/redact.ts';
-import { FIRST_ID } from '../../core/history/version.ts';
 import { readPages } from '../../core/lib/pages.ts';
 import { inSlices, timeSliced } from '../../core/lib/time-slice.ts';
+import { FIRST_ID } from '../../core/lib/uuids.ts';
 import { resultRedacted } from '../../core/memory/messages.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { listDraftTenantsQuery } from '../../core/tenants/queries.ts';

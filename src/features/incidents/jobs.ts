@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { databaseInstant } from '../../core/database/clock.ts';
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
+import { lockUntilEndQuery } from '../../core/database/tenant-job.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { LAST_ID } from '../../core/history/version.ts';
 import { readPages } from '../../core/lib/pages.ts';
 import { DAY_MS } from '../../core/lib/units.ts';
+import { LAST_ID } from '../../core/lib/uuids.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
 import { countSelected, type TenantSelection } from './selection.ts';
 
@@ -118,13 +119,7 @@ VALUES ($id::text::uuid, $kind, 'queued', $request::text::jsonb, $texts::text::j
 );
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
-const CREATION_LOCK = 7_236_105_559;
-
-/** Serializes creations until the transaction ends, so that none exceeds a maximum. */
-const lockCreationsQuery = defineQuery<{ lock: number }>(
-  'lock_job_creations',
-  'SELECT pg_advisory_xact_lock($lock::bigint)',
-);
+const CREATION_LOCK = 7_236_105_560;
 
 /** Counts the active jobs of an admin, of all tenants with a scope, and of all admins. */
 const countActiveQuery = defineQuery<{ createdBy: string }, Record<keyof typeof MAX_ACTIVE_JOBS, number>>(
@@ -266,7 +261,8 @@ export async function createJob(database: Database, job: NewJob): Promise<Job> {
     tenants: await countSelected(database, selection, onlyTenants),
   };
   await database.transaction(async (query) => {
-    await query(lockCreationsQuery, { lock: CREATION_LOCK });
+    // Serializes creations, so that none exceeds a maximum.
+    await query(lockUntilEndQuery, { lock: CREATION_LOCK });
     const [active] = (await query(countActiveQuery, { createdBy })).rows;
     const limits = job.isScoped ? (['admin', 'scoped', 'all'] as const) : (['admin', 'all'] as const);
     for (const whose of limits) {

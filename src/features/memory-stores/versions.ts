@@ -4,15 +4,8 @@ import { defineQuery } from '../../core/database/query.ts';
 import { hasReason } from '../../core/errors/errors.ts';
 import type { History } from '../../core/history/history.ts';
 import { eraseVersion } from '../../core/history/redact.ts';
-import {
-  AFTER,
-  COLUMNS,
-  FIRST_ID,
-  LAST_ID,
-  type Version,
-  type VersionRow,
-  versionOf,
-} from '../../core/history/version.ts';
+import { AFTER, COLUMNS, type Version, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
 import { uuidOf } from '../../core/tenants/store-ids.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { defineOperation } from './operation.ts';

@@ -23,7 +23,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
 
 const src = fileURLToPath(new URL('../../..', import.meta.url));
 const clients = ['typescript', 'mcp'].map((name) =>
-  fileURLToPath(new URL(`../../../clients/${name}/src`, import.meta.url)),
+  fileURLToPath(new URL(`../../../../clients/${name}/src`, import.meta.url)),
 );
 
 function sources(folder: string): string[] {
