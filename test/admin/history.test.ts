@@ -242,6 +242,7 @@ describeService(
         ],
         directories_made: [],
         directories_removed: [],
+        kept_out: [],
         summary: '1 file deleted, 1 file renamed and modified',
         plan: expect.stringMatching(/^[0-9a-f]{64}$/),
         changed_at: null,

@@ -37,7 +37,7 @@ describe('the columns of RETURNING', () => {
     (_, each) => {
       for (const [, columns] of each.sql.matchAll(RETURNING)) {
         expect(columns?.replace(/ AS "?\w+"?/g, '')).toMatch(
-          /^\s*(?:\w+\.)?\w+(?:::text)?(?:,\s*(?:\w+\.)?\w+(?:::text)?)*\s*$/,
+          /^\s*(?:\w+\.)?\w+(?:::(?:text|float8))?(?:,\s*(?:\w+\.)?\w+(?:::(?:text|float8))?)*\s*$/,
         );
       }
     },

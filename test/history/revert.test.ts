@@ -349,7 +349,7 @@ describeService(
             /^NOT reverted: 1 conflict\.\n {2}\/memories\/a: key alice changed the same lines at \S+Z\. Left unchanged\.\n(Would revert|Reverted) what mallory did in \S+ since \S+Z: 1 file modified, 1 file deleted\.\n$/,
           );
           expect(error).toBe(
-            '1 conflict; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE.',
+            '1 conflict; not fully reverted. Resolve a file with --take PATH=reverted, --take PATH=current, or --text PATH=FILE, or all of them with --take-all.',
           );
           if (dry.length > 0) expect(await moment(service(), tenant)).toEqual(now);
         }

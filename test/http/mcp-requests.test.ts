@@ -57,8 +57,8 @@ describe('a request to /mcp', () => {
   );
 
   it.each([
-    ['not JSON', '{', 400, { code: 'invalid_json' }],
-    ['empty', '', 400, { code: 'invalid_json' }],
+    ['not JSON', '{', 400, { error: { code: -32700, message: 'The body is not valid JSON.' } }],
+    ['empty', '', 400, { error: { code: -32700, message: 'The body is empty; send a JSON object.' } }],
     ['too deep', '['.repeat(5000), 400, { code: 'json_too_complex' }],
     ['too many values', `[${'1,'.repeat(4096)}1]`, 400, { code: 'json_too_complex' }],
     ['not JSON-RPC', { command: 'view' }, 400, { error: { code: -32600 } }],

@@ -134,6 +134,9 @@ async function fill(folder: string): Promise<void> {
      VALUES ('0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52', 'acme', '\\xff00', -7, 3, '{"type":"anonymous"}')`,
   );
   await service.query(
+    `INSERT INTO ended_sessions VALUES ('0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b54', now() + interval '1 day')`,
+  );
+  await service.query(
     `INSERT INTO receipts VALUES ('0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b53', now(), 'acme', '{"id":1}', 'c2ln', 'ab', 'PEM')`,
   );
   await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);

@@ -66,6 +66,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'end_previous_secrets',
   'current_key',
   'lock_key',
+  'lock_secrets',
   'lock_tenant_keys',
   'lock_scoped_keys',
   'lock_used_keys',

@@ -288,6 +288,15 @@ WHERE id = $id AND (hash = $hash OR ${IS_PREVIOUS('api_keys')})
 `,
 );
 
+/**
+ * Locks all secrets of a key, oldest first. Transactions that change several secrets lock in this order, because a
+ * transaction that waits for the current secret keeps it locked after a rotation has replaced it.
+ */
+export const lockSecretsQuery = defineQuery<{ id: string }>(
+  'lock_secrets',
+  'SELECT hash FROM api_keys WHERE id = $id ORDER BY rotated_at NULLS LAST, hash FOR NO KEY UPDATE',
+);
+
 /** Revokes all secrets of a key. */
 export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',

@@ -22,6 +22,7 @@ import {
   keepTenantQuery,
   listKeysQuery,
   lockKeyQuery,
+  lockSecretsQuery,
   lockUsedKeysQuery,
   noteKeyUseQuery,
   type PreviousSecret,
@@ -335,6 +336,7 @@ export class Keys {
 }
 
 async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
+  await query(lockSecretsQuery, { id });
   // Reads the current secret again after the lock, because a rotation adds a row that only a later statement sees.
   while ((await query(lockKeyQuery, { id })).rows.length === 0) await current(query, id, scope);
   return current(query, id, scope);

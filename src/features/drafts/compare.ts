@@ -55,8 +55,8 @@ export async function compareDraft(
 /** Time for which a comparison is cached for the next request of its review. */
 const KEPT_MS = 60_000;
 
-/** The latest comparison of each `MergeThreads`. A review requests the comparison again for every file. */
-const latest = new WeakMap<MergeThreads, { comparison: Comparison; tenant: string; timer: NodeJS.Timeout }>();
+/** The latest comparison on each database. A review requests the comparison again for every file. */
+const latest = new WeakMap<Database, { comparison: Comparison; tenant: string; timer: NodeJS.Timeout }>();
 
 /**
  * Returns the cached comparison of a draft if neither side has changed since, or a new comparison.
@@ -68,7 +68,7 @@ export async function currentComparison(
   threads: MergeThreads,
   { tenant, draft: id }: DraftIds,
 ): Promise<Comparison> {
-  const kept = latest.get(threads);
+  const kept = latest.get(database);
   if (kept?.tenant === tenant && kept.comparison.draft.id === id) {
     const draft = await findOpenDraft(database.query, tenant, id);
     const { draftAt, originalAt } = kept.comparison.sides;
@@ -79,8 +79,8 @@ export async function currentComparison(
   }
   const comparison = await compareDraft(database, threads, { tenant, draft: id });
   clearTimeout(kept?.timer);
-  const timer = setTimeout(() => latest.delete(threads), KEPT_MS).unref();
-  latest.set(threads, { comparison, tenant, timer });
+  const timer = setTimeout(() => latest.delete(database), KEPT_MS).unref();
+  latest.set(database, { comparison, tenant, timer });
   return comparison;
 }
 

@@ -48,7 +48,9 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
           command.error(
             'error: --all works without a tenant, --path, and --at. See: memory-service find --help',
           );
-        const shared = ['--mode', mode, '--limit', String(limit), ...(json ? ['--json'] : [])];
+        // A search for a text is exact, and a find compares normal forms unless told otherwise.
+        const exact = mode === 'literal' ? ['--exact'] : [];
+        const shared = [...exact, '--mode', mode, '--limit', String(limit), ...(json ? ['--json'] : [])];
         // The command is not imported, because it belongs to another feature.
         const find = program.commands.find((each) => each.name() === 'find');
         if (find === undefined) return command.error('error: --all needs the command find.');
