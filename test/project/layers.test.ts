@@ -89,7 +89,7 @@ it('docs/design.md lists the floors of the core, and the features, in this order
   expect(documented('features')).toStrictEqual(FEATURES.map(({ name }) => name).sort());
 });
 
-it('imports nothing of a feature or of the service in the core', () => {
+it('imports neither features nor the service in the core', () => {
   expect(between.filter(({ file }) => roomOf(file) === 'core')).toStrictEqual([]);
 });
 
@@ -110,7 +110,7 @@ it.each(FEATURES.map(({ name, uses }) => ({ name, uses })))(
   },
 );
 
-it('imports of a feature in the service only its declaration, and what it calls by name', () => {
+it('imports only the declarations of features, and listed modules, in the service', () => {
   const taken = between.filter(({ file, from }) => roomOf(file) === 'service' && roomOf(from) !== 'core');
   const beside = taken.filter(({ from }) => !from.endsWith('/feature.ts')).map(({ from }) => from);
   expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));

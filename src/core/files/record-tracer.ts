@@ -6,7 +6,7 @@ export interface RecordedMemory extends MemoryStore {
   readonly tenant: string;
   /** Whether the memory is mounted by the caller's tenant. */
   readonly isMounted: boolean;
-  /** Returns the ID of a file; undefined for a directory, and for a path with nothing. */
+  /** Returns the ID of a file; undefined for a directory, and for an unused path. */
   recordId(path: MemoryPath): Promise<string | undefined>;
 }
 

@@ -17,7 +17,7 @@ import { WriteQueue } from './write-queue.ts';
 
 /** An object of a feature that lives as long as the services. */
 export interface FeatureService {
-  /** Discards what it keeps of a tenant's files, because a text was erased from them. */
+  /** Discards cached contents of a tenant's files, because a text was erased from them. */
   forget?(tenant: string): void;
   close(): Promise<void>;
 }
