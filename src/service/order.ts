@@ -48,6 +48,7 @@ export const OPERATION_IDS = [
   'renameTenant',
   'suspendTenant',
   'resumeTenant',
+  'archiveTenant',
   'listKeys',
   'createKey',
   'getKey',

@@ -82,6 +82,35 @@ describeService(
       expect(await list('--search', label, '--status', 'active')).toStrictEqual([]);
     });
 
+    it('revokes the active keys with a label, several only after a confirmation', async () => {
+      const id = await tenant();
+      const create = (label: string) => json('keys', 'create', '--tenant', id, '--label', label);
+      const label = `crawler ${id}`;
+      const first = (await create(label)).id;
+      const similar = (await create(`${label} 2`)).id;
+      expect((await run('keys', 'revoke', '--label', label)).stdout).toBe(
+        `Revoked key ${first}. It stops working everywhere within AUTH_CACHE_SECONDS.\n`,
+      );
+      const again = await run('keys', 'revoke', '--label', label);
+      expect([again.code, again.stderr]).toStrictEqual([
+        1,
+        'memory-service: No active key has this label. See: memory-service keys list\n',
+      ]);
+      const two = [(await create(label)).id, (await create(label)).id];
+      const asked = await run('keys', 'revoke', '--label', label);
+      expect([asked.code, asked.stdout, asked.stderr]).toStrictEqual([
+        1,
+        '',
+        expect.stringContaining('Add --yes to confirm. No key was revoked.'),
+      ]);
+      const revoked = await run('keys', 'revoke', '--label', label, '--yes');
+      expect(revoked.stdout.match(/key_\w+/g)?.sort()).toStrictEqual(two.sort());
+      const active = await json('keys', 'list', '--search', label, '--status', 'active');
+      expect(active.map((key: { id: string }) => key.id)).toStrictEqual([similar]);
+      expect((await run('keys', 'revoke')).code).toBe(2);
+      expect((await run('keys', 'revoke', first, '--label', label)).code).toBe(2);
+    });
+
     it('sets the name, description, and metadata of tenants', async () => {
       const id = freshTenant('cli-described');
       await run(

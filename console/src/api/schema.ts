@@ -556,7 +556,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -585,7 +585,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";
@@ -803,7 +803,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, copying, renaming, or deleting tenants.
+             * @description `propose` (tenant keys): writes go into a draft that a reviewer merges. `operate` (admin keys): everything except managing keys, mounts, and texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "propose" | "operate" | "read_only";

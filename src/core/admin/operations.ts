@@ -11,6 +11,7 @@ import { checkDirectoryRedaction, checkRedaction, redactDirectories, redactVersi
 import { diffRevert, revert } from './reverts.ts';
 import { getSession } from './session.ts';
 import {
+  archiveTenant,
   copyTenant,
   createTenant,
   deleteTenant,
@@ -37,6 +38,7 @@ export const OPERATIONS = [
   renameTenant,
   suspendTenant,
   resumeTenant,
+  archiveTenant,
   listKeys,
   createKey,
   getKey,

@@ -9,6 +9,7 @@ import { countTenants, findListedTenant, readTenantPage } from '../tenants/listi
 import { MAX_METADATA, pairsOf } from '../tenants/metadata.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { addReceipt, type Erasure } from '../tenants/receipts.ts';
+import { Stores } from '../tenants/stores.ts';
 import { type Erased, NOTHING_ERASED, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { archived, noSuchTenant } from './errors.ts';
 import {
@@ -304,6 +305,25 @@ export const suspendTenant = suspension('suspendTenant', 'Reject all requests of
 export const resumeTenant = suspension('resumeTenant', 'Accept requests of a suspended tenant again', {
   suspended: false,
   name: 'resume',
+});
+
+export const archiveTenant = defineOperation({
+  id: 'archiveTenant',
+  method: 'POST',
+  url: '/tenants/:tenant/archive',
+  summary: 'Archive a tenant permanently',
+  description:
+    'Its files, and the files of its drafts, can then only be read and deleted. An archived tenant is not changed. No operation ends the archive.',
+  tag: 'tenants',
+  access: 'read_write',
+  params: tenantParams,
+  response: { description: 'The tenant.', schema: tenantSchema },
+  errors: [noSuchTenant],
+  async run({ database, config, tenant: { id: tenant, archivedAt }, note }) {
+    await new Stores(database).archive(tenant);
+    note({ details: { archived: { old: archivedAt !== null, new: true } } });
+    return readRecord({ database, config }, tenant);
+  },
 });
 
 /** Maximum number of mounting tenants in the response to a rename. */

@@ -34,6 +34,6 @@ it('describes options and arguments without a final full stop', () => {
 it('lists in the help of --access the operations that `operate` excludes, including mounts', () => {
   const create = commands.find((command) => nameOf(command) === 'memory-service keys create');
   expect(create?.options.find(({ long }) => long === '--access')?.description).toContain(
-    'everything except keys, mounts, texts kept out of all tenants, and creating, copying, renaming, or deleting tenants',
+    'everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
   );
 });

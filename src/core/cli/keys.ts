@@ -9,10 +9,12 @@ import {
   rotateKey,
   updateKey,
 } from '../admin/keys.ts';
+import { OperatorError } from '../errors/errors.ts';
 import { parseDuration } from '../lib/units.ts';
 import { newApiKey } from '../tenants/keys.ts';
 import { nameOf, tenantId } from './arguments.ts';
-import { type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { confirm } from './io.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
 
 interface CreateOptions {
@@ -58,7 +60,7 @@ export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): v
     .addOption(
       new Option(
         '--access <access>',
-        'access level; propose, with --tenant: a reviewer merges the writes; operate, with --admin: everything except keys, mounts, texts kept out of all tenants, and creating, copying, renaming, or deleting tenants',
+        'access level; propose, with --tenant: a reviewer merges the writes; operate, with --admin: everything except keys, mounts, texts kept out of all tenants, and creating, archiving, copying, renaming, or deleting tenants',
       )
         .choices(['read_write', 'propose', 'operate', 'read_only'])
         .default('read_write'),
@@ -222,15 +224,43 @@ export function registerKeyCommands(program: Command, cli: Cli): void {
 
   keys
     .command('revoke')
-    .description('Revoke a key. It stops working everywhere within AUTH_CACHE_SECONDS.')
-    .argument('<id>', 'ID of the key, from `keys list`')
-    .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
-    .action((id: string) =>
-      withCaller(connect, async (caller) => {
-        await caller.call(revokeKey, { params: { id } });
-        printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
-      }),
-    );
+    .description(
+      'Revoke a key, or all active keys with a label. They stop working within AUTH_CACHE_SECONDS.',
+    )
+    .argument('[id]', 'ID of the key, from `keys list`')
+    .option('--label <text>', 'instead of an ID: the whole label of the keys', nameOf(255, 1))
+    .option('--yes', 'do not ask for confirmation if several keys have the label')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service keys revoke key_0123456789ab\n  memory-service keys revoke --label crawler',
+    )
+    .action((id: string | undefined, { label, yes = false }: RevokeOptions, command: Command) => {
+      if ((id === undefined) === (label === undefined))
+        command.error('error: requires either the ID of a key or --label <text>');
+      return withCaller(connect, async (caller) => {
+        const ids = id === undefined ? await activeKeys(caller, label ?? '') : [id];
+        if (ids.length > 1 && !yes)
+          await confirm(io, `Revoke ${ids.length} keys: ${ids.join(', ')}?`, 'No key was revoked.');
+        for (const each of ids) {
+          await caller.call(revokeKey, { params: { id: each } });
+          printLine(io.stdout, `Revoked key ${each}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
+        }
+      });
+    });
+}
+
+interface RevokeOptions {
+  label?: string;
+  yes?: boolean;
+}
+
+/** @throws OperatorError if no active key has the label */
+async function activeKeys(caller: Caller, label: string): Promise<string[]> {
+  const query = { status: 'active', search: label, limit: MAX_PAGE } as const;
+  const found = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
+  const ids = found.filter((key) => key.label === label).map(({ id }) => id);
+  if (ids.length > 0) return ids;
+  throw new OperatorError('No active key has this label. See: memory-service keys list');
 }
 
 function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {

@@ -8,8 +8,6 @@ import {
   deleteTenant,
   getTenant,
   renameTenant,
-  resumeTenant,
-  suspendTenant,
   updateTenant,
 } from '../admin/tenants.ts';
 import { OperatorError, ServiceError } from '../errors/errors.ts';
@@ -34,6 +32,7 @@ import {
   registerTenantListCommand,
   registerTenantShowCommand,
 } from './tenant-list.ts';
+import { EFFECT, registerTenantStateCommands } from './tenant-state.ts';
 
 interface DeleteOptions {
   yes?: boolean;
@@ -41,8 +40,6 @@ interface DeleteOptions {
   forget?: boolean;
   receipt?: string;
 }
-
-const EFFECT = 'It takes effect within AUTH_CACHE_SECONDS.';
 
 interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
   name?: string;
@@ -355,35 +352,18 @@ async function recordDryRun(
 }
 
 export function registerTenantCommands(program: Command, cli: Cli): void {
-  const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
+  const tenants = program
+    .command('tenants')
+    .description('Create, change, archive, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, cli);
   registerTenantListCommand(tenants, cli);
   registerTenantShowCommand(tenants, cli);
   registerTenantSetCommand(tenants, cli);
   registerMountCommands(tenants, cli);
-  registerSuspend(tenants, cli);
+  registerTenantStateCommands(tenants, cli);
   registerCopy(tenants, cli);
   registerRename(tenants, cli);
   registerDelete(tenants, cli);
-}
-
-function registerSuspend(tenants: Command, { connect, io }: Cli): void {
-  for (const [name, operation, description, done] of [
-    ['suspend', suspendTenant, 'Reject all requests of a tenant.', 'Suspended'],
-    ['resume', resumeTenant, 'Accept requests of a suspended tenant again.', 'Resumed'],
-  ] as const) {
-    tenants
-      .command(name)
-      .description(description)
-      .argument('<tenant>', 'tenant ID', tenantId)
-      .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme`)
-      .action((tenant: string) =>
-        withCaller(connect, async (caller) => {
-          await caller.call(operation, { params: { tenant } });
-          printLine(io.stdout, `${done} tenant ${tenant}. ${EFFECT}`);
-        }),
-      );
-  }
 }
 
 /** Tables of the counts of a deleted tenant. */

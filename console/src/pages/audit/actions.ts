@@ -9,6 +9,7 @@ export const ACTIONS: Record<string, string> = {
   renameTenant: 'Rename a tenant',
   suspendTenant: 'Suspend a tenant',
   resumeTenant: 'Resume a tenant',
+  archiveTenant: 'Archive a tenant',
   createKey: 'Create a key',
   updateKey: 'Change a key',
   revokeKey: 'Revoke a key',
