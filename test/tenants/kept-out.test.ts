@@ -111,7 +111,7 @@ describeService('texts that are kept out of one tenant', (service) => {
     expect([imported.code, imported.stderr]).toStrictEqual([
       1,
       expect.stringContaining(
-        'it contains a text that an operator keeps out of this memory. Remove the secret.',
+        'it contains a text that an operator keeps out of this memory. Remove the text.',
       ),
     ]);
     const client = sdk(service(), await storeKey(service()));

@@ -1,4 +1,4 @@
-import { describeSecrets } from '../lib/secret-kinds.ts';
+import { describeSecrets, removalOf } from '../lib/secret-kinds.ts';
 import { amount } from '../lib/units.ts';
 import { reasonFor } from './definition.ts';
 
@@ -54,7 +54,7 @@ export const DRAFT_ERRORS = {
   ),
   draft_has_secrets: refused(
     (paths: readonly string[], kinds: readonly string[]) =>
-      `The draft would add ${describeSecrets(kinds)} to ${some(paths)}. Nothing was changed. Remove the secret in the draft, or settle each of these files with \`original\` or a text.`,
+      `The draft would add ${describeSecrets(kinds)} to ${some(paths)}. Nothing was changed. ${removalOf(kinds)} in the draft, or settle each of these files with \`original\` or a text.`,
   ),
   draft_conflicts: refused(
     (paths: readonly string[]) =>

@@ -10,3 +10,8 @@ export function describeSecrets(kinds: readonly string[]): string {
   ];
   return parts.join(' and ');
 }
+
+/** Describes how to remove detected secrets, as the start of a sentence. */
+export function removalOf(kinds: readonly string[]): string {
+  return kinds.every((kind) => kind === KEPT_OUT) ? 'Remove the text' : 'Remove the secret';
+}
