@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type Cli, type Connect, remoteCaller } from '../core/cli/caller.ts';
 import { firstSentence } from '../core/cli/completion.ts';
+import { hoistGlobalOptions } from '../core/cli/global-options.ts';
 import { explain } from '../core/cli/hints.ts';
 import { request } from '../core/cli/http-client.ts';
 import { type Io, ignoreClosedReaders } from '../core/cli/io.ts';
@@ -39,7 +40,8 @@ const USAGE = 2;
 export async function runProgram(args: string[], context: CliContext): Promise<number> {
   ignoreClosedReaders(context.io);
   try {
-    await createProgram(context).parseAsync(args, { from: 'user' });
+    const program = createProgram(context);
+    await program.parseAsync(hoistGlobalOptions(program, args), { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has already printed the error.
@@ -89,6 +91,7 @@ Examples:
   memory-service ls acme
   memory-service log acme --since 2h
   memory-service restore acme --at 2h --dry-run
+  memory-service tenants list --url https://admin.example.com
 
 Each command shows examples: memory-service <command> --help`;
 

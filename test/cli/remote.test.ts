@@ -83,6 +83,61 @@ describeService('the command line through the admin API', (service) => {
     await same('tenants', 'delete', renamed, '--yes');
   });
 
+  it('accepts --url after the command', async () => {
+    const { tenant } = await twoTenants();
+    const variables = { MEMORY_ADMIN_KEY: admin().key.key };
+    const shown = await runOn(service(), ['tenants', 'show', tenant, '--url', url, '--json'], { variables });
+    expect([shown.code, JSON.parse(shown.stdout).id]).toStrictEqual([0, tenant]);
+    const missing = await runOn(service(), ['tenants', 'show', tenant, '--url'], { variables });
+    expect(missing.code).toBe(2);
+  });
+
+  it('names the variable of the key for a missing or invalid key', async () => {
+    const list = (variables: object) =>
+      runOn(service(), ['tenants', 'list'], { variables: { MEMORY_ADMIN_URL: url, ...variables } });
+    expect(await list({})).toMatchObject({
+      code: 1,
+      stderr: `memory-service: The admin API at ${url} requires an admin key. Set MEMORY_ADMIN_KEY, or "key" in the profile.\n`,
+    });
+    expect(await list({ MEMORY_ADMIN_KEY: 'msk_unknown' })).toMatchObject({
+      code: 1,
+      stderr: `memory-service: The admin API at ${url} does not accept the admin key: it is unknown, expired, or revoked. Change MEMORY_ADMIN_KEY, or "key" in the profile.\n`,
+    });
+  });
+
+  it('explains that a URL is the port for agents', async () => {
+    const agents = await service().app.listen({ port: 0, host: '127.0.0.1' });
+    const variables = { MEMORY_ADMIN_URL: agents, MEMORY_ADMIN_KEY: admin().key.key };
+    for (const args of [
+      ['tenants', 'list'],
+      ['find', '--all', 'x'],
+    ])
+      expect(await runOn(service(), args, { variables })).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          'this may be the port for agents (PORT). Use the URL of the admin API (ADMIN_PORT).\n',
+        ),
+      });
+  });
+
+  it('archives a tenant after a confirmation', async () => {
+    const { tenant } = await twoTenants();
+    expect((await remotely('tenants', 'archive', tenant)).stderr).toBe(
+      `memory-service: Archive tenant ${tenant} permanently? Add --yes to confirm. The tenant is unchanged.\n`,
+    );
+    for (let times = 0; times < 2; times++)
+      expect(await remotely('tenants', 'archive', tenant, '--yes')).toStrictEqual({
+        code: 0,
+        stdout: `Archived tenant ${tenant}.\n`,
+        stderr: '',
+      });
+    expect(
+      (await onDatabase('tenants', 'list', '--prefix', tenant, '--status', 'archived')).stdout,
+    ).toContain(tenant);
+    expect((await remotely('tenants', 'set', tenant, '--name', 'Acme')).stderr).toContain('is archived');
+    await same('tenants', 'archive', 'no-such-tenant', '--yes');
+  });
+
   it('marks settings that a tenant does not have as settings of the service', async () => {
     const { tenant } = await twoTenants();
     const { stdout, stderr } = await remotely('tenants', 'show', tenant);

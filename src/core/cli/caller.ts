@@ -141,7 +141,15 @@ async function send(
     return checked(operation, await resultIn(response, name, onProgress), name);
   const text = await response.text();
   if (response.ok) return text === '' ? null : checked(operation, parsedJson(text), name);
+  if (response.status === 401 && service === undefined) throw new OperatorError(keyProblem(name, key));
   throw errorOf(response, text, name);
+}
+
+/** Explains that an admin API requires another key, and where a command takes its key from. */
+function keyProblem(name: string, key: string | undefined): string {
+  const places = 'MEMORY_ADMIN_KEY, or "key" in the profile';
+  if (key === undefined) return `${capitalize(name)} requires an admin key. Set ${places}.`;
+  return `${capitalize(name)} does not accept the admin key: it is unknown, expired, or revoked. Change ${places}.`;
 }
 
 /**
@@ -202,7 +210,14 @@ async function* linesIn(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
 function errorOf({ status, headers }: Response, text: string, name: string): Error {
-  const known = errorWith(headers.get(ERROR_HEADER)) ?? detailOf(parsedJson(text));
+  const problem = parsedJson(text);
+  const withReason = errorWith(headers.get(ERROR_HEADER));
+  // The port for agents rejects these routes in the same form, but without the header.
+  if (withReason === undefined && fieldsOf(problem).code === 'route_not_found')
+    return new OperatorError(
+      `${capitalize(name)} has no such route: this may be the port for agents (PORT). Use the URL of the admin API (ADMIN_PORT).`,
+    );
+  const known = withReason ?? detailOf(problem);
   if (known !== undefined) return known;
   const location = headers.get('location');
   const what = location === null ? `status ${status}` : `a redirect to ${location}`;

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { hoistGlobalOptions } from './global-options.ts';
+import { type CliContext, createProgram } from '../../service/program.ts';
+
+const program = createProgram({
+  version: '1.2.3',
+  io: { stdout: process.stdout, stderr: process.stderr },
+} as unknown as CliContext);
+const hoisted = (line: string) => hoistGlobalOptions(program, line.split(' ')).join(' ');
+
+describe('hoistGlobalOptions', () => {
+  it('moves options of the program before the command, with their values', () => {
+    expect(hoisted('tenants list --url https://a')).toBe('--url https://a tenants list');
+    expect(hoisted('tenants --profile prod list --json')).toBe('--profile prod tenants list --json');
+    expect(hoisted('ls --url=https://a acme --profile=prod')).toBe('--url=https://a --profile=prod ls acme');
+    expect(hoisted('--url https://a ls acme')).toBe('--url https://a ls acme');
+  });
+
+  it('keeps values of other options that look like options of the program', () => {
+    const line = 'keys create --admin --label --url';
+    expect(hoisted(line)).toBe(line);
+  });
+
+  it('keeps arguments after two dashes', () => {
+    const line = 'find --all -- --url';
+    expect(hoisted(line)).toBe(line);
+  });
+
+  it('keeps options of a command that have the name of an option of the program', () => {
+    const line = 'restore acme --version 01a20877-6010';
+    expect(hoisted(line)).toBe(line);
+  });
+
+  it('moves an option without its value, so that the parser reports it', () => {
+    expect(hoisted('ls acme --url')).toBe('--url ls acme');
+  });
+});
