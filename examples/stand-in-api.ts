@@ -5,23 +5,37 @@
  *   npx tsx examples/stand-in-api.ts
  *   export ANTHROPIC_BASE_URL=http://localhost:8090 ANTHROPIC_API_KEY=none
  */
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
 const PORT = Number(process.env.STAND_IN_PORT ?? 8090);
 const PATH = '/memories/user.md';
 
+type Content = string | { type: string; text?: string; is_error?: boolean }[];
+
+interface Message {
+  content: Content;
+}
+
 interface Request {
   model: string;
-  messages: { content: string | { type: string; is_error?: boolean }[] }[];
+  messages: Message[];
+  /** Tool runners of newer SDKs send each message once, and continue from the last reply. */
+  thread?: { type: 'create' } | { type: 'continue'; previous_message_id: string };
 }
 
 type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: object };
 
+/** The user's messages in each thread, by the ID of the thread's last reply. */
+const threads = new Map<string, Message[]>();
+
 const server = createServer(async (request, response) => {
-  const { model, messages } = (await json(request)) as Request;
-  const block = nextBlock(messages);
+  const { model, messages, thread } = (await json(request)) as Request;
+  const before = thread?.type === 'continue' ? threads.get(thread.previous_message_id) : [];
+  if (before === undefined) return rejectThread(response);
+  const conversation = [...before, ...messages];
+  const block = nextBlock(conversation);
   const reply = {
     id: `msg_${crypto.randomUUID()}`,
     type: 'message',
@@ -32,12 +46,22 @@ const server = createServer(async (request, response) => {
     stop_sequence: null,
     usage: { input_tokens: 0, output_tokens: 0 },
   };
+  if (thread) threads.set(reply.id, conversation);
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
 });
 
+/** Responds as the Messages API does for an unknown thread. The SDK then sends the whole conversation again. */
+function rejectThread(response: ServerResponse): void {
+  const details = { error_code: 'thread_not_found' };
+  const error = { type: 'not_found_error', message: 'The thread was not found.', details };
+  response
+    .writeHead(404, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ type: 'error', error }));
+}
+
 /** Views the file, then changes it, then responds with text. */
-function nextBlock(messages: Request['messages']): Block {
-  const said = String(messages[0]?.content);
+function nextBlock(messages: Message[]): Block {
+  const said = textOf(messages[0]?.content ?? '');
   const results = messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.filter((each) => each.type === 'tool_result'),
   );
@@ -47,6 +71,10 @@ function nextBlock(messages: Request['messages']): Block {
   if (said.startsWith('Forget')) return use({ command: 'delete', path: PATH });
   if (viewed.is_error) return use({ command: 'create', path: PATH, file_text: `- ${said}\n` });
   return use({ command: 'insert', path: PATH, insert_line: 0, insert_text: `- ${said}\n` });
+}
+
+function textOf(content: Content): string {
+  return typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('');
 }
 
 function use(input: object): Block {

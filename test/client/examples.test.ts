@@ -3,9 +3,7 @@
  *
  * @module-tag long
  */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
@@ -97,37 +95,6 @@ I will remember that you live in Lyon.
     'Error: Invalid input for memory: the arguments are not valid JSON. Send the call again with a JSON object.',
     'File created successfully at: /memories/user.md',
   ]);
-});
-
-it('plays the conversation of the tutorial with examples/stand-in-api.ts', async () => {
-  const tutorial = await readFile(new URL('../../docs/tutorial.md', import.meta.url), 'utf8');
-  const messages = [...tutorial.matchAll(/^npx tsx examples\/messages\.ts '(.*)'$/gm)].map(
-    ([, text = '']) => text,
-  );
-  const outputs = [...tutorial.matchAll(/^```\n(> .*?\n)```$/gms)].map(([, text]) => text);
-  expect(messages).toHaveLength(3);
-  const root = new URL('../..', import.meta.url);
-  const standIn = spawn(process.execPath, ['--import', 'tsx', 'examples/stand-in-api.ts'], {
-    cwd: root,
-    env: { PATH: process.env.PATH, STAND_IN_PORT: '0' },
-  });
-  try {
-    const [line] = await once(standIn.stdout, 'data');
-    const env = {
-      PATH: process.env.PATH,
-      MEMORY_SERVICE_URL: fixture.url,
-      MEMORY_SERVICE_API_KEY: await fixture.tenantKey(),
-      ANTHROPIC_BASE_URL: /http:\S+/.exec(String(line))?.[0],
-      ANTHROPIC_API_KEY: 'none',
-    };
-    for (const [i, message] of messages.entries()) {
-      const command = ['--import', 'tsx', 'examples/messages.ts', message];
-      const ran = await promisify(execFile)(process.execPath, command, { cwd: root, env });
-      expect(ran).toStrictEqual({ stdout: outputs[i], stderr: '' });
-    }
-  } finally {
-    standIn.kill();
-  }
 });
 
 it('prints the documented output of examples/two-agents.ts', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freshTenant } from '../support/service.ts';
+import { startStandIn } from '../support/stand-in-api.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 import { compile, install, type Packed, pack, run, withSdks } from './packed-client.ts';
 
@@ -139,5 +140,28 @@ describe('the unchanged snippets of the documents', { tags: 'long' }, () => {
     const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
     const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
     expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
+  });
+
+  it("ends the README's agent with the stand-in of the tutorial", async ({ signal }) => {
+    const tenant = freshTenant();
+    const standIn = await startStandIn();
+    try {
+      const env = {
+        PATH: process.env.PATH,
+        MEMORY_SERVICE_URL: fixture.url,
+        MEMORY_SERVICE_API_KEY: fixture.serviceKey,
+        MEMORY_SERVICE_TENANT: tenant,
+        ANTHROPIC_BASE_URL: standIn.url,
+        ANTHROPIC_API_KEY: 'none',
+      };
+      const agent = `out/${nameOf('README.md', 0)}.js`;
+      const ran = await run(process.execPath, [agent], { cwd: folder, env, signal });
+      expect(ran).toStrictEqual({ stdout: 'Done: I live in Lyon. Please remember that.\n', stderr: '' });
+    } finally {
+      await standIn.stop();
+    }
+    const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
+    const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
+    expect(content).toMatch(/numbers:\n {5}1\t- I live in Lyon\. Please remember that\.\n {5}2\t$/);
   });
 });

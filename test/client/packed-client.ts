@@ -13,7 +13,7 @@ const tsc = join(root, 'node_modules/typescript/bin/tsc');
 export const run = async (
   command: string,
   args: string[],
-  options: { cwd: string; env?: NodeJS.ProcessEnv },
+  options: { cwd: string; env?: NodeJS.ProcessEnv; signal?: AbortSignal },
 ): Promise<{ stdout: string; stderr: string }> =>
   promisify(execFile)(command, args, options).catch((error: { stdout: string; stderr: string }) => {
     throw new Error(`${command} ${args.join(' ')} failed:\n${error.stdout}${error.stderr}`);

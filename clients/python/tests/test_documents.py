@@ -12,6 +12,7 @@ import pytest
 from memory_service_client import MemoryClient, MemoryInput
 from messages_api import Block, MessagesApi, text, tool_use
 from real_service import REPOSITORY
+from stand_in_api import stand_in_api
 
 ANSWER = text("I will.")
 CREATE = tool_use("t1", command="create", path="/memories/style.txt", file_text="Short answers.\n")
@@ -50,10 +51,10 @@ SNIPPETS = [
 ]
 
 
-def run(*arguments: str, api: MessagesApi, **environment: str) -> str:
+def run(*arguments: str, api_url: str, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", *arguments],
-        env={**os.environ, "ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test", **environment},
+        env={**os.environ, "ANTHROPIC_BASE_URL": api_url, "ANTHROPIC_API_KEY": "test", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -70,8 +71,18 @@ def test_snippet_runs(
 ) -> None:
     api.script = [[CREATE], [ANSWER]]
     settings = {"MEMORY_SERVICE_URL": service_url, "MEMORY_SERVICE_TENANT": tenant}
-    assert run("-c", code, api=api, **settings) == prints
+    assert run("-c", code, api_url=api.url, **settings) == prints
     assert api.tool_results() == results
+
+
+def test_the_agent_of_the_readme_ends_with_the_stand_in_of_the_tutorial(service_url: str, tenant: str) -> None:
+    [agent] = snippets("README.md")
+    settings = {"MEMORY_SERVICE_URL": service_url, "MEMORY_SERVICE_TENANT": tenant}
+    with stand_in_api() as url:
+        assert run("-c", agent, api_url=url, **settings) == "Done: I live in Lyon. Please remember that.\n"
+    with MemoryClient(service_url, tenant=tenant) as client:
+        content = client.execute({"command": "view", "path": "/memories/user.md"})["content"]
+    assert content.endswith("numbers:\n     1\t- I live in Lyon. Please remember that.\n     2\t")
 
 
 def test_example_runs(api: MessagesApi, service_url: str, tenant: str) -> None:
@@ -79,7 +90,7 @@ def test_example_runs(api: MessagesApi, service_url: str, tenant: str) -> None:
     printed = run(
         str(REPOSITORY / "examples" / "python_agent.py"),
         "I like short answers. Remember that.",
-        api=api,
+        api_url=api.url,
         MEMORY_SERVICE_URL=service_url,
         MEMORY_SERVICE_TENANT=tenant,
     )
