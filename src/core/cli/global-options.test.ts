@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hoistGlobalOptions } from './global-options.ts';
 import { type CliContext, createProgram } from '../../service/program.ts';
+import { hoistGlobalOptions } from './global-options.ts';
 
 const program = createProgram({
   version: '1.2.3',
