@@ -11,7 +11,7 @@ interface Node {
 type Comment = ReturnType<typeof parseSync>['comments'][number];
 
 /** Directories whose strings are visible to users: CLI help and messages, the error catalog, and the console. */
-const USER_VISIBLE = /^(src\/cli\/|src\/errors\/|console\/src\/)/;
+const USER_VISIBLE = /^(src\/core\/(cli|errors)\/|src\/features\/[a-z-]+\/(cli|errors)\b|console\/src\/)/;
 const TEST_FUNCTION = /^(it|test|describe\w*)$/;
 const DIRECTIVE = /^\W*(biome-ignore|@ts-|eslint|v8 ignore|@vitest|@module-tag|@__|#|\/ <reference)/;
 

@@ -20,6 +20,12 @@ it.each(documents)(
   },
 );
 
+it('generates equal documents for two apps of one process', async () => {
+  const [[, build]] = documents as [(typeof documents)[number]];
+  const first = await openApiYaml(build);
+  expect(await openApiYaml(build)).toBe(first);
+});
+
 it('generates the console types without a difference (update them with: npm run generate)', {
   tags: 'long',
 }, async () => {

@@ -240,8 +240,18 @@ const textExamples = Object.fromEntries(
   ),
 );
 
+/** Schemas by the names of their tools, because an ID of the global registry stands for one schema. */
+const executeSchemas = new Map<string, FastifySchema>();
+
 /** Returns the schema of `POST /execute`, for the documentation only. The route validates the body itself. */
 export function executeSchema(tools: readonly FeatureTool[]): FastifySchema {
+  const names = tools.map(({ name }) => name).join();
+  const schema = executeSchemas.get(names) ?? createExecuteSchema(tools);
+  executeSchemas.set(names, schema);
+  return schema;
+}
+
+function createExecuteSchema(tools: readonly FeatureTool[]): FastifySchema {
   const otherBlocks = tools.map(({ blockSchema }) => blockSchema);
   const blocks = z
     .array(z.union([toolUseSchema, ...otherBlocks]))
