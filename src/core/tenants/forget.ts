@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import type { AuditPosition } from './audit.ts';
+import { forgetKeptOut } from './kept-out.ts';
+import { forgetMounts } from './mounts.ts';
 import { forgottenId } from './receipt.ts';
 import { forgetReceipts } from './receipts.ts';
 
@@ -74,7 +76,7 @@ const listJobMentionsQuery = defineQuery<{ tenant: string; after: string; limit:
   'list_job_mentions',
   `
 SELECT id::text, only_tenants AS "onlyTenants", selection, request, created_by AS "createdBy" FROM jobs
-WHERE id > $after::text::uuid AND strpos(concat_ws(' ', only_tenants::text, selection::text, request::text, created_by::text), $tenant) > 0
+WHERE id > $after::text::uuid AND strpos(concat_ws(' ', only_tenants::text, arrived::text, selection::text, request::text, created_by::text), $tenant) > 0
 ORDER BY id LIMIT $limit::bigint
 `,
 );
@@ -91,6 +93,7 @@ const replaceInJobQuery = defineQuery<{
   'replace_in_job',
   `
 UPDATE jobs SET only_tenants = array_replace(only_tenants, $tenant::text, $hash::text),
+  arrived = array_replace(arrived, $tenant::text, $hash::text),
   selection = $selection::text::jsonb,
   request = $request::text::jsonb, created_by = $createdBy::text::jsonb
 WHERE id = $id::text::uuid
@@ -118,8 +121,8 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 }
 
 /**
- * Replaces the ID of a tenant in the whole audit trail and in the jobs by a hash, which is the same everywhere, and
- * deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot
+ * Replaces the ID of a deleted tenant in the whole audit trail, in the jobs, and in the mounts of other tenants by a hash,
+ * which is the same everywhere, and deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot
  * be verified against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
@@ -131,6 +134,8 @@ export async function forgetTenant(
   const salt = randomBytes(32).toString('hex');
   const hash = forgottenId(tenant, salt);
   await forgetReceipts(database.query, tenant);
+  await forgetKeptOut(database, tenant);
+  await forgetMounts(database, tenant, hash);
   await forgetInJobs(database, tenant, hash);
   let events = 0;
   for (let after: AuditPosition | undefined = BEFORE_ALL; after !== undefined; ) {

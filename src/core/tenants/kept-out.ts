@@ -109,9 +109,13 @@ const pruneRemovalsQuery = defineQuery<{ until: number }>(
   'DELETE FROM kept_out WHERE removed IS NOT NULL AND change < $until::bigint',
 );
 
+/** Moves removed entries too. They keep their IDs, by which replicas remove them. */
 const moveEntriesQuery = defineQuery<{ owner: string; to: string; change: number }>(
   'move_kept_out',
-  'UPDATE kept_out SET tenant_id = $to, change = $change::bigint WHERE tenant_id = $owner AND removed IS NULL',
+  `
+UPDATE kept_out SET tenant_id = $to, change = $change::bigint
+WHERE tenant_id = $owner AND removed IS DISTINCT FROM 'all'
+`,
 );
 
 const copyEntriesQuery = defineQuery<{ owner: string; to: string; change: number }>(
@@ -123,18 +127,23 @@ WHERE tenant_id = $owner AND removed IS NULL
 `,
 );
 
-/** Counts a change, so that every replica reads the changed rows. Locks the row of the installation. */
-const countChangeQuery = defineQuery<Record<string, never>, { change: number }>(
-  'count_kept_out_change',
+const countRowsQuery = defineQuery<{ owner: string }, { n: number }>(
+  'count_kept_out_rows',
+  'SELECT count(*)::float8 AS n FROM kept_out WHERE tenant_id = $owner',
+);
+
+/** Counts changes, so that every replica reads the changed rows. Locks the row of the installation. */
+const countChangesQuery = defineQuery<{ changes: number }, { change: number }>(
+  'count_kept_out_changes',
   `
-UPDATE installation SET kept_out_changes = kept_out_changes + 1 WHERE id = 'installation'
+UPDATE installation SET kept_out_changes = kept_out_changes + $changes::bigint WHERE id = 'installation'
 RETURNING kept_out_changes::float8 AS change
 `,
 );
 
 /** Begins a change: locks the installation until the end of the transaction, and returns the number of the change. */
 async function beginChange(query: QueryExecutor): Promise<number> {
-  const [{ change } = { change: 0 }] = (await query(countChangeQuery, {})).rows;
+  const [{ change } = { change: 0 }] = (await query(countChangesQuery, { changes: 1 })).rows;
   await query(pruneRemovalsQuery, { until: change - KEPT_CHANGES });
   return change;
 }
@@ -230,6 +239,18 @@ export async function copyKeptOut(query: QueryExecutor, tenant: string, to: stri
   if (!(await hasEntries(query, tenant))) return;
   const change = await beginChange(query);
   await query(copyEntriesQuery, { owner: tenant, to, change });
+}
+
+/**
+ * Deletes the row by which replicas remove the entries of a deleted tenant. All replicas read all entries again, because
+ * they cannot read this row any more.
+ */
+export async function forgetKeptOut(database: Database, tenant: string): Promise<void> {
+  await database.transaction(async (query) => {
+    if ((await query(countRowsQuery, { owner: tenant })).rows[0]?.n === 0) return;
+    await query(countChangesQuery, { changes: KEPT_CHANGES + 1 });
+    await query(removeEntriesQuery, { owner: tenant });
+  });
 }
 
 async function hasEntries(query: QueryExecutor, owner: string): Promise<boolean> {

@@ -101,6 +101,19 @@ UPDATE tenants SET mounts = (
 `,
 );
 
+/** Replaces the ID of a deleted tenant in all mounts. */
+const forgetMountsQuery = defineQuery<{ tenant: string; hash: string }>(
+  'forget_mounts',
+  `
+UPDATE tenants SET mounts = (
+  SELECT jsonb_agg(
+    CASE WHEN m.mount ->> 'tenant' = $tenant THEN jsonb_set(m.mount, '{tenant}', to_jsonb($hash::text)) ELSE m.mount END
+      ORDER BY m.i
+  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
+) WHERE mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $tenant::text))
+`,
+);
+
 /** A mount of a tenant. `tenant` is the mounting tenant. */
 export type MountedBy = Pick<Mount, 'tenant' | 'name' | 'access'>;
 
@@ -235,6 +248,15 @@ export async function moveMounts(query: QueryExecutor, tenant: string, to: strin
   if (row === undefined) return [];
   const { rows } = await query(moveMountsQuery, { tenant, ...row, to });
   return rows.map(({ id }) => id).sort();
+}
+
+/** Replaces the ID of a deleted tenant by a hash in the mounts of other tenants, which show the mounts as missing. */
+export async function forgetMounts(
+  { query }: Pick<Database, 'query'>,
+  tenant: string,
+  hash: string,
+): Promise<void> {
+  await query(forgetMountsQuery, { tenant, hash });
 }
 
 function changeMounts<T>(
