@@ -96,6 +96,44 @@ it('sees the writes of another replica, and of another tenant that gets the ID',
   await database.drop();
 });
 
+it('drops a text that another replica erased, with the next check for changes', async () => {
+  const database = await createTestDatabase();
+  const config = loadConfig({ DATABASE_URL: database.url, AUTH: 'none', LOG_LEVEL: 'silent' });
+  const service = await startService('postgres', { DATABASE_URL: database.url });
+  const services = new Services(config, service.database, createSecretScanner());
+  const texts = () => {
+    const files = services.of(memorySearch).texts.get('acme')?.files;
+    return files?.map(({ content: { buffer } }) => Buffer.from(buffer).toString('latin1'));
+  };
+  const search = () =>
+    searchForOperator(services.of(memorySearch), service.database, {
+      tenant: { id: 'acme', draftOf: null },
+      input: { query: 'x' },
+      at: undefined,
+    });
+  await service.execute(cmd.create('/memories/a', 'a secret x'), { tenant: 'acme' });
+  await service.execute(cmd.create('/memories/b', 'other x'), { tenant: 'acme' });
+  await search();
+  await services.watches.check();
+  expect(texts()).toStrictEqual(['a secret xother x', 'a secret xother x']);
+  await service.execute(cmd.replace('/memories/a', 'secret', 'erased'), { tenant: 'acme' });
+  await services.watches.check();
+  expect(texts()).toStrictEqual(['a erased xother x', 'a erased xother x']);
+  // The next search reads the erased text itself, before the check.
+  await service.execute(cmd.replace('/memories/a', 'erased', 'another'), { tenant: 'acme' });
+  await search();
+  expect(texts()).toStrictEqual(['a another x', 'a erased xother x']);
+  await services.watches.check();
+  expect(texts()).toStrictEqual(['a another xother x', 'a another xother x']);
+  await service.query("DELETE FROM entries WHERE tenant_id = 'acme'");
+  await service.query("DELETE FROM tenants WHERE id = 'acme'");
+  await services.watches.check();
+  expect(texts()).toBeUndefined();
+  await services.close();
+  await service.close();
+  await database.drop();
+});
+
 it.each([
   { method: 'POST', operation: '/suspend' },
   { method: 'POST', operation: '/directories/redact', payload: { path: '/memories/old' } },

@@ -107,13 +107,21 @@ class Watcher {
   }
 }
 
+/** Learns that a tenant has changed, and reads the changes itself. */
+interface Follower {
+  /** Time of the latest change that was reported; undefined before the first report. */
+  at: State['at'];
+  readonly onChange: () => Promise<void>;
+}
+
 /**
- * Checks all watchers of a process. A check reads a tenant once for all of its watchers and one changed tenant at a
+ * Checks all watchers and followers of a process. A check reads a tenant once for all of its watchers and one changed tenant at a
  * time, and rests after the work, so that watchers use a limited share of the database.
  */
 export class Watches {
   readonly #database: Database;
   readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #followers = new Map<string, Follower>();
   #timer: NodeJS.Timeout;
   #isClosed = false;
 
@@ -142,6 +150,17 @@ export class Watches {
     };
   }
 
+  /**
+   * Reports each change of a tenant by any replica, until the returned function is called. The first check reports a
+   * change too. A tenant has one follower at most.
+   */
+  follow(tenant: string, onChange: () => Promise<void>): () => void {
+    this.#followers.set(tenant, { at: undefined, onChange });
+    return () => {
+      this.#followers.delete(tenant);
+    };
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -149,7 +168,7 @@ export class Watches {
 
   /** Reports the changes since the last check. A tenant that cannot be read is part of the next check. */
   async check(): Promise<void> {
-    const tenants = [...this.#watchers.keys()];
+    const tenants = [...new Set([...this.#watchers.keys(), ...this.#followers.keys()])];
     while (tenants.length > 0) {
       const checked = await Promise.allSettled(
         tenants.splice(0, LOOKUPS_AT_ONCE).map(async (tenant) => ({
@@ -162,8 +181,13 @@ export class Watches {
     }
   }
 
-  /** Reports the changes of a tenant to its watchers. */
+  /** Reports the changes of a tenant to its watchers and its follower. */
   async #report(tenant: string, at: State['at']): Promise<void> {
+    const follower = this.#followers.get(tenant);
+    if (follower !== undefined && (at === undefined || follower.at !== at)) {
+      follower.at = at;
+      await follower.onChange();
+    }
     const behind = [...(this.#watchers.get(tenant) ?? [])].filter((watcher) => watcher.isBehind(at));
     if (behind.length === 0) return;
     const paths = new Set(behind.flatMap(({ watched }) => watched.paths));

@@ -8,7 +8,7 @@ import { compareCodePoints } from '../../core/lib/text.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { SearchedFile } from './query.ts';
 import { shareTexts } from './shared-text.ts';
-import { bytesInMemory, type CachedFile, type TextCache } from './text-cache.ts';
+import { bytesInMemory, type CachedFile, type CachedMemory, type TextCache } from './text-cache.ts';
 
 /** A current file, as read from the database. */
 type StoredFile = SearchedFile<string> & Pick<CachedFile, 'version'>;
@@ -89,6 +89,18 @@ export function filesNow(database: Database, tenant: string, cache: TextCache): 
   return new CurrentFiles(database, tenant, cache);
 }
 
+/**
+ * Reads the changes of a tenant's files into the cache, so that the cache keeps only current contents. Drops the files if
+ * they cannot be read.
+ */
+export async function refreshCache(database: Database, tenant: string, cache: TextCache): Promise<void> {
+  try {
+    await new CurrentFiles(database, tenant, cache).refresh();
+  } catch {
+    cache.forget(tenant);
+  }
+}
+
 class CurrentFiles implements FileSource {
   readonly #database: Database;
   readonly #tenant: string;
@@ -124,6 +136,14 @@ class CurrentFiles implements FileSource {
     return path === ROOT || (await this.#query(findPathsQuery, { tenant: this.#tenant, paths })).length > 0;
   }
 
+  async refresh(): Promise<void> {
+    const known = this.#cache.get(this.#tenant);
+    if (known === undefined) return;
+    const state = await this.#state();
+    if (state === undefined) this.#cache.forget(this.#tenant);
+    else this.#cache.update(this.#tenant, await this.#current(known, state));
+  }
+
   async #query<Params extends Record<string, Value>, Row>(query: Query<Params, Row>, params: Params) {
     return (await retrying(true, () => this.#database.query(query, params))).rows;
   }
@@ -141,11 +161,16 @@ class CurrentFiles implements FileSource {
       this.#collected = { state, files: [], bytes: 0 };
       return undefined;
     }
-    const isCurrent = state !== undefined && state === known.state;
-    const files = isCurrent ? known.files : await this.#update(known.files);
-    const isUnchanged = isCurrent || (await this.#state()) === state;
-    this.#cache.set(this.#tenant, { files, state: isUnchanged ? state : undefined });
-    return files;
+    const memory = await this.#current(known, state);
+    this.#cache.set(this.#tenant, memory);
+    return memory.files;
+  }
+
+  /** Returns the current files after the state of the tenant was read. */
+  async #current(known: CachedMemory, state: string | undefined): Promise<CachedMemory> {
+    if (state !== undefined && state === known.state) return known;
+    const files = await this.#update(known.files);
+    return { files, state: (await this.#state()) === state ? state : undefined };
   }
 
   /** Returns the current files. Reads only the contents of files that changed. */

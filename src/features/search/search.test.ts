@@ -118,7 +118,7 @@ function randomLetters(length: number): string {
 
 it('ends a search at its deadline and serves other tenants in the meantime', async () => {
   let deadline = new AbortController();
-  const hurried = new MemorySearch(0, () => deadline.signal);
+  const hurried = new MemorySearch(undefined, () => deadline.signal);
   const quick = (tenant: string) => hurried.find(tenant, source([[file('a', 'x')]]), request({ query: 'x' }));
   let isDone = false;
   const files = source([letters]);

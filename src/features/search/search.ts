@@ -3,7 +3,7 @@ import type { FeatureService, Services } from '../../core/files/services.ts';
 import { WorkerThreads } from '../../core/lib/worker-threads.ts';
 import type { MemoryPath } from '../../core/memory/path.ts';
 import { RequestLimiter } from '../../core/tenants/request-limiter.ts';
-import type { FileSource } from './files.ts';
+import { type FileSource, refreshCache } from './files.ts';
 import type { SearchRequest } from './input.ts';
 import type { FoundLine, SearchedFile } from './query.ts';
 import type { RankedFile } from './rank.ts';
@@ -47,11 +47,11 @@ export class MemorySearch implements FeatureService {
   readonly #startDeadline: () => AbortSignal;
 
   /**
-   * @param cacheBytes maximum size of the files that are kept between searches
+   * @param texts files that are kept between searches; by default none
    * @param startDeadline called at the start of a search; its signal ends the search
    */
-  constructor(cacheBytes = 0, startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
-    this.texts = new TextCache(cacheBytes);
+  constructor(texts = new TextCache(0), startDeadline = () => AbortSignal.timeout(DEADLINE_MS)) {
+    this.texts = texts;
     this.#startDeadline = startDeadline;
   }
 
@@ -169,8 +169,12 @@ export class MemorySearch implements FeatureService {
 }
 
 /** Creates the search engine of a process, for `Services.of`. */
-export const memorySearch = ({ config }: Services): MemorySearch =>
-  new MemorySearch(config.SEARCH_CACHE_BYTES);
+export function memorySearch({ config, database, watches }: Services): MemorySearch {
+  const texts: TextCache = new TextCache(config.SEARCH_CACHE_BYTES, (tenant) =>
+    watches.follow(tenant, () => refreshCache(database, tenant, texts)),
+  );
+  return new MemorySearch(texts);
+}
 
 /** Splits files into blocks of at most `MAX_SHOWN_BYTES`, and returns the paths of each block. */
 function blocksOf(files: readonly RankedFile[]): MemoryPath[][] {

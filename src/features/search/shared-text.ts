@@ -33,6 +33,21 @@ export function shareTexts<File extends Text>(
   });
 }
 
+/** Copies the texts of files to one new buffer, without the other texts of their buffers. */
+export function compactTexts<File extends { content: SharedText }>(files: readonly File[]): File[] {
+  const buffer = new SharedArrayBuffer(
+    files.reduce((sum, { content }) => sum + content.end - content.start, 0),
+  );
+  const view = Buffer.from(buffer);
+  let next = 0;
+  return files.map((file) => {
+    const { buffer: from, ...content } = file.content;
+    const start = next;
+    next += Buffer.from(from).copy(view, start, content.start, content.end);
+    return { ...file, content: { ...content, buffer, start, end: next } };
+  });
+}
+
 function sizeOf({ content, bytes }: Text): number {
   return bytes === content.length ? bytes : 2 * content.length;
 }

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { shareTexts } from './shared-text.ts';
+import { readText, shareTexts } from './shared-text.ts';
 import { type CachedFile, TextCache } from './text-cache.ts';
 
 const file = (path: string, content: string): CachedFile =>
@@ -9,7 +9,7 @@ const file = (path: string, content: string): CachedFile =>
 const memory = (...files: CachedFile[]) => ({ files, state: 's' });
 
 it('drops the files of a tenant after a time without a search', async () => {
-  const cache = new TextCache(10_000, 5);
+  const cache = new TextCache(10_000, undefined, 5);
   cache.set('quiet', memory(file('a', 'x')));
   await vi.waitFor(() => expect(cache.tenants).toBe(0));
 });
@@ -46,7 +46,7 @@ it('drops the earlier files of a tenant that grew beyond the limit', () => {
   expect(cache.get('one')).toBeUndefined();
 });
 
-it('drops the files of a tenant when most of their buffers is earlier contents', () => {
+it('drops earlier contents when they are most of the buffers, and in an update', () => {
   const cache = new TextCache(100_000);
   const files = shareTexts(
     ['a', 'b', 'c', 'd'].map((path) => ({ ...file(path, ''), content: 'x'.repeat(5000), bytes: 5000 })),
@@ -56,6 +56,39 @@ it('drops the files of a tenant when most of their buffers is earlier contents',
   cache.set('one', { files, state: 's' });
   cache.set('one', memory(first, changed('b'), changed('c'), changed('d')));
   expect(cache.get('one')?.files).toHaveLength(4);
+  const sizes = () => cache.get('one')?.files.map(({ content: { buffer } }) => buffer.byteLength);
+  expect(sizes()).toStrictEqual([20_000, 5000, 5000, 5000]);
   cache.set('one', memory(first));
-  expect(cache.get('one')).toBeUndefined();
+  expect(sizes()).toStrictEqual([5000]);
+  expect(readText(cache.get('one')?.files[0]?.content ?? '')).toBe('x'.repeat(5000));
+  cache.set('two', { files, state: 's' });
+  cache.update('two', memory(...files.slice(1)));
+  expect(cache.get('two')?.files.map(({ content: { buffer } }) => buffer.byteLength)).toStrictEqual(
+    Array(3).fill(15_000),
+  );
+  cache.update('three', memory(first));
+  expect(cache.get('three')).toBeUndefined();
+});
+
+it('follows a tenant while its files are kept', () => {
+  const events: string[] = [];
+  const cache = new TextCache(10_000, (tenant) => {
+    events.push(`follow ${tenant}`);
+    return () => events.push(`leave ${tenant}`);
+  });
+  cache.set('one', memory(file('a', 'x')));
+  cache.set('one', memory(file('a', 'y')));
+  cache.forget('one');
+  cache.set('two', memory(file('a', 'x')));
+  cache.set('two', memory(file('a', 'x'.repeat(20_000))));
+  cache.set('three', memory(file('a', 'x')));
+  cache.clear();
+  expect(events).toStrictEqual([
+    'follow one',
+    'leave one',
+    'follow two',
+    'leave two',
+    'follow three',
+    'leave three',
+  ]);
 });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { SearchedFile } from './query.ts';
-import type { SharedText } from './shared-text.ts';
+import { compactTexts, type SharedText } from './shared-text.ts';
 
 /** A current file. Files with the same path and version are equal. */
 export interface CachedFile extends SearchedFile<SharedText> {
@@ -14,27 +14,34 @@ export interface CachedMemory {
   state: string | undefined;
 }
 
-/**
- * Time after the last search for which files remain in memory. It limits how long a text remains that another replica
- * redacted or deleted.
- */
+/** Time after the last search for which files remain in memory. */
 const IDLE_MS = 60_000;
 /** Estimated size of a file without its path and content, in bytes. */
 const FILE_BYTES = 300;
+
+/** Follows the changes of a tenant until the returned function is called. */
+export type Follow = (tenant: string) => () => void;
 
 /** Files of tenants that were searched recently. */
 export class TextCache {
   readonly maxBytes: number;
   readonly #memories: LRUCache<string, CachedMemory> | undefined;
+  readonly #follow: Follow | undefined;
+  readonly #unfollow = new Map<string, () => void>();
 
-  /** @param maxBytes maximum size of all files together; 0 turns the cache off */
-  constructor(maxBytes: number, idleMs = IDLE_MS) {
+  /**
+   * @param maxBytes maximum size of all files together; 0 turns the cache off
+   * @param follow called for each tenant whose files are kept
+   */
+  constructor(maxBytes: number, follow?: Follow, idleMs = IDLE_MS) {
     this.maxBytes = maxBytes;
+    this.#follow = follow;
     if (maxBytes === 0) return;
     this.#memories = new LRUCache({
       maxSize: maxBytes,
       ttl: idleMs,
       ttlAutopurge: true,
+      dispose: (_, tenant, reason) => reason !== 'set' && this.#stopFollowing(tenant),
     });
   }
 
@@ -47,15 +54,16 @@ export class TextCache {
     return this.#memories?.get(tenant);
   }
 
-  /**
-   * Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`, or most of their buffers is earlier
-   * contents. The next search then reads all files again.
-   */
+  /** Keeps the files of a tenant for `IDLE_MS`, unless they exceed `maxBytes`. */
   set(tenant: string, memory: CachedMemory): void {
-    const used = memory.files.reduce((sum, file) => sum + bytesInMemory(file), 0);
-    const size = used + unusedBytes(memory.files);
-    if (size > 2 * used) this.forget(tenant);
-    else this.#memories?.set(tenant, memory, { size: Math.max(1, size) });
+    this.#keep(tenant, memory, false);
+  }
+
+  /** Replaces the kept files of a tenant, and drops earlier contents. The time for which they are kept does not change. */
+  update(tenant: string, { files, state }: CachedMemory): void {
+    if (!this.#memories?.has(tenant)) return;
+    const compact = unusedBytes(files) > 0 ? compactTexts(files) : files;
+    this.#keep(tenant, { files: compact, state }, true);
   }
 
   forget(tenant: string): void {
@@ -64,6 +72,21 @@ export class TextCache {
 
   clear(): void {
     this.#memories?.clear();
+  }
+
+  #keep(tenant: string, { files, state }: CachedMemory, noUpdateTTL: boolean): void {
+    const used = files.reduce((sum, file) => sum + bytesInMemory(file), 0);
+    const unused = unusedBytes(files);
+    const isCompact = unused <= used;
+    const memory = { files: isCompact ? files : compactTexts(files), state };
+    this.#memories?.set(tenant, memory, { size: Math.max(1, isCompact ? used + unused : used), noUpdateTTL });
+    if (!this.#memories?.has(tenant)) this.#stopFollowing(tenant);
+    else if (this.#follow && !this.#unfollow.has(tenant)) this.#unfollow.set(tenant, this.#follow(tenant));
+  }
+
+  #stopFollowing(tenant: string): void {
+    this.#unfollow.get(tenant)?.();
+    this.#unfollow.delete(tenant);
   }
 }
 
