@@ -92,7 +92,7 @@ describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
     return { other, draft: String(draft.id) };
   };
 
-  it('is in every table of a tenant that uses every feature', async () => {
+  it('occurs in every table for a tenant that uses every feature', async () => {
     const id = freshTenant('all');
     const { draft } = await useEverything(id);
     const names = new Set(
@@ -102,7 +102,7 @@ describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
     expect([...tables].filter((table) => !names.has(table))).toStrictEqual(OF_INSTALLATION);
   });
 
-  it('is only in the columns that a copy fills', async () => {
+  it('occurs only in the columns that a copy fills', async () => {
     const id = freshTenant('all');
     await useEverything(id);
     const copy = freshTenant('copy');
