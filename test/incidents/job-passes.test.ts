@@ -12,6 +12,7 @@ import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { useAdmin } from '../support/admin.ts';
 import { encodingsOf, foundInTables } from '../support/encodings.ts';
 import { readTree } from '../support/invariants.ts';
+import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -22,7 +23,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
   const kinds: JobKind[] = [];
   afterAll(() => Promise.all(kinds.map((kind) => kind.close?.())));
   const kindsOf = () => {
-    const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', MAX_QUEUE_MS: '0' });
+    const config = loadConfig({ AUTH_CACHE_SECONDS: '1', DB_STATEMENT_TIMEOUT_MS: '3s' });
     if (kinds.length === 0) kinds.push(eraseJobs(service().database, config), findJobs(service().database));
     return kinds as [JobKind, JobKind];
   };
@@ -52,6 +53,8 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
     expect([response.status, response.text]).toStrictEqual([status, expect.any(String)]);
     return response.body as { id: string };
   }
+
+  const tenantCount = async () => Number((await service().query('SELECT count(*) FROM tenants'))[0]?.count);
 
   it('erases a text from a tenant that was renamed to an ID before the position of the job', async () => {
     const [passed, tenant] = [freshTenant('m-rename'), freshTenant('z-rename')];
@@ -95,6 +98,25 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
       expect((await readTree(service(), each)).get('/memories/b.md')).toBe('[erased]\n');
   });
 
+  it('erases a text from a memory that was imported after the first pass', async () => {
+    const [source, target] = [freshTenant('m-exported'), freshTenant('a-imported')];
+    await write(source, cmd.create('/memories/a.md', `${SECRET}\n`));
+    await post('/tenants', { id: target });
+    const { stdout } = await runOn(service(), ['export', source]);
+    const { id } = await post('/erase', { text: SECRET, dry_run: false });
+    const [erase] = kindsOf();
+    const change = async () => {
+      const imported = await runOn(service(), ['import', target, '-'], {
+        stdin: Buffer.from(stdout, 'latin1'),
+      });
+      expect([imported.code, imported.stderr]).toStrictEqual([0, expect.any(String)]);
+    };
+    await run(changing(erase, await tenantCount(), change));
+    expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
+    expect((await readTree(service(), target)).get('/memories/a.md')).toBe('[erased]\n');
+    expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
+  });
+
   it('counts a file of a find once that was changed after its tenant was read', async () => {
     const tenant = freshTenant('recounted');
     await write(tenant, cmd.create('/memories/a.md', `${SECRET}\n`));
@@ -126,7 +148,7 @@ describeServiceOnOwnDatabase('passes of a job', (service) => {
         return 0;
       },
     });
-    expect(settled).toBe(2000);
+    expect(settled).toBe(4000);
     expect(await get(`/jobs/${id}`)).toMatchObject({ state: 'done', is_exact: true, counts: { files: 2 } });
     expect(await foundInTables(service(), encodingsOf(SECRET))).toStrictEqual([]);
   });

@@ -3,7 +3,7 @@
  *
  * @module-tag long-on-pglite
  */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
 import { KeptOutLists } from '../../src/core/tenants/kept-out-lists.ts';
 import { useAdmin } from '../support/admin.ts';
@@ -241,6 +241,33 @@ describeServiceOnOwnDatabase('texts that are kept out of all tenants', (service)
     expect(listed.body).toMatchObject({ entries: [{ id, tokens: 6, label: '' }], next: null });
     expect((await admin().call('DELETE', `/kept-out/${id}`)).status).toBe(204);
     expect(await replica.textsFor({ id: tenant, draftOf: null })).toBeUndefined();
+  });
+
+  it('applies a new entry to a tenant whose policy is cached, once the process has read the entry', async () => {
+    const tenant = freshTenant();
+    const send = (to: string, input: object) => service().execute(input, { tenant: to });
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const { id } = await addText('Cy drives a blue van');
+    // The policy of another tenant reads the changes.
+    await send(freshTenant(), cmd.create('/memories/f', 'x'));
+    expect((await send(tenant, cmd.create('/memories/g', 'cy drives a blue van'))).content).toBe(REFUSED);
+    await admin().call('DELETE', `/kept-out/${id}`);
+  });
+
+  it('reads the entries again for a write after AUTH_CACHE_SECONDS', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const lists = new KeptOutLists(service().database, loadConfig({}));
+    const tenant = { id: freshTenant(), draftOf: null };
+    const before = (await lists.textsFor(tenant)) === undefined ? 0 : 1;
+    const { id } = await addText('Cy drives a blue van');
+    const finds = async () =>
+      (await (await lists.recentTextsFor(tenant))?.scan('cy drives a blue van'))?.length ?? 0;
+    vi.advanceTimersByTime(9_999);
+    expect([before, await finds()]).toStrictEqual([0, 0]);
+    vi.advanceTimersByTime(1);
+    expect(await finds()).toBe(1);
+    await admin().call('DELETE', `/kept-out/${id}`);
   });
 
   it('reads only the changed entries of a list', async () => {

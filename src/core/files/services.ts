@@ -1,11 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import { redactionFor } from '../memory/secrets/kept-out.ts';
 import type { Redaction, SecretScanner } from '../memory/secrets/secrets.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import { KeptOutLists } from '../tenants/kept-out-lists.ts';
-import { TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { type TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { StoredResultLimit } from '../tenants/stored-results.ts';
 import { Tenants } from '../tenants/tenants.ts';
@@ -54,6 +55,15 @@ export class Services {
     this.accessTimes = new AccessTimes(database, this.writes);
     this.storedResults = new StoredResultLimit(database, config.MAX_TENANT_STORED_RESULTS);
     this.watches = new Watches(database);
+  }
+
+  /** Returns the handling of secrets and kept-out texts in a write that begins now; undefined stores every text. */
+  redactionForWrite(
+    tenant: string,
+    { secrets, draftOf }: Pick<TenantPolicy, 'secrets' | 'draftOf'>,
+  ): Redaction | undefined | Promise<Redaction | undefined> {
+    const texts = this.keptOut.recentTextsFor({ id: tenant, draftOf });
+    return mapMaybePromise(texts, (keptOut) => redactionFor(secrets, this.scanner, keptOut));
   }
 
   /** Returns the handling of secrets and kept-out texts in the memory of a tenant; undefined stores every text. */

@@ -9,7 +9,7 @@ import {
   KeptOutTexts,
   type KeyedHashes,
 } from '../memory/secrets/kept-out.ts';
-import { findInstallation, keyedHashes } from './installation.ts';
+import { findInstallation, type Installation, keyedHashes } from './installation.ts';
 import { FOR_ALL, KEPT_CHANGES } from './kept-out.ts';
 import type { TenantRow } from './queries.ts';
 
@@ -33,14 +33,26 @@ FROM kept_out WHERE (change, id) > ($change::bigint, $id::text::uuid) ORDER BY c
 );
 
 /**
- * The texts that are kept out, for all tenants of a process. Each lookup reads one number from the database, and reads
- * the changed entries only if the number has changed. The cache of policies looks tenants up at most once in
- * `AUTH_CACHE_SECONDS`, so an entry applies on every replica within this time.
+ * Returns the time after which every write keeps out a text that was added to a list. A call scans its text with a list
+ * of the last `AUTH_CACHE_SECONDS`, and then its statement runs.
+ */
+export function keptOutEverywhereMs({
+  AUTH_CACHE_SECONDS,
+  DB_STATEMENT_TIMEOUT_MS,
+}: Pick<Config, 'AUTH_CACHE_SECONDS' | 'DB_STATEMENT_TIMEOUT_MS'>): number {
+  return AUTH_CACHE_SECONDS * 1000 + DB_STATEMENT_TIMEOUT_MS;
+}
+
+/**
+ * The texts that are kept out, for all tenants of a process. Each reading reads one number from the database, and reads
+ * the changed entries only if the number has changed.
  */
 export class KeptOutLists {
   readonly #database: Pick<Database, 'query'>;
   readonly #config: Config;
   #entries = new Entries();
+  /** Start of the last reading, in milliseconds. */
+  #readAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Entries> | undefined;
   #waiting: Promise<Entries> | undefined;
 
@@ -49,7 +61,11 @@ export class KeptOutLists {
     this.#config = config;
   }
 
-  /** @throws ServiceError if the secret of the installation is not configured */
+  /**
+   * Reads the changes.
+   *
+   * @throws ServiceError if the secret of the installation is not configured
+   */
   async check(): Promise<void> {
     await this.#current();
   }
@@ -60,13 +76,18 @@ export class KeptOutLists {
    * @throws ServiceError if the secret of the installation is not configured
    */
   async textsFor(tenant: Pick<TenantRow, 'id' | 'draftOf'>): Promise<KeptOutTexts | undefined> {
-    return (await this.lookUp())(tenant);
+    return (await this.#current()).textsFor(tenant);
   }
 
-  /** Returns a function like `textsFor`, for callers that look up the tenant at the same time. */
-  async lookUp(): Promise<(tenant: Pick<TenantRow, 'id' | 'draftOf'>) => KeptOutTexts | undefined> {
-    const entries = await this.#current();
-    return (tenant) => entries.textsFor(tenant);
+  /**
+   * Returns the texts like `textsFor`, by a reading of the last `AUTH_CACHE_SECONDS`. A call must begin with them,
+   * because the policy of its request may be older: the body of a request can take minutes.
+   */
+  recentTextsFor(
+    tenant: Pick<TenantRow, 'id' | 'draftOf'>,
+  ): KeptOutTexts | undefined | Promise<KeptOutTexts | undefined> {
+    const isRecent = performance.now() < this.#readAt + this.#config.AUTH_CACHE_SECONDS * 1000;
+    return isRecent ? this.#entries.textsFor(tenant) : this.textsFor(tenant);
   }
 
   /** Returns the entries, as of a reading that starts after the call. Calls during a reading share the next reading. */
@@ -85,19 +106,23 @@ export class KeptOutLists {
   }
 
   async #read(): Promise<Entries> {
-    const { query } = this.#database;
-    const installation = await findInstallation(query, this.#config);
-    if (installation === undefined) return new Entries();
+    const readAt = performance.now();
+    const installation = await findInstallation(this.#database.query, this.#config);
+    this.#entries = installation === undefined ? new Entries() : await this.#changed(installation);
+    this.#readAt = readAt;
+    return this.#entries;
+  }
+
+  async #changed(installation: Installation): Promise<Entries> {
     const changes = installation.keptOutChanges;
     const known = this.#entries;
     if (changes === known.changes) return known;
     // Removals are deleted after `KEPT_CHANGES`. In a restored database, the number is smaller.
     const isKnown = known.changes >= Math.max(0, changes - KEPT_CHANGES) && known.changes <= changes;
     const entries = isKnown ? known : new Entries();
-    await entries.read(query);
+    await entries.read(this.#database.query);
     entries.hashes = keyedHashes(installation);
     entries.changes = changes;
-    this.#entries = entries;
     return entries;
   }
 }

@@ -5,7 +5,6 @@ import { maxEntries } from '../lib/max-entries.ts';
 import { mapMaybePromise } from '../lib/maybe-promise.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import type { Mount } from '../memory/mount.ts';
-import type { KeptOutTexts } from '../memory/secrets/kept-out.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { KeptOutLists } from './kept-out-lists.ts';
 import { NO_TENANT, type TenantRow } from './queries.ts';
@@ -23,8 +22,6 @@ export interface TenantPolicy
    */
   maxBodyBytes: number;
   mounts: readonly Mount[];
-  /** Texts that an operator keeps out of the memory; undefined for none. */
-  keptOut: KeptOutTexts | undefined;
   /** Tenant of which this tenant is a draft; null for other tenants. */
   draftOf: string | null;
   /**
@@ -42,17 +39,6 @@ export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'
   return draftOf ?? tenant;
 }
 
-/** Time for which a request goes on with its policy, besides the time in which it waits for a slot. */
-const REQUEST_MS = 1000;
-
-/** Returns the time after which every replica keeps out a text that was added to a list. */
-export function keptOutEverywhereMs({
-  AUTH_CACHE_SECONDS,
-  MAX_QUEUE_MS,
-}: Pick<Config, 'AUTH_CACHE_SECONDS' | 'MAX_QUEUE_MS'>): number {
-  return AUTH_CACHE_SECONDS * 1000 + MAX_QUEUE_MS + REQUEST_MS;
-}
-
 const CACHED_TENANTS = 50_000;
 
 /**
@@ -66,9 +52,9 @@ export class TenantPolicyCache {
   /** Lookups are shared fairly by the address of the caller. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
-  constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'lookUp'>) {
+  constructor(tenants: Pick<Tenants, 'find'>, config: Config, keptOut?: Pick<KeptOutLists, 'check'>) {
     this.#config = config;
-    this.#defaults = this.#policyOf({}, undefined);
+    this.#defaults = this.#policyOf({});
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
       ...maxEntries(CACHED_TENANTS),
@@ -76,12 +62,9 @@ export class TenantPolicyCache {
       // If a tenant is removed from the cache during a lookup, waiting requests still get the result.
       ignoreFetchAbort: true,
       fetchMethod: async (tenant, _, { context: ip }) => {
-        const [row, textsFor] = await Promise.all([
-          lookups.run(ip, () => tenants.find(tenant)),
-          keptOut?.lookUp(),
-        ]);
-        const texts = textsFor?.(row ?? { id: tenant, draftOf: null });
-        return { row, policy: this.#policyOf(row ?? {}, texts) };
+        const found = lookups.run(ip, () => tenants.find(tenant));
+        const [row] = await Promise.all([found, keptOut?.check()]);
+        return { row, policy: this.#policyOf(row ?? {}) };
       },
     });
   }
@@ -119,15 +102,12 @@ export class TenantPolicyCache {
     this.#cache.delete(tenant);
   }
 
-  #policyOf(
-    {
-      mounts = [],
-      draftOf = null,
-      createdAt,
-      ...own
-    }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>,
-    keptOut: KeptOutTexts | undefined,
-  ): TenantPolicy {
+  #policyOf({
+    mounts = [],
+    draftOf = null,
+    createdAt,
+    ...own
+  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
     const {
       maxFileBytes,
@@ -144,7 +124,6 @@ export class TenantPolicyCache {
       secrets: secretsMode,
       createExisting,
       mounts,
-      keptOut,
       draftOf,
       createdAt: createdAt ?? NO_TENANT,
     };

@@ -5,10 +5,8 @@ import { amount, quotaAmount } from '../../core/lib/units.ts';
 import { refuseSecretPath } from '../../core/memory/commands/command.ts';
 import { applyWritePolicy } from '../../core/memory/commands/edit.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
-import { redactionFor } from '../../core/memory/secrets/kept-out.ts';
-import type { SecretScanner } from '../../core/memory/secrets/secrets.ts';
+import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import type { OverQuota, PolicyRefusal } from '../../core/memory/store.ts';
-import type { TenantPolicy } from '../../core/tenants/policy-cache.ts';
 import { directoryOf, filePathOf, shownPath, uuidOf } from '../../core/tenants/store-ids.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
@@ -32,10 +30,8 @@ import {
  */
 export async function applySecretPolicy(
   { path, content }: { path: MemoryPath | null; content: string | null },
-  { secrets, keptOut }: TenantPolicy,
-  scanner: SecretScanner,
+  redaction: Redaction | undefined,
 ): Promise<string | null> {
-  const redaction = redactionFor(secrets, scanner, keptOut);
   if (redaction === undefined) return content;
   const context = { redaction, limits: { maxFileBytes: 0, maxViewChars: 0 } };
   const refusal = path === null ? undefined : await refuseSecretPath(path, context);
@@ -88,9 +84,9 @@ export const createMemory = defineOperation({
   response: done(memorySchema),
   contentBytes: fileJsonBytes,
   errors: [...notStored, conflict],
-  run: async ({ store, memories, scanner, query: { view = 'basic' }, body, policy }) => {
+  run: async ({ store, memories, redaction, query: { view = 'basic' }, body, policy }) => {
     const path = filePathOf(body.path) ?? ROOT;
-    const content = (await applySecretPolicy({ path, content: body.content }, policy, scanner)) ?? '';
+    const content = (await applySecretPolicy({ path, content: body.content }, await redaction())) ?? '';
     const { maxFileBytes } = policy.limits;
     if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
     const created = await memories.create({ path, content, withContent: view === 'full' });
@@ -167,9 +163,9 @@ export const updateMemory = defineOperation({
   response: done(memorySchema),
   contentBytes: fileJsonBytes,
   errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
-  run: async ({ store, memories, scanner, params, query: { view = 'basic' }, body, policy }) => {
+  run: async ({ store, memories, redaction, params, query: { view = 'basic' }, body, policy }) => {
     const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
-    const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
+    const content = await applySecretPolicy({ path, content: body.content ?? null }, await redaction());
     const { maxFileBytes } = policy.limits;
     const updated = await memories.update(memoryUuid(params), {
       path,

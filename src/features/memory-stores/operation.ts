@@ -4,7 +4,7 @@ import type { History } from '../../core/history/history.ts';
 import type { RequestContext } from '../../core/http/authentication.ts';
 import { type AnyOperation, operationsOf } from '../../core/lib/operation.ts';
 import type { Origin } from '../../core/memory/origin.ts';
-import type { SecretScanner } from '../../core/memory/secrets/secrets.ts';
+import type { Redaction } from '../../core/memory/secrets/secrets.ts';
 import type { Stores } from '../../core/tenants/stores.ts';
 import type { Access } from './authenticate.ts';
 import type { StoreError } from './errors.ts';
@@ -12,7 +12,6 @@ import type { Memories } from './stored-memories.ts';
 
 export interface StoreContext extends RequestContext {
   database: Database;
-  scanner: SecretScanner;
   stores: Stores;
   history: History;
   /** ID of the store, which is the ID of its tenant. */
@@ -21,6 +20,8 @@ export interface StoreContext extends RequestContext {
   tenant: string;
   origin: Origin;
   memories: Memories;
+  /** Returns the handling of secrets and kept-out texts in a write; undefined stores every text. */
+  redaction(): Redaction | undefined | Promise<Redaction | undefined>;
 }
 
 export interface StoreTypes {

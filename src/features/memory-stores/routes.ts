@@ -83,8 +83,8 @@ const ofBody = [
 ];
 
 function storesApi(services: Services): OperationApi<StoreTypes> {
-  const { database, scanner } = services;
-  const shared = { database, scanner, stores: new Stores(database), history: new History(database) };
+  const { database } = services;
+  const shared = { database, stores: new Stores(database), history: new History(database) };
   return {
     configOf: ({ access, isForSuspended = false }) => ({
       identify: identifyForStore,
@@ -117,6 +117,7 @@ function storesApi(services: Services): OperationApi<StoreTypes> {
             store: draftOf,
             tenant,
             origin,
+            redaction: () => services.redactionForWrite(tenant, context.policy),
             memories: new Memories(new Memory(services, tenant, { autoCreate: false, origin, createdAt })),
           });
           // Caches must not outlast texts that an operation redacts or deletes.

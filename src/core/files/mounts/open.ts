@@ -1,4 +1,5 @@
 import { hasReason } from '../../errors/errors.ts';
+import { mapMaybePromise } from '../../lib/maybe-promise.ts';
 import type { MemoryCommand, MemoryContext } from '../../memory/commands/command.ts';
 import {
   cannotDeleteMount,
@@ -15,7 +16,6 @@ import {
 import { type Mount, mountAt, mountPath } from '../../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { failure, type MemoryResult, refusal } from '../../memory/result.ts';
-import { redactionFor } from '../../memory/secrets/kept-out.ts';
 import { IdempotentReplay, type RequestKey } from '../../memory/store.ts';
 import { countedAs, type TenantPolicy } from '../../tenants/policy-cache.ts';
 import { mountedRequestKeys, requestKey } from '../../tenants/stored-results.ts';
@@ -118,10 +118,10 @@ export function openMemory(
   const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
   switch (route.kind) {
     case 'own':
-      return { context: ownContext(command, input, call, services) };
+      return ownContext(command, input, call, services);
     case 'root': {
       const directories = mounts.map((mount) => directoryOf(mount, call, services));
-      return { context: ownContext(command, input, call, services, directories) };
+      return ownContext(command, input, call, services, directories);
     }
     case 'refused':
       if (call.principal.access === 'read_only') return refusal(readOnly);
@@ -138,7 +138,7 @@ function ownContext(
   call: Call,
   services: Services,
   mounts?: readonly MountedDirectory[],
-): MemoryContext {
+): OpenedMemory | Promise<OpenedMemory> {
   const { principal, policy, idempotencyKey } = call;
   const isKeyed = idempotencyKey !== undefined && command?.access === 'write';
   const memory = new Memory(services, principal.tenant, {
@@ -149,7 +149,7 @@ function ownContext(
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
     mounts,
   });
-  return contextOf(memory, policy, call, services);
+  return mapMaybePromise(contextOf(memory, command, policy, call, services), (context) => ({ context }));
 }
 
 async function openMounted(
@@ -188,7 +188,7 @@ async function openMounted(
     if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(mountedAt, 'missing'));
     throw error;
   };
-  return { context: contextOf(memory, policy, call, services), describeFault };
+  return { context: await contextOf(memory, command, policy, call, services), describeFault };
 }
 
 /**
@@ -242,17 +242,21 @@ function directoryOf(mount: Mount, call: Call, services: Services): MountedDirec
  * results are from the caller.
  */
 function contextOf(
-  store: Memory,
-  { limits, secrets, keptOut, createExisting }: TenantPolicy,
+  memory: Memory,
+  command: MemoryCommand | undefined,
+  settings: TenantPolicy,
   { principal, policy, language }: Call,
-  { scanner, records }: Services,
-): MemoryContext {
-  return {
-    store: records === undefined ? store : records.traced(store),
-    createExisting,
+  services: Services,
+): MemoryContext | Promise<MemoryContext> {
+  const { records } = services;
+  const context = {
+    store: records === undefined ? memory : records.traced(memory),
+    createExisting: settings.createExisting,
     language,
     access: principal.access,
-    limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
-    redaction: redactionFor(secrets, scanner, keptOut),
+    limits: { maxFileBytes: settings.limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
   };
+  if (command?.access !== 'write') return { ...context, redaction: undefined };
+  const redaction = services.redactionForWrite(memory.tenant, settings);
+  return mapMaybePromise(redaction, (redaction) => ({ ...context, redaction }));
 }

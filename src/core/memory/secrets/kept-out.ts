@@ -173,19 +173,29 @@ const scratch = {
   tags: new Int32Array(STEP + PREFIX_TOKENS),
 };
 
+const tagsByHashes = new WeakMap<KeyedHashes, Int32Array>();
+
+/** Returns the tags of the tokens of one ASCII character. */
+function asciiTags(hashes: KeyedHashes): Int32Array {
+  const known = tagsByHashes.get(hashes);
+  if (known !== undefined) return known;
+  const tags = Int32Array.from({ length: ASCII }, (_, code) =>
+    halfSipHash(hashes.shortKey, String.fromCharCode(code), 0, 1),
+  );
+  tagsByHashes.set(hashes, tags);
+  return tags;
+}
+
 /** Finds the texts that lists keep out: all windows of tokens whose hash is an entry. */
 export class KeptOutTexts {
   readonly #lists: readonly KeptOutList[];
   readonly #hashes: KeyedHashes;
-  /** Tags of the tokens of one ASCII character. */
   readonly #asciiTags: Int32Array;
 
   constructor(lists: readonly KeptOutList[], hashes: KeyedHashes) {
     this.#lists = lists;
     this.#hashes = hashes;
-    this.#asciiTags = Int32Array.from({ length: ASCII }, (_, code) =>
-      halfSipHash(hashes.shortKey, String.fromCharCode(code), 0, 1),
-    );
+    this.#asciiTags = asciiTags(hashes);
   }
 
   /**
