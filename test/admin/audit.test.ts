@@ -296,10 +296,10 @@ describeService(
 
     it('prunes the audit trail after the configured days', async () => {
       const id = await create();
-      await service().query(
-        "UPDATE audit_events SET at = at - interval '40 days' WHERE tenant_id = $1::text",
-        [id],
-      );
+      await service().query('UPDATE audit_events SET at = $2::text::timestamptz WHERE tenant_id = $1::text', [
+        id,
+        new Date(Date.now() - 40 * 86_400_000).toISOString(),
+      ]);
       const kept = await create();
       expect(await pruneAudit(service().database, 30)).toBe(1);
       expect(await events(`tenant=${id}`)).toStrictEqual([]);

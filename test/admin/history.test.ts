@@ -175,11 +175,10 @@ describeService(
       const { id, get, execute } = await history();
       await execute(cmd.create('/memories/d', 'last'));
       const first = (await get('/diff?limit=1')).body;
-      await service().query('UPDATE tenants SET created_at = created_at - $2::interval WHERE id = $1', [
-        id,
-        '1 day',
-      ]);
-      await service().query('UPDATE tenants SET history_since = created_at WHERE id = $1', [id]);
+      await service().query(
+        'UPDATE tenants SET created_at = $2::text::timestamptz, history_since = $2::text::timestamptz WHERE id = $1',
+        [id, new Date(Date.now() - 86_400_000).toISOString()],
+      );
       await service().query('SELECT memory_bind_root($1)', [id]);
       const second = (await get(`/diff?limit=1&after=${first.next}`)).body;
       expect(second).toMatchObject({ at: first.at, to: first.to, changes: [{ path: '/memories/c' }] });

@@ -13,7 +13,7 @@ import {
 } from '../../src/core/database/citus.ts';
 import { MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
 import { citusPlannerOptions } from '../../src/core/database/pg.ts';
-import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
+import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 
 const CATALOG = `
 CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, colocationid integer, repmodel "char");
@@ -35,8 +35,8 @@ RETURNS SETOF record LANGUAGE sql AS
   $$ VALUES (1, true, 'force_custom_plan'), (2, true, 'auto'), (3, false, 'failed to connect') $$;
 INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432), (2, 1, 'worker-1', 5432), (3, 2, 'worker-2', 5432);`;
 
-describe('distributing the tables', () => {
-  skipOnCitus('it has the functions itself');
+/** On Citus, these tests are skipped, because a cluster has the functions itself. */
+describe.skipIf(isCitus())('distributing the tables', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
 

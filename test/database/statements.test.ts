@@ -44,6 +44,27 @@ describe('the columns of RETURNING', () => {
   );
 });
 
+describe('the statements that write on a condition', () => {
+  const CONDITIONS = /\b(?:CASE\b.*?\bEND\b|COALESCE\([^)]*\))/gs;
+  const conditional = all.filter(
+    ({ sql }) => /^\s*(?:UPDATE|INSERT)\b/.test(sql) && !sql.includes('SELECT') && CONDITIONS.test(sql),
+  );
+
+  it('include the statement that notes an arrival', () => {
+    expect(conditional.map(({ name }) => name)).toContain('note_arrival');
+  });
+
+  it.each(conditional.map(named))(
+    'calls only immutable functions in CASE and COALESCE of %s, because Citus rejects others there',
+    (_, { sql }) => {
+      for (const [condition] of sql.matchAll(CONDITIONS))
+        expect(condition).not.toMatch(
+          /\b(?:now|clock_timestamp|to_char|to_jsonb?|jsonb?_build_\w+|concat_ws)\(|::text::timestamptz/,
+        );
+    },
+  );
+});
+
 it.each(all.map(named))('formats times explicitly in %s, independent of the session', (_, { sql }) => {
   expect(sql.match(/\b(?:\w+_(?:at|since|until)|at|day)::text\b/)).toBeNull();
 });

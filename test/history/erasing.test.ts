@@ -43,18 +43,16 @@ async function columnsWith(service: Service, text: string): Promise<string[]> {
      WHERE table_type = 'BASE TABLE' AND table_schema IN ('public', 'drizzle') ORDER BY 1, 2`,
   );
   expect(columns.length).toBeGreaterThan(50);
-  const tables = [...new Set(columns.map(({ table_name }) => table_name))];
-  const searches = tables.map(
-    (table) =>
-      `SELECT '${table}' AS name WHERE EXISTS (SELECT FROM ${table} AS r WHERE strpos(r::text, $1::text) > 0)`,
-  );
-  const matches = await service.query(searches.join(' UNION ALL '), [text]);
+  const contains = async (table: unknown, value: string) => {
+    const sql = `SELECT 1 FROM ${table} AS r WHERE strpos(${value}::text, $1::text) > 0 LIMIT 1`;
+    return (await service.query(sql, [text])).length > 0;
+  };
+  const matches = new Set<unknown>();
+  for (const table of new Set(columns.map(({ table_name }) => table_name)))
+    if (await contains(table, 'r')) matches.add(table);
   const found: string[] = [];
-  for (const { table_name: table, column_name: column } of columns) {
-    if (!matches.some(({ name }) => name === table)) continue;
-    const sql = `SELECT 1 FROM ${table} WHERE strpos("${column}"::text, $1::text) > 0 LIMIT 1`;
-    if ((await service.query(sql, [text])).length > 0) found.push(`${table}.${column}`);
-  }
+  for (const { table_name: table, column_name: column } of columns)
+    if (matches.has(table) && (await contains(table, `"${column}"`))) found.push(`${table}.${column}`);
   return found;
 }
 

@@ -8,6 +8,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config.ts';
+import { readContentsQuery } from '../../src/core/history/history.ts';
 import { eraseJobs } from '../../src/features/incidents/erase-job.ts';
 import { JobRunner } from '../../src/features/incidents/runner.ts';
 import { buildAdminApp } from '../../src/service/admin-app.ts';
@@ -121,12 +122,25 @@ describeServiceOnOwnDatabase('a random erasure', (service) => {
 
   /** Returns the contents and paths of all superseded versions that do not contain the text. */
   async function cleanVersions(): Promise<Map<string, string>> {
-    const rows = await service().query(
-      `SELECT v.tenant_id || ' ' || v.id AS key, v.path, memory_content(v.tenant_id, v.memory_id, v.id) AS content
-       FROM versions AS v WHERE v.redacted_at IS NULL`,
-    );
-    const clean = rows.filter((row) => ![row.path, row.content].some((each) => String(each).includes(TEXT)));
-    return new Map(clean.map((row) => [String(row.key), `${row.path}: ${row.content}`]));
+    const clean = new Map<string, string>();
+    for (const { id } of await service().query('SELECT id FROM tenants')) {
+      const tenant = String(id);
+      const versions = await service().query(
+        'SELECT id, memory_id, path FROM versions WHERE tenant_id = $1 AND redacted_at IS NULL',
+        [tenant],
+      );
+      const { rows } = await service().database.query(readContentsQuery, {
+        tenant,
+        memoryIds: versions.map((version) => String(version.memory_id)),
+        ids: versions.map((version) => String(version.id)),
+      });
+      for (const { item, content } of rows) {
+        const version = versions[item - 1];
+        const text = `${version?.path}: ${content}`;
+        if (!text.includes(TEXT)) clean.set(`${tenant} ${version?.id}`, text);
+      }
+    }
+    return clean;
   }
 
   /** Returns all rows of a tenant. */

@@ -254,11 +254,11 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
       await write(tenant, cmd.create(`/memories/a ${SECRET}.md`, `${SECRET}\n`));
       await write(tenant, cmd.replace(`/memories/a ${SECRET}.md`, '\n', `\n${SECRET}`));
       await service().query(
-        `UPDATE tenants SET archived_at = CASE WHEN id LIKE 'archived%' THEN now() END,
-           suspended_at = CASE WHEN id LIKE 'suspended%' THEN now() END,
+        `UPDATE tenants SET archived_at = CASE WHEN id LIKE 'archived%' THEN $2::timestamptz END,
+           suspended_at = CASE WHEN id LIKE 'suspended%' THEN $2::timestamptz END,
            max_bytes = CASE WHEN id LIKE 'full%' THEN 1 ELSE max_bytes END, secrets = 'reject'
          WHERE id = $1`,
-        [tenant],
+        [tenant, new Date().toISOString()],
       );
     }
     const { counts } = await run({

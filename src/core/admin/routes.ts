@@ -84,7 +84,7 @@ export function adminApi(services: AdminServices): OperationApi<AdminTypes> {
 
 type OnProgress = NonNullable<AdminContext['onProgress']>;
 
-/** Sends lines of JSON: the progress of `run`, and then its result or error. */
+/** Sends lines of JSON: the progress of `run`, and then, when the outcome is in the audit trail, its result or error. */
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -94,10 +94,13 @@ function sendLines(
   const write = (line: object) => void lines.write(`${JSON.stringify(line)}\n`);
   run((progress) => write({ type: 'progress', ...progress }))
     .then(
-      (result) => write({ type: 'result', ...result }),
-      (error) => write({ type: 'error', ...failed(error, request) }),
+      (result) => ({ type: 'result', ...result }),
+      (error) => ({ type: 'error', ...failed(error, request) }),
     )
-    .finally(() => finishAudit(request, reply))
+    .then(async (last) => {
+      await finishAudit(request, reply);
+      write(last);
+    })
     .finally(() => lines.end());
   return reply.type(JSON_LINES).send(lines);
 }

@@ -7,7 +7,7 @@ import { AFTER, COLUMNS, isBy, SOURCE, type Version, type VersionRow, versionOf 
 
 /** SQL condition: whether `text` contains `part`, case-insensitively. */
 const contains = (text: string, part: string) =>
-  `strpos(lower(${text} COLLATE "default"), lower(${part}::text COLLATE "default")) > 0`;
+  `strpos(memory_lower(${text}), memory_lower(${part}::text)) > 0`;
 
 /** SQL text with the type, names, source, and draft of an origin, for substring searches. */
 const ACTOR_NAMES = (origin: string) =>

@@ -5,14 +5,14 @@ import { defineQuery, type QueryExecutor } from '../database/query.ts';
  * tenants, but the rows of an arrived tenant may have earlier times. The jobs that name a renamed tenant name its new ID
  * too. The update waits for the end of a job that is ending, so no job ends between the update and the commit.
  */
-const noteArrivalQuery = defineQuery<{ tenant: string; renamedFrom: string | null }>(
+const noteArrivalQuery = defineQuery<{ tenant: string; renamedFrom: string | null; excepted: string }>(
   'note_arrival',
   `
 UPDATE jobs SET
   arrived = CASE WHEN ended_at IS NULL THEN array_append(arrived, $tenant::text) ELSE arrived END,
   only_tenants = array_replace(only_tenants, $renamedFrom::text, $tenant::text),
   selection = CASE WHEN selection -> 'except' ? $renamedFrom::text
-    THEN jsonb_set(selection, '{except}', (selection -> 'except') || to_jsonb($tenant::text)) ELSE selection END
+    THEN jsonb_set(selection, '{except}', (selection -> 'except') || $excepted::jsonb) ELSE selection END
 WHERE ended_at IS NULL
   OR only_tenants @> ARRAY[$renamedFrom::text] OR selection -> 'except' ? $renamedFrom::text
 `,
@@ -27,5 +27,6 @@ export async function noteArrival(
   tenant: string,
   renamedFrom: string | null = null,
 ): Promise<void> {
-  await query(noteArrivalQuery, { tenant, renamedFrom });
+  // Citus rejects to_jsonb() there, which is not immutable.
+  await query(noteArrivalQuery, { tenant, renamedFrom, excepted: JSON.stringify([tenant]) });
 }

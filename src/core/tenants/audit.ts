@@ -162,8 +162,8 @@ WHERE ${ofTenant} AND ($key::text IS NULL OR key_id = $key)
   AND ($by::text IS NULL OR $by IN (actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name'))
   AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains::text)) > 0)
   AND ($byContains::text IS NULL OR strpos(
-    lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name')),
-    lower($byContains::text)
+    memory_lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name')),
+    memory_lower($byContains::text)
   ) > 0)
   AND ($actions::text[] IS NULL OR action = ANY ($actions::text[]))
   AND ($outcome::text IS NULL OR outcome = $outcome OR ($outcome = 'failed' AND outcome <> 'ok'))

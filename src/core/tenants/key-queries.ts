@@ -183,7 +183,7 @@ WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
   AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
     WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
   AND ($search::text IS NULL OR strpos(lower(id), lower($search)) > 0
-    OR strpos(lower(label COLLATE "default"), lower($search)) > 0)
+    OR strpos(memory_lower(label), memory_lower($search)) > 0)
   AND ($unusedDays::integer IS NULL OR COALESCE(last_used_at, created_at) < now() - $unusedDays::integer * interval '1 day')
   AND ($expiresInDays::integer IS NULL
     OR (revoked_at IS NULL AND expires_at > now() AND expires_at < now() + $expiresInDays::integer * interval '1 day'))

@@ -52,7 +52,7 @@ export function conditionParams({ search, status, metadata }: TenantConditions):
 /** SQL condition: whether a row is a tenant, and not a draft, and matches `$search`, `$status`, and `$metadata`. */
 export const IS_SELECTED = `draft_of IS NULL
   AND ($search::text IS NULL
-    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(lower(name COLLATE "default"), lower($search::text)) > 0)
+    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(memory_lower(name), memory_lower($search::text)) > 0)
   AND ($status::text IS NULL OR $status::text = CASE
     WHEN suspended_at IS NOT NULL THEN 'suspended'
     WHEN archived_at IS NOT NULL THEN 'archived'
