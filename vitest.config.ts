@@ -16,6 +16,7 @@ const sdks = ['test/sdks/*.test.ts'];
 const onCitus = [
   'test/{admin,archive,citus,conformance,drafts,history,hosted,incidents,migrate-data,mounts,search,tenants}/*.test.ts',
   'test/cli/history-commands.test.ts',
+  'test/database/hostile-settings.test.ts',
   'test/files/{concurrency,edits,isolation,linearizability}.test.ts',
 ];
 

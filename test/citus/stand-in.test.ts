@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ALL_TABLES,
   describeLeakingNodes,
+  describeUnfitNodes,
   distribute,
-  PLAN_CACHE_MODES,
+  NODE_SETTINGS,
   TABLE_STATES,
 } from '../../src/core/database/citus.ts';
 import { MIGRATIONS_FOLDER } from '../../src/core/database/migrate.ts';
@@ -32,7 +33,9 @@ CREATE FUNCTION create_distributed_function(regprocedure, text, colocate_with te
   $$ INSERT INTO pg_dist_object VALUES ('pg_proc'::regclass, $1, 0) $$;
 CREATE FUNCTION run_command_on_all_nodes(text, OUT nodeid integer, OUT success boolean, OUT result text)
 RETURNS SETOF record LANGUAGE sql AS
-  $$ VALUES (1, true, 'force_custom_plan'), (2, true, 'auto'), (3, false, 'failed to connect') $$;
+  $$ VALUES (1, true, '{"plan_cache_mode": "force_custom_plan", "DateStyle": "ISO, DMY"}'),
+    (2, true, '{"plan_cache_mode": "auto", "DateStyle": "SQL, DMY", "standard_conforming_strings": "off"}'),
+    (3, false, 'failed to connect') $$;
 INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432), (2, 1, 'worker-1', 5432), (3, 2, 'worker-2', 5432);`;
 
 /** On Citus, these tests are skipped, because a cluster has the functions itself. */
@@ -99,16 +102,22 @@ describe.skipIf(isCitus())('distributing the tables', () => {
   });
 
   it('names the nodes that leak memory and the statement that fixes each of them', async () => {
-    const { rows } = await client.query(PLAN_CACHE_MODES);
-    expect(rows.map(({ node, mode }) => [node, mode])).toStrictEqual([
-      ['coordinator:5432', 'force_custom_plan'],
-      ['worker-1:5432', 'auto'],
-    ]);
-    const modes = rows.map((row) => ({ ...row, database: 'memory' }));
-    expect(describeLeakingNodes(modes)).toBe(
+    const { rows } = await client.query(NODE_SETTINGS);
+    expect(rows.map(({ node }) => node)).toStrictEqual(['coordinator:5432', 'worker-1:5432']);
+    const nodes = rows.map((row) => ({ ...row, database: 'memory' }));
+    expect(describeLeakingNodes(nodes)).toBe(
       'Citus leaks memory where plan_cache_mode is not force_custom_plan: worker-1:5432 (auto). On each of these nodes, run: ALTER DATABASE "memory" SET plan_cache_mode = force_custom_plan',
     );
-    expect(describeLeakingNodes(modes.slice(0, 1))).toBeUndefined();
+    expect(describeLeakingNodes(nodes.slice(0, 1))).toBeUndefined();
+  });
+
+  it('names the nodes whose settings change texts and the commands that fix them', async () => {
+    const { rows } = await client.query(NODE_SETTINGS);
+    const nodes = rows.map((row) => ({ ...row, database: 'memory' }));
+    expect(describeUnfitNodes(nodes)).toBe(
+      `The sessions that Citus opens on its nodes have settings that would change texts: worker-1:5432 (DateStyle = SQL, DMY), worker-1:5432 (standard_conforming_strings = off). On the coordinator, as the same user, run: ALTER ROLE CURRENT_USER IN DATABASE "memory" SET DateStyle = 'ISO, MDY'; ALTER ROLE CURRENT_USER IN DATABASE "memory" SET standard_conforming_strings = 'on';`,
+    );
+    expect(describeUnfitNodes(nodes.slice(0, 1))).toBeUndefined();
   });
 
   it('plans each statement of a session again', async () => {

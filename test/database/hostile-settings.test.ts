@@ -1,8 +1,10 @@
 /** A role whose defaults change the text form of values and the meaning of statements. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MEANING } from '../../src/core/database/database.ts';
+import { openSession } from '../../src/core/database/open.ts';
+import { OperatorError } from '../../src/core/errors/errors.ts';
 import { type Admin, openAdmin } from '../support/admin.ts';
-import { createTestDatabase, openPool } from '../support/database.ts';
+import { createTestDatabase, isCitus, openPool } from '../support/database.ts';
 import { HOSTILE_SETTINGS, hostileDefaults } from '../support/hostile-session.ts';
 import { numberedQuery } from '../support/query.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
@@ -23,6 +25,19 @@ function settingsOf(names: string[]) {
   return [statement, params] as const;
 }
 
+/** Expects an error at the start of the service on Citus, and returns the commands that the error names. */
+async function commandsForNodes(url: string): Promise<string> {
+  const opened = openSession({ DATABASE_URL: url }, { notify: () => {}, migrate: true });
+  const error = await opened.catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(OperatorError);
+  const [, nodes, commands] =
+    /^The sessions that Citus opens .*: (.*)\. On the coordinator, .*, run: (.*)$/.exec(error.message) ?? [];
+  expect(nodes?.match(/:\d+ \(standard_conforming_strings = off\)/g)).toHaveLength(
+    inject('postgres').cluster.nodes.length,
+  );
+  return String(commands);
+}
+
 describe('a service whose role has other session defaults', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;
@@ -33,6 +48,7 @@ describe('a service whose role has other session defaults', () => {
     own = await createTestDatabase({ migrated: false });
     const pool = openPool(own.url);
     await pool.query(hostileDefaults(new URL(own.url).pathname.slice(1)));
+    if (isCitus()) await pool.query(await commandsForNodes(own.url));
     await pool.end();
     service = await startService('postgres', { DATABASE_URL: own.url });
     admin = await openAdmin(service);

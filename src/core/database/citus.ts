@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
+import { MEANING } from './database.ts';
 
 /*
  * Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
@@ -124,18 +125,27 @@ SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES.replace('$1', '$tables')}) AS t W
   AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$functions')}) AS "isDistributed"`;
 
 /**
- * Query for the `plan_cache_mode` of the sessions that Citus opens, for each node that responds. These sessions
- * use the setting of their node's database, not the setting of the client's session.
+ * Settings of `MEANING` that the sessions between nodes need too. The time zone is left out, because the service sends
+ * and formats times in UTC.
  */
-export const PLAN_CACHE_MODES = `
-SELECT n.nodename || ':' || n.nodeport AS node, r.result AS mode, current_database() AS database
-FROM run_command_on_all_nodes($$SELECT current_setting('plan_cache_mode')$$) AS r
-  JOIN pg_dist_node AS n ON n.nodeid = r.nodeid
+const { TimeZone: _, ...NEEDED_BY_NODES } = MEANING;
+
+const CHECKED_SETTINGS = ['plan_cache_mode', ...Object.keys(NEEDED_BY_NODES)];
+
+/**
+ * Query for the settings of the sessions that Citus opens, for each node that responds. These sessions use the settings
+ * of their node, database, and role, not the settings of the client's session.
+ */
+export const NODE_SETTINGS = `
+SELECT n.nodename || ':' || n.nodeport AS node, r.result::jsonb AS settings, current_database() AS database
+FROM run_command_on_all_nodes($$
+    SELECT jsonb_object_agg(name, setting) FROM pg_settings WHERE name IN ('${CHECKED_SETTINGS.join("', '")}')
+  $$) AS r JOIN pg_dist_node AS n ON n.nodeid = r.nodeid
 WHERE r.success ORDER BY n.groupid, n.nodeid`;
 
-export interface PlanCacheMode {
+export interface NodeSettings {
   node: string;
-  mode: string;
+  settings: Record<string, string>;
   database: string;
 }
 
@@ -143,13 +153,39 @@ export interface PlanCacheMode {
  * Describes, in one line, the nodes that leak memory and the statement that fixes them. Returns undefined if no node
  * leaks.
  */
-export function describeLeakingNodes(modes: readonly PlanCacheMode[]): string | undefined {
-  const leaking = modes.filter(({ mode }) => mode !== 'force_custom_plan');
+export function describeLeakingNodes(nodes: readonly NodeSettings[]): string | undefined {
+  const leaking = nodes.filter(({ settings }) => settings.plan_cache_mode !== 'force_custom_plan');
   const [first] = leaking;
   if (first === undefined) return undefined;
-  const nodes = leaking.map(({ node, mode }) => `${node} (${mode})`).join(', ');
-  const database = `"${first.database.replaceAll('"', '""')}"`;
-  return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${nodes}. On each of these nodes, run: ALTER DATABASE ${database} SET plan_cache_mode = force_custom_plan`;
+  const names = leaking.map(({ node, settings }) => `${node} (${settings.plan_cache_mode})`).join(', ');
+  return `Citus leaks memory where plan_cache_mode is not force_custom_plan: ${names}. On each of these nodes, run: ALTER DATABASE ${quoted(first)} SET plan_cache_mode = force_custom_plan`;
+}
+
+/**
+ * Describes, in one line, the nodes that would misread the statements of a session with `MEANING`, or send results in
+ * another format, and the commands that fix them. Returns undefined if no node does.
+ */
+export function describeUnfitNodes(nodes: readonly NodeSettings[]): string | undefined {
+  const unfit = Object.entries(NEEDED_BY_NODES).flatMap(([name, needed]) =>
+    nodes
+      .filter(({ settings }) => settings[name] !== undefined && formatOf(settings[name]) !== formatOf(needed))
+      .map((each) => ({ ...each, name, needed })),
+  );
+  if (unfit.length === 0) return undefined;
+  const found = unfit.map(({ node, name, settings }) => `${node} (${name} = ${settings[name]})`);
+  const commands = unfit.map(
+    (each) => `ALTER ROLE CURRENT_USER IN DATABASE ${quoted(each)} SET ${each.name} = '${each.needed}';`,
+  );
+  return `The sessions that Citus opens on its nodes have settings that would change texts: ${found.join(', ')}. On the coordinator, as the same user, run: ${[...new Set(commands)].join(' ')}`;
+}
+
+/** Returns a setting without the order of day and month in `DateStyle`, which ISO 8601 does not use. */
+function formatOf(setting: string): string {
+  return setting.replace(/, .*/, '');
+}
+
+function quoted({ database }: NodeSettings): string {
+  return `"${database.replaceAll('"', '""')}"`;
 }
 
 /** Oldest major version of Citus that the tests cover. */

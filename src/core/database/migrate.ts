@@ -6,9 +6,10 @@ import {
   ALL_TABLES,
   DELEGATED_FUNCTIONS,
   describeLeakingNodes,
+  describeUnfitNodes,
   IS_DISTRIBUTED,
-  PLAN_CACHE_MODES,
-  type PlanCacheMode,
+  NODE_SETTINGS,
+  type NodeSettings,
 } from './citus.ts';
 import type { Database } from './database.ts';
 import { asDatabaseError, DatabaseError } from './errors.ts';
@@ -173,18 +174,25 @@ export async function isStandby(database: Database): Promise<boolean> {
   return (await database.query(standbyQuery, {})).rows[0]?.isStandby === true;
 }
 
-const planCacheModesQuery = defineQuery<Record<string, never>, PlanCacheMode>(
-  'plan_cache_modes',
-  PLAN_CACHE_MODES,
-);
+const nodeSettingsQuery = defineQuery<Record<string, never>, NodeSettings>('node_settings', NODE_SETTINGS);
 
-/** Reports the Citus nodes whose settings make them leak memory. Never rejects, because a node may be down. */
-export async function checkPlanCache(database: Database, report: (line: string) => void): Promise<void> {
+/**
+ * Checks the settings of the Citus nodes that respond, and reports the nodes whose settings make them leak memory. Call
+ * this before `migrate`, which sends the functions to the nodes.
+ *
+ * @throws OperatorError when the settings of a node would change texts
+ */
+export async function checkNodes(database: Database, report: (line: string) => void): Promise<void> {
   if (database.kind !== 'citus') return;
+  let nodes: NodeSettings[];
   try {
-    const line = describeLeakingNodes((await database.query(planCacheModesQuery, {})).rows);
-    if (line !== undefined) report(line);
+    nodes = (await database.query(nodeSettingsQuery, {})).rows;
   } catch (error) {
-    report(`Could not check plan_cache_mode of the Citus nodes (${asDatabaseError(error).code}).`);
+    report(`Could not check the settings of the Citus nodes (${asDatabaseError(error).code}).`);
+    return;
   }
+  const fault = describeUnfitNodes(nodes);
+  if (fault !== undefined) throw new OperatorError(fault);
+  const line = describeLeakingNodes(nodes);
+  if (line !== undefined) report(line);
 }

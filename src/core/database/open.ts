@@ -15,7 +15,7 @@ import {
 } from './data-directory.ts';
 import { type Database, describeDatabase } from './database.ts';
 import { asDatabaseError } from './errors.ts';
-import { assertCompatible, checkPlanCache, migrate, schemaState } from './migrate.ts';
+import { assertCompatible, checkNodes, migrate, schemaState } from './migrate.ts';
 import type { EmbeddedEvents } from './pglite-engine.ts';
 import type { StatementTracer } from './query.ts';
 
@@ -142,8 +142,8 @@ export async function openMigrated(
 }
 
 async function migrateAndCheck(database: Database, report: Report): Promise<void> {
+  await checkNodes(database, report);
   await migrate(database);
-  await checkPlanCache(database, report);
 }
 
 /**
