@@ -6,6 +6,7 @@ const unit = [
   'src/**/*.test.ts',
   'console/src/**/*.test.ts',
   'test/project/*.test.ts',
+  'clients/mcp/src/*.test.ts',
   'clients/typescript/test/*.test.ts',
 ];
 

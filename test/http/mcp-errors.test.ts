@@ -19,6 +19,21 @@ describeService('MCP', (service) => {
     expect(list.json()).toMatchObject({ result: { resources: [{ uri }] } });
   });
 
+  it('reads a file with a line that is longer than a view, and names a directory', async () => {
+    const tenant = freshTenant('resources');
+    const text = `     1\t${'x'.repeat(70_000)}\n[Truncated: showing lines 1 to 2 of 3.`;
+    await service().execute(cmd.create('/memories/d/f.md', text), { tenant });
+    const read = async (path: string) => {
+      const body = JSON.stringify(message('resources/read', { uri: `memory:///memories/${path}` }));
+      return (await post(body, { 'x-tenant-id': tenant })).json();
+    };
+    expect((await read('d/f.md')).result.contents[0].text).toBe(text);
+    expect((await read('d')).error.message).toBe('/memories/d is a directory.');
+    expect((await read('d/g')).error.message).toBe(
+      'The path /memories/d/g does not exist. Please provide a valid path.',
+    );
+  });
+
   it.each([
     ['a text', 'hello'],
     ['an unfinished object', '{"jsonrpc":"2.0",'],

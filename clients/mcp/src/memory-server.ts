@@ -5,6 +5,7 @@ import { createMemoryServer, type Era, type ServedMemory } from '../../../src/fe
 import packageJson from '../package.json' with { type: 'json' };
 import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';
+import { listFiles, readFile } from './view-text.ts';
 
 /**
  * Creates an MCP server for the memory of one client, not yet connected. `instructions` is the text that a connecting
@@ -16,7 +17,13 @@ export function serverFor(client: MemoryClient, era: Era, instructions?: string)
 
 /** Returns the memory of one client, as the MCP server uses it. */
 export function memoryOf(client: MemoryClient): ServedMemory {
-  return { execute: executorOf(client), instructions: () => instructionsOf(client) };
+  const execute = executorOf(client);
+  return {
+    execute,
+    read: (path) => readFile(execute, path),
+    list: () => listFiles(execute),
+    instructions: () => instructionsOf(client),
+  };
 }
 
 /** Returns the executor of tool calls. A call without a result returns the error to the model. */

@@ -138,7 +138,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     return observe(request, unknown, async () => failure(invalid));
   }
   if (call.tool !== MEMORY_TOOL) return runFeatureTool(request, call);
-  const { tool, input, toolUseId, callerTrace, language = languageOf(request) } = call;
+  const { tool, input, toolUseId, callerTrace, read } = call;
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
@@ -146,6 +146,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
     if (refused !== null) return refused;
   }
   const { ip, id: requestId } = request;
+  const language = languageOf(request);
   const idempotencyKey = toolUseId ?? header;
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return observe(request, details, () =>
@@ -153,7 +154,7 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
       const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
       return mapMaybePromise(openMemory(command, input, made, services), (opened) => {
         if ('content' in opened) return opened;
-        const executed = executeCommand(command, input, opened.context);
+        const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);
         return opened.describeFault ? executed.catch(opened.describeFault) : executed;
       });
     }).catch(refusedWrite),

@@ -45,15 +45,16 @@ function commandOf(block: unknown): unknown {
 export function mcpResponseBytes(body: unknown, limits: MemoryLimits): number {
   const messages = [body].flat();
   const count = (wanted: string) => messages.filter((message) => methodOf(message) === wanted).length;
-  const reads = count('resources/read');
-  // The calls of a batch share one limit, and each read of a resource shows one view of a file.
-  const whole = Array.isArray(body) || reads === 0 ? 0 : fileJsonBytes(limits);
-  const lists = count('resources/list');
-  const calls = Array.isArray(body) ? reads + lists : lists;
-  // The response contains a listed path twice: in the name of the resource, and percent-encoded in its URI.
-  return whole + resultBytes(count('tools/call') + LIST_VIEWS * calls, limits);
+  const calls = count('tools/call') + LIST_VIEWS * count('resources/list');
+  if (count('resources/read') === 0) return resultBytes(calls, limits);
+  // The calls of a batch share one limit, which the last file may exceed.
+  return fileJsonBytes(limits) + resultBytes(Array.isArray(body) ? MAX_CALLS : calls, limits);
 }
 
+/** A number of calls whose results have the maximum length together. */
+const MAX_CALLS = Number.MAX_SAFE_INTEGER;
+
+/** The response contains a listed path twice: in the name of the resource, and percent-encoded in its URI. */
 const LIST_VIEWS = 2;
 
 function methodOf(message: unknown): unknown {

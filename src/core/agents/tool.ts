@@ -7,8 +7,7 @@ import { TooComplexInput } from '../http/json-limits.ts';
 import type { CallerTrace, CommandDetails } from '../http/tracing.ts';
 import { countUse } from '../http/usage.ts';
 import { isObject } from '../lib/json.ts';
-import { textProblem } from '../memory/commands/command.ts';
-import type { Language } from '../memory/messages.ts';
+import { type MemoryContext, textProblem } from '../memory/commands/command.ts';
 import {
   invalidField,
   isMissing,
@@ -45,8 +44,8 @@ export interface ValidCall {
   toolUseId?: string;
   /** The trace that the call continues. By default, a call continues the trace of its request. */
   callerTrace?: CallerTrace | undefined;
-  /** Language of the result; by default the language that the request prefers. */
-  language?: Language | undefined;
+  /** Reads the memory for a program, in place of the command that `input` names. `input` has the path of the read. */
+  read?: ((context: MemoryContext) => Promise<MemoryResult>) | undefined;
 }
 
 /** A `tool_use` block with an ID but without valid input. */

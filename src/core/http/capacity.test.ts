@@ -79,5 +79,5 @@ it('estimates the results of calls before they run', () => {
   const read = { jsonrpc: '2.0', id: 1, method: 'resources/read' };
   expect(
     [read, Array(32).fill(read), { ...read, method: 'ping' }].map((body) => mcpResponseBytes(body, limits)),
-  ).toStrictEqual([6000, 3000, 0]);
+  ).toStrictEqual([6000, 9000, 0]);
 });

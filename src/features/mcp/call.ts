@@ -13,8 +13,6 @@ export interface ToolUse {
   input: unknown;
   /** The trace context in the metadata of the call. */
   trace?: CallerTrace | undefined;
-  /** Whether the call reads a resource. Its result is in English, because a program reads it. */
-  isResource?: boolean;
 }
 
 /** The result of a call. A failure that the model can correct is also a result. */
@@ -39,11 +37,6 @@ export async function callTool(
 ): Promise<CallToolResult> {
   const { content, isError } = await execute({ id: callId(meta), name, input, trace: traceOf(meta) }, signal);
   return { content: [{ type: 'text', text: content }], isError };
-}
-
-/** Calls the memory tool to read files for a resource. */
-export function callMemory(execute: ExecuteTool, input: object): Promise<ToolResult> {
-  return execute({ id: newId(), name: 'memory', input, isResource: true });
 }
 
 function callId(meta: Record<string, unknown> | undefined): string {

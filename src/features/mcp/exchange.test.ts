@@ -14,6 +14,11 @@ const memory = {
       isError: path === '/memories/none.md',
     };
   },
+  read: async (path: string) => ({
+    content: path === '/memories/none.md' ? MISSING : `The text of ${path}`,
+    isError: path === '/memories/none.md',
+  }),
+  list: async () => ({ content: '/memories/a b.md\n/memories/d/c', isError: false }),
   instructions: async () => 'Instructions.',
 };
 

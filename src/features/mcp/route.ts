@@ -3,7 +3,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callsInTurn, executeInTurn } from '../../core/agents/execute.ts';
 import { mcpResponseBytes } from '../../core/agents/result-bounds.ts';
-import { MEMORY_TOOL } from '../../core/agents/tool.ts';
+import { MEMORY_TOOL, type ValidCall } from '../../core/agents/tool.ts';
 import type { Config } from '../../core/config.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
 import { instructionsFor } from '../../core/files/mounts/instructions.ts';
@@ -12,9 +12,11 @@ import { contextOf } from '../../core/http/authentication.ts';
 import { inFlightOf } from '../../core/http/capacity.ts';
 import { handleError, problemFor, serviceErrorOf } from '../../core/http/problem-details.ts';
 import { version } from '../../core/lib/version.ts';
-import type { ExecuteTool } from './call.ts';
+import { ROOT } from '../../core/memory/path.ts';
+import type { ToolResult } from './call.ts';
 import { accessOf, CallOrder } from './call-order.ts';
 import type { McpRequest, McpResponse } from './exchange.ts';
+import { fileAt, listFiles } from './files.ts';
 import { authorizationServer, METADATA_PATH, publicUrlOf } from './protected-resource.ts';
 import type { ServedMemory } from './server.ts';
 import { orderOf, Sessions } from './sessions.ts';
@@ -122,7 +124,7 @@ async function exchange(
   let fault: ServiceError | undefined;
   const run = runnerFor(request, services);
   const running = new Set<Promise<unknown>>();
-  const execute: ExecuteTool = async (call) => {
+  const execute = async (call: ValidCall): Promise<ToolResult> => {
     over.signal.throwIfAborted();
     const result = run(call);
     running.add(result);
@@ -137,7 +139,15 @@ async function exchange(
   };
   try {
     const memory: ServedMemory = {
-      execute,
+      execute: async ({ id, name, input, trace }) =>
+        execute({
+          tool: toolNamed(request, name),
+          input: input as Record<string, unknown>,
+          toolUseId: id,
+          callerTrace: trace,
+        }),
+      read: (path) => execute({ tool: MEMORY_TOOL, input: { command: 'view', path }, read: fileAt(path) }),
+      list: () => execute({ tool: MEMORY_TOOL, input: { command: 'view', path: ROOT }, read: listFiles }),
       instructions: async () => {
         const call = { ...contextOf(request), ip: request.ip };
         return (await instructionsFor(call, services, true)).content;
@@ -203,23 +213,15 @@ function messagesOf({ body, headers }: FastifyRequest, signal: AbortSignal): Mcp
 }
 
 /** Returns a function that runs calls like `/execute`. The calls of a batch run like the blocks of an array. */
-function runnerFor(request: FastifyRequest, services: Services): ExecuteTool {
-  const run = Array.isArray(request.body)
+function runnerFor(request: FastifyRequest, services: Services): (call: ValidCall) => Promise<ToolResult> {
+  return Array.isArray(request.body)
     ? callsInTurn(request, services)
-    : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, services);
-  return async ({ id, name, input, trace, isResource }) => {
-    const tool = name === MEMORY_TOOL ? name : request.server.tools.find((each) => each.name === name)?.name;
-    if (tool === undefined)
-      throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
-    const { content, isError } = await run({
-      tool,
-      input: input as Record<string, unknown>,
-      toolUseId: id,
-      callerTrace: trace,
-      ...(isResource && { language: 'en' as const }),
-    });
-    return { content, isError };
-  };
+    : (call) => executeInTurn(request, call, services);
+}
+
+function toolNamed({ server }: FastifyRequest, name: string): string {
+  if (name === MEMORY_TOOL || server.tools.some((tool) => tool.name === name)) return name;
+  throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, response: McpResponse): FastifyReply {

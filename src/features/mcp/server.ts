@@ -2,16 +2,19 @@ import {
   type CacheHint,
   ProtocolError,
   ProtocolErrorCode,
+  type Resource,
+  ResourceNotFoundError,
   Server,
   type ServerCapabilities,
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { SerialQueue } from '../../core/lib/queues.ts';
+import { timeSliced } from '../../core/lib/time-slice.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from '../../core/memory/protocol.ts';
-import { callTool, type ExecuteTool } from './call.ts';
+import { callTool, type ExecuteTool, type ToolResult } from './call.ts';
 import { type CheckedParams, checkParams } from './params.ts';
-import { listFiles, readFile } from './resources.ts';
+import { pathOfUri, uriOf } from './resource-uri.ts';
 import { TOOLS } from './tools.ts';
 
 /** A shared validator. Otherwise, each request would create its own validator, which takes longer than most calls. */
@@ -24,6 +27,10 @@ export interface ServerName {
 
 export interface ServedMemory {
   execute: ExecuteTool;
+  /** Returns the content of a file; an error with its reason if there is no file at the path. */
+  read(path: string): Promise<ToolResult>;
+  /** Returns the paths of the files in two levels, without hidden files, one per line. */
+  list(): Promise<ToolResult>;
   /** Returns text for the system prompt. */
   instructions(): Promise<string>;
 }
@@ -83,7 +90,7 @@ export function createMemoryServer(
   const server = createServer(name, era, instructions);
   handleTools(server, memory.execute);
   handlePrompts(server, memory);
-  handleResources(server, memory.execute);
+  handleResources(server, memory);
   return server;
 }
 
@@ -169,14 +176,26 @@ function handlePrompts(server: Server, memory: ServedMemory): void {
   });
 }
 
-function handleResources(server: Server, execute: ExecuteTool): void {
-  server.setRequestHandler('resources/list', async () => ({ resources: await listFiles(execute, FILE) }));
+function handleResources(server: Server, memory: ServedMemory): void {
+  server.setRequestHandler('resources/list', async () => {
+    const { content, isError } = await memory.list();
+    if (isError) throw new ProtocolError(ProtocolErrorCode.InternalError, content);
+    const resources: Resource[] = [];
+    for await (const path of timeSliced(content === '' ? [] : content.split('\n')))
+      resources.push({ uri: uriOf(path), name: path, ...FILE });
+    return { resources };
+  });
   server.setRequestHandler('resources/templates/list', () => ({
     resourceTemplates: [{ name: 'file', uriTemplate: 'memory:///memories/{+path}', ...FILE }],
   }));
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => ({
-    contents: [{ uri, mimeType: FILE.mimeType, text: await readFile(execute, uri) }],
-  }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const path = pathOfUri(uri);
+    if (path === undefined)
+      throw new ResourceNotFoundError(uri, 'The URI of a file looks like memory:///memories/notes.md.');
+    const { content, isError } = await memory.read(path);
+    if (isError) throw new ResourceNotFoundError(uri, content);
+    return { contents: [{ uri, mimeType: FILE.mimeType, text: content }] };
+  });
 }
 
 function invalidParams(message: string): ProtocolError {

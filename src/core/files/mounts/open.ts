@@ -208,8 +208,9 @@ async function reserveKey(request: RequestKey, call: Call, services: Services): 
   try {
     await memory.reserveKey(failure(mountedWriteUnknown));
   } catch (error) {
-    // An earlier attempt of this call reserved the key. The mounted memory stores the result of that attempt.
-    if (error instanceof IdempotentReplay && error.result.content === mountedWriteUnknown) return;
+    // An earlier attempt of this call reserved the key: the hash of a reservation names the mounted memory. The mounted
+    // memory stores the result of that attempt.
+    if (error instanceof IdempotentReplay) return;
     throw error;
   }
 }

@@ -126,7 +126,7 @@ function listingLine(entry: ListedEntry): string {
  * Returns an upper bound of the entries that fit: each takes at least `0B`, a tab, the path, `/`, a name, and a
  * newline.
  */
-function maxEntriesShown(path: MemoryPath, maxChars: number): number {
+export function maxEntriesShown(path: MemoryPath, maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (path.length + 6)) : Number.MAX_SAFE_INTEGER;
 }
 

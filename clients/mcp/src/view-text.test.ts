@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { readFile } from './resources.ts';
+import { readFile } from './view-text.ts';
 
 it('reads a file of any number of lines with one view', async () => {
   const file = 'line\n'.repeat(200_000);
   const numbered = file.split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
   const content = `Here's the content of /memories/f with line numbers:\n${numbered.join('\n')}`;
-  const read = await readFile(async () => ({ content, isError: false }), 'memory:///memories/f');
-  expect(read === file).toBe(true);
+  const read = await readFile(async () => ({ content, isError: false }), '/memories/f');
+  expect(read.content === file).toBe(true);
 });
