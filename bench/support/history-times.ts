@@ -45,7 +45,12 @@ export async function measureTimes(
     await fill(database, 'restored', restored);
     const at = (await databaseTime(database)).toISOString();
     const restore = () =>
-      restoreAt(database, 'restored', { path: ROOT, at }, { origin: ORIGIN, defaults: DEFAULTS });
+      restoreAt(
+        database,
+        'restored',
+        { path: ROOT, at },
+        { origin: ORIGIN, defaults: DEFAULTS, keptOut: undefined },
+      );
     await store('restored').delete(HERE, DONE);
     const restoreOfDeleted = await timed(restore);
     await store('restored').rename(HERE, THERE, DONE);

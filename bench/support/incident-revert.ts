@@ -58,7 +58,7 @@ export async function measureRevert(url: string, files: number, bytes: number): 
     const costs: RevertCost[] = [];
     for (const dryRun of [true, false]) {
       const origin = { actor: { type: 'operator', name: 'bench' } } as const;
-      const options = { threads, origin, defaults: tenantDefaults(config), dryRun };
+      const options = { threads, origin, defaults: tenantDefaults(config), keptOut: undefined, dryRun };
       const { cost, result } = await measured(dryRun ? 'dry run' : 'revert', () =>
         revertActor(database, 'reverted', { by: 'mallory', since }, options),
       );

@@ -183,6 +183,50 @@ describeConsole(
       await page.getByText('No hits').waitFor();
     });
 
+    it('compares the normal form, and bytes on request', async () => {
+      const { phrase } = await poison(1);
+      const { page } = await openFound(phrase.toUpperCase().replaceAll(' ', '  '));
+      expect(await result(page).textContent()).toMatch(/^2 hits in 1 file: /);
+      const facts = page.locator('.job-facts');
+      await facts.getByText(/^text · contents and paths/).waitFor();
+      await incident(page).click();
+      await page.getByLabel('Exact', { exact: true }).check();
+      await button(page, 'Find').click();
+      await page.getByText('No hits').waitFor();
+      await facts.getByText(/^exact text · contents and paths/).waitFor();
+      await incident(page).click();
+      await field(page).fill(phrase.toUpperCase());
+      await page.getByLabel('Ignore case').check();
+      await button(page, 'Find').click();
+      await facts.getByText(/^exact text, ignoring case/).waitFor();
+      await button(page, 'Erase this text…').click();
+      await page.getByText('Compares byte by byte, ignoring case.').waitFor();
+      await page.keyboard.press('Escape');
+    });
+
+    it('warns about texts that are kept out before and after a revert', async () => {
+      const { tenants, phrase, crawler } = await poison(1);
+      const [tenant = ''] = tenants;
+      const { key } = await fixture().createKey();
+      const response = await fetch(`${fixture().url}/v1/tenants/${tenant}/kept-out`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ text: phrase }),
+      });
+      expect(response.status).toBe(201);
+      const { page } = await start();
+      await page.goto(`${fixture().url}/#/tenants/${tenant}/history`);
+      await page
+        .getByRole('button', { name: new RegExp(crawler) })
+        .first()
+        .click();
+      await button(page, 'Restore…').click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('1 file will contain a text that is kept out:').waitFor();
+      await button(dialog, 'Restore').click();
+      await page.getByText(/^1 file contains a text that is kept out\. Restored /).waitFor();
+    });
+
     it('changes only the selected tenants, and keeps the selection and the text over a reload', async () => {
       const { tenants, phrase, crawler } = await poison(3);
       const [edited = '', left = '', last = ''] = tenants;
@@ -208,7 +252,7 @@ describeConsole(
       expect(await copied()).toContain(`"text":"${phrase}"`);
       expect(await copied()).toContain(`"except":["${left}"]`);
       await button(page, 'Copy as CLI command').click();
-      await expect.poll(copied).toContain('memory-service erase --ignore-case ');
+      await expect.poll(copied).toContain('memory-service erase --replacement ');
       expect(await copied()).toContain('MEMORY_ADMIN_KEY="$ADMIN_KEY"');
       expect(await copied()).not.toContain('msk_');
       await page.keyboard.press('Escape');

@@ -269,7 +269,7 @@ describeService('redacting a version', (service) => {
         service().database,
         tenant,
         { path: f as MemoryPath, at: String(version?.createdAt) },
-        { origin, defaults, dryRun: false },
+        { origin, defaults, keptOut: undefined, dryRun: false },
       );
     expect((await restore(created)).files).toHaveLength(1);
     await run(service(), tenant, cmd.insert(f, 0, 'first\n'), cmd.delete(f));

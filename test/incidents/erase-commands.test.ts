@@ -74,6 +74,22 @@ describeServiceOnOwnDatabase('erase on the command line', (service) => {
     });
   });
 
+  it('names a cancelled job that selected the tenants', async () => {
+    const tenant = freshTenant('found');
+    await write(tenant, cmd.create('/memories/a.md', SECRET));
+    const found = (await run('find', '--tenant', tenant, '--no-wait', SECRET)).stdout.trim();
+    await run('jobs', 'cancel', found);
+    const erased = await run('erase', '--found-by', found, '--yes', SECRET);
+    expect([erased.code, erased.stderr]).toStrictEqual([
+      0,
+      expect.stringContaining(` Job ${found}, which selected the tenants, was cancelled before its end.`),
+    ]);
+    const finding = await run('find', '--found-by', found, SECRET);
+    expect(finding.stderr).toContain(
+      ` Job ${found}, which selected the tenants, was cancelled before its end.`,
+    );
+  });
+
   it('rejects a short text, a short input, and a missing selection', async () => {
     expect(await run('erase', '--all', 'ab')).toMatchObject({
       code: 2,

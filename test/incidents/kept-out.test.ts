@@ -161,6 +161,36 @@ describeService('texts that are kept out of one tenant', (service) => {
     });
   });
 
+  it('rejects the replacement of a memory by a draft that adds the text', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    const id = String(draft.body.id);
+    await send(id, cmd.create('/memories/g', TEXT));
+    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
+    const review = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
+    const body = { review: review.body.review };
+    const replaced = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/replace`, { body });
+    expect([replaced.status, replaced.body.detail]).toStrictEqual([
+      409,
+      expect.stringContaining('would add a text that an operator keeps out of this memory to /memories/g.'),
+    ]);
+  });
+
+  it('warns if a restore in a draft brings back a text that is kept out of the original', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
+    const id = String(draft.body.id);
+    await send(id, cmd.create('/memories/g', TEXT));
+    await send(id, cmd.delete('/memories/g'));
+    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
+    const { body } = await admin().call('GET', `/tenants/${id}/versions?operation=created&path=/memories/g`);
+    const [version] = body.versions as { id: string }[];
+    const restored = await admin().call('POST', `/tenants/${id}/restore`, { body: { version: version?.id } });
+    expect(restored).toMatchObject({ status: 200, body: { kept_out: ['/memories/g'] } });
+  });
+
   it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
     const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });

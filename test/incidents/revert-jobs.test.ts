@@ -277,6 +277,42 @@ describeServiceOnOwnDatabase(
       expect((await readTree(service(), copy.id)).get(a)).toBe('evil\n2\n3\n4\n55\n');
     });
 
+    it('counts the files that contain a text that is kept out after a revert of many tenants', async () => {
+      const tenants = ['kept-out-1', 'kept-out-2'].map((label) => freshTenant(label));
+      for (const tenant of tenants) {
+        await new Tenants(service().database).create(tenant);
+        await as('alice', tenant, cmd.create(a, 'Ana lives at 12 Elm Street\n'));
+        await as('mallory', tenant, cmd.create(a.replace('a', 'b'), 'x'));
+        await as('mallory', tenant, cmd.delete(a));
+      }
+      const [tenant = ''] = tenants;
+      await post(`/tenants/${tenant}/kept-out`, { text: 'ana lives at 12 elm street' });
+      const dryRun = await start({ ids: tenants });
+      await run();
+      const applied = await post(`/jobs/${dryRun}/apply`);
+      await run();
+      for (const id of [dryRun, applied]) {
+        expect(await get(`/jobs/${id}`)).toMatchObject({ counts: { files: 4, kept_out: 1 } });
+        expect(await outcomes(id)).toMatchObject([
+          { tenant, counts: { kept_out: 1 } },
+          { tenant: tenants[1], counts: { kept_out: 0 } },
+        ]);
+      }
+      await as('mallory', tenant, cmd.delete(a));
+      const printed = await runOn(service(), [
+        'revert',
+        '--tenant',
+        tenant,
+        '--by',
+        'mallory',
+        '--since',
+        '1h',
+        '--yes',
+      ]);
+      expect(printed.stderr).toContain(' Warning: 1 file contains a text that is kept out.\n');
+      for (const each of tenants) await new Tenants(service().database).delete(each);
+    });
+
     it('shows the tenants and asks for a confirmation on the command line', async () => {
       const [merge = '', conflict = ''] = await poisoned('command', ['merge', 'conflict']);
       const args = ['revert', '--tenant', merge, '--tenant', conflict, '--by', 'mallory', '--since', '1h'];

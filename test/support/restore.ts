@@ -10,6 +10,7 @@ import type { Service } from './service.ts';
 export const OPERATOR: ChangeOptions & { threads: MergeThreads } = {
   origin: { actor: { type: 'operator', name: 'ada' } },
   defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
+  keptOut: undefined,
   // Starts a thread for long texts only, and ends an idle thread.
   threads: new MergeThreads(),
 };

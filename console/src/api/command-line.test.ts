@@ -109,6 +109,7 @@ const REQUESTS: ApiRequest[] = [
   findRequest({
     text: NASTY,
     mode: 'literal',
+    exact: true,
     ignore_case: true,
     in: 'content',
     places: ['current', 'drafts'],
@@ -125,6 +126,7 @@ const REQUESTS: ApiRequest[] = [
   findRequest({
     text: 'a',
     mode: 'words',
+    exact: false,
     ignore_case: false,
     in: 'both',
     places: ['current'],

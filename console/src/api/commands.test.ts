@@ -107,6 +107,7 @@ it.each(NASTY.filter((text) => text !== ''))('passes the text of a command throu
     json: {
       text,
       mode: 'literal',
+      exact: true,
       ignore_case: true,
       by: text,
       tenants: { found_by: 'JOB', except: ['-a'] },
@@ -115,7 +116,16 @@ it.each(NASTY.filter((text) => text !== ''))('passes the text of a command throu
   const words = run(cliOf(request, BASE) ?? '').slice(0, -2);
   const isDashed = text.startsWith('-');
   const by = isDashed ? [`--by=${text}`] : ['--by', text];
-  const options = ['--mode', 'literal', '--ignore-case', ...by, '--except=-a', '--found-by', 'JOB'];
+  const options = [
+    '--mode',
+    'literal',
+    '--exact',
+    '--ignore-case',
+    ...by,
+    '--except=-a',
+    '--found-by',
+    'JOB',
+  ];
   expect(words).toStrictEqual(isDashed ? ['find', ...options, '--', text] : ['find', text, ...options]);
 });
 

@@ -160,11 +160,12 @@ const COMMANDS: Record<string, ToCommand> = {
     args: [tenant, String(query?.path)],
     options: { recursive: query?.recursive === true || undefined },
   }),
-  'POST find': (_, { json: { text, mode, ignore_case, in: part, places, tenants, ...filter } }) => ({
+  'POST find': (_, { json: { text, mode, exact, ignore_case, in: part, places, tenants, ...filter } }) => ({
     words: ['find'],
     args: [text],
     options: {
       mode,
+      exact: exact || undefined,
       'ignore-case': ignore_case || undefined,
       in: part,
       place: places,
@@ -172,10 +173,11 @@ const COMMANDS: Record<string, ToCommand> = {
       ...selectionOptions(tenants),
     },
   }),
-  'POST erase': (_, { json: { text, ignore_case, replacement, keep_out, dry_run, tenants } }) => ({
+  'POST erase': (_, { json: { text, exact, ignore_case, replacement, keep_out, dry_run, tenants } }) => ({
     words: ['erase'],
     args: ['-'],
     options: {
+      exact: exact || undefined,
       'ignore-case': ignore_case || undefined,
       replacement,
       'keep-out': keep_out || undefined,

@@ -12,6 +12,9 @@ export type Place = 'current' | 'superseded' | 'drafts';
 export interface FindBody {
   text: string;
   mode: Mode;
+  /** Whether to compare byte by byte, not in the normal form. */
+  exact: boolean;
+  /** Only with `exact`. */
   ignore_case: boolean;
   in: Part;
   places: Place[];
@@ -34,6 +37,7 @@ export interface UndoBody {
 /** The text to erase. */
 export interface EraseBody {
   text: string;
+  exact: boolean;
   ignore_case: boolean;
   replacement: string;
   keep_out: boolean;

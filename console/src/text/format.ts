@@ -64,3 +64,8 @@ export function formatAge(time: string, now: number = Date.now()): string {
   }
   return time;
 }
+
+/** Warns about changed files that contain a text that is kept out. */
+export function keptOutText(files: number): string {
+  return `${count(files, 'file')} ${files === 1 ? 'contains' : 'contain'} a text that is kept out.`;
+}

@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import type { Config } from '../config.ts';
 import { databaseInstant } from '../database/clock.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { ChangeOptions } from '../history/apply.ts';
 import { type Changes, countsOf, summary } from '../history/log.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
-import type { Origin } from '../memory/origin.ts';
 import { ROOT } from '../memory/path.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
 import { givenTime, memoryPath, readTimes, tenantParams, time, versionId } from './fields.ts';
-import { defineOperation, type OperationProgress } from './operation.ts';
+import { type AdminContext, defineOperation } from './operation.ts';
 import { id } from './versions.ts';
 
 const path = z.string();
@@ -101,8 +99,7 @@ export const restore = defineOperation({
   errors: [noSuchTenant, incomplete, cannot, overQuota('restore'), archived, planOvertaken],
   async run({ database, params: { tenant }, body, note, inSlot, ...call }) {
     const { path: where, version, dry_run } = body;
-    const keptOut = await (await call.services()).keptOut.textsFor({ id: tenant, draftOf: null });
-    const options = { ...changeOptions(call, body), keptOut };
+    const options = await changeOptions(call, body);
     const { at = await databaseInstant(database) } = await readTimes(database, { at: body.at });
     const changes = await inSlot(() =>
       version === undefined
@@ -114,17 +111,20 @@ export const restore = defineOperation({
   },
 });
 
-export function changeOptions(
+export async function changeOptions(
   {
     config,
     origin,
     onProgress,
-  }: { config: Config; origin: Origin; onProgress?: ((progress: OperationProgress) => void) | undefined },
+    tenant,
+    services,
+  }: Pick<AdminContext, 'config' | 'origin' | 'onProgress' | 'tenant' | 'services'>,
   { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
-): ChangeOptions {
+): Promise<ChangeOptions> {
   return {
     origin,
     defaults: tenantDefaults(config),
+    keptOut: await (await services()).keptOut.textsFor(tenant),
     dryRun: dry_run,
     expectedPlan: plan,
     ...(onProgress && { onProgress: (items) => onProgress({ step: 'read', items }) }),

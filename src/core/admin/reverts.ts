@@ -148,22 +148,20 @@ export const revert = defineOperation({
     new ServiceError('content_has_nul', '/memories/notes.md'),
     new ServiceError('secrets_in_content', ['AWS access key']),
   ],
-  async run({ database, merges, tenant: row, params: { tenant }, body, note, inSlot, ...call }) {
+  async run({ database, merges, params: { tenant }, body, note, inSlot, ...call }) {
     const { dry_run } = body;
     const by = byActorOrSource(body);
     const { since, until } = await readTimes(database, { since: body.since, until: body.until });
-    const services = await call.services();
     const options = {
-      ...changeOptions(call, body),
-      keptOut: await services.keptOut.textsFor(row),
+      ...(await changeOptions(call, body)),
       threads: merges,
       takeAll: body.take_all,
       resolutions: new Map<string, RevertResolution>(
         body.resolutions.map((each) => [each.memory_id, 'take' in each ? each.take : { text: each.text }]),
       ),
       settings: {
-        maxFileBytes: effectiveSettings(row, call.config).maxFileBytes,
-        redaction: await services.redactionOf(row),
+        maxFileBytes: effectiveSettings(call.tenant, call.config).maxFileBytes,
+        redaction: await (await call.services()).redactionOf(call.tenant),
       },
     };
     const reverted = await inSlot(() => revertActor(database, tenant, { by, since, until }, options));

@@ -74,7 +74,13 @@ Examples:
 
 /** Warns about files that contain a text that is kept out after a change. */
 export function keptOutLines(paths: readonly string[]): string[] {
-  return paths.map((path) => `Warning: ${path} contains a text that is kept out.`);
+  return paths.map((path) => `Warning: ${path} contains a text that is kept out.\n`);
+}
+
+/** Warns about files of several tenants like `keptOutLines`. */
+export function keptOutText(files: number): string {
+  const verb = files === 1 ? 'contains' : 'contain';
+  return `Warning: ${amount(files, 'file')} ${verb} a text that is kept out.`;
 }
 
 type FileChange = Awaited<ReturnType<typeof restore.run>>['files'][number];

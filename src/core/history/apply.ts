@@ -59,8 +59,8 @@ export interface ChangeOptions {
   dryRun?: boolean;
   /** Fingerprint from a dry run. The change is rejected if its fingerprint differs. */
   expectedPlan?: string | undefined;
-  /** Texts that are kept out of the tenant, to report the files that will contain them. */
-  keptOut?: KeptOutTexts | undefined;
+  /** Texts that are kept out of the tenant, to report the files that will contain them; undefined for none. */
+  keptOut: KeptOutTexts | undefined;
   /** Callback that receives the number of versions read so far. */
   onProgress?: (versions: number) => void;
 }

@@ -8,6 +8,7 @@ import type { Conflict, Side } from '../../core/history/conflicts.ts';
 import { MergeThreads } from '../../core/history/line-merge.ts';
 import { type Reverted, revertActor } from '../../core/history/revert.ts';
 import { tenantDefaults } from '../../core/tenants/effective-settings.ts';
+import { KeptOutLists } from '../../core/tenants/kept-out-lists.ts';
 import type { JobKind, TenantResult } from './job-kind.ts';
 import { findJob, findOutcome, type Job, type RunningJob } from './jobs.ts';
 
@@ -112,12 +113,13 @@ export async function findDryRun(database: Database, id: string, scope: string[]
  */
 export function revertJobs(database: Database, config: Config): JobKind {
   const threads = new MergeThreads();
+  const keptOut = new KeptOutLists(database, config);
   return {
     kind: REVERT,
     work: (job, tenant, { signal, turn }) =>
       turn(async () => {
         const startedAt = performance.now();
-        const result = await revertInTenant(database, config, threads, job, tenant);
+        const result = await revertInTenant({ database, config, threads, keptOut }, job, tenant);
         // The pause leaves at least half of the time of the database to requests.
         await delay(Math.min(MAX_PAUSE_MS, performance.now() - startedAt), undefined, { signal });
         return result;
@@ -126,17 +128,28 @@ export function revertJobs(database: Database, config: Config): JobKind {
   };
 }
 
+interface RevertServices {
+  database: Database;
+  config: Config;
+  threads: MergeThreads;
+  keptOut: KeptOutLists;
+}
+
 async function revertInTenant(
-  database: Database,
-  config: Config,
-  threads: MergeThreads,
+  { database, config, threads, keptOut }: RevertServices,
   job: RunningJob,
   tenant: string,
 ): Promise<TenantResult | null> {
   const { by, since, until, takeAll, isDryRun, dryRunOf } = job.request as StoredRevertRequest;
   const selection = { by: by ?? undefined, since, until: until ?? undefined };
   const origin = { actor: job.createdBy, requestId: job.id };
-  const options = { origin, defaults: tenantDefaults(config), threads, takeAll: takeAll ?? undefined };
+  const options = {
+    origin,
+    defaults: tenantDefaults(config),
+    keptOut: await keptOut.textsFor({ id: tenant, draftOf: null }),
+    threads,
+    takeAll: takeAll ?? undefined,
+  };
   const dryRun = () => revertActor(database, tenant, selection, { ...options, dryRun: true });
   if (isDryRun || dryRunOf === null) return resultOf(await dryRun());
   const done = await findOutcome(database, job.id, tenant);
@@ -174,6 +187,7 @@ function resultOf(reverted: Reverted, files = reverted.files.length): TenantResu
     conflicts: conflicts.length,
     resolved: reverted.conflicts.length - conflicts.length,
     drafts: drafts.length,
+    kept_out: reverted.keptOut.length,
   };
   if (Object.values(counts).every((count) => count === 0)) return null;
   const details: RevertDetails = {

@@ -13,6 +13,8 @@ import { MergedDifference, RevertConflict } from './revert-conflict.tsx';
 import type { RevertReview } from './revert-review.ts';
 
 const ROW_HEIGHT = 33;
+/** Maximum number of files that a warning names. */
+const MAX_NAMED = 3;
 
 type Row =
   | { kind: string; file: FileChange }
@@ -59,7 +61,7 @@ interface Props {
 
 /** Previews the files that a restore or revert would change, and the differences of the selected file. */
 export function ChangesPreview({ tenant, changes, review, opensConflict = false }: Props) {
-  const { files, directories_made, directories_removed, conflicts = [] } = changes;
+  const { files, directories_made, directories_removed, kept_out, conflicts = [] } = changes;
   const [only] = files;
   const [selected, setSelected] = useState<string | null>(
     opensConflict && conflicts[0] !== undefined
@@ -85,6 +87,14 @@ export function ChangesPreview({ tenant, changes, review, opensConflict = false 
         <p class="notice warning">
           <strong>Not reverted: {count(left.length, 'conflict')}.</strong> Others have changed the same lines,
           or the path of the file. Select a conflict to see the difference, and to resolve it.
+        </p>
+      )}
+      {kept_out.length > 0 && (
+        <p class="notice warning">
+          <strong>{count(kept_out.length, 'file')} will contain a text that is kept out:</strong>{' '}
+          <Name
+            text={`${kept_out.slice(0, MAX_NAMED).join(', ')}${kept_out.length > MAX_NAMED ? ', …' : ''}`}
+          />
         </p>
       )}
       <p>

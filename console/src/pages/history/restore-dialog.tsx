@@ -5,7 +5,7 @@ import { LoadError, Loading } from '../../ui/messages.tsx';
 import { toast } from '../../ui/toasts.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { Overtaken } from './overtaken.tsx';
-import { undoOf } from './undo.ts';
+import { undoOf, warningsOf } from './undo.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {
@@ -24,7 +24,7 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
     apply: (plan) => restore(tenant, target, plan),
     onDone: (done) => {
       replaceQuery({ at: null });
-      toast(`Restored ${what}: ${done.summary}.`, undoOf(tenant, done));
+      toast(`${warningsOf(done)}Restored ${what}: ${done.summary}.`, undoOf(tenant, done));
       onClose();
     },
   });

@@ -8,7 +8,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 import { Overtaken } from './overtaken.tsx';
-import { notReverted, undoOf } from './undo.ts';
+import { undoOf, warningsOf } from './undo.ts';
 import { usePreview } from './use-preview.ts';
 
 interface Props {
@@ -55,7 +55,7 @@ export function RevertDialog({
     dependencies: [settled],
     apply: (plan) => revert(tenant, request, plan),
     onDone: (done) => {
-      toast(`${notReverted(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
+      toast(`${warningsOf(done)}Reverted the changes of ${name}: ${done.summary}.`, undoOf(tenant, done));
       onDone?.();
       onClose();
     },

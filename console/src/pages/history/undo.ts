@@ -3,7 +3,7 @@ import { revert } from '../../api/history.ts';
 import { session } from '../../api/session.ts';
 import type { Changes } from '../../api/types.ts';
 import { actorFilter } from '../../text/actor.ts';
-import { count } from '../../text/format.ts';
+import { count, keptOutText } from '../../text/format.ts';
 import { toast } from '../../ui/toasts.ts';
 
 /**
@@ -19,12 +19,16 @@ export function undoOf(
   return async () => {
     const undone = await revert(tenant, { by, since: changed_at, until: changed_at });
     changed();
-    toast(`${notReverted(undone)}Undone: ${undone.summary}.`, undoOf(tenant, undone));
+    toast(`${warningsOf(undone)}Undone: ${undone.summary}.`, undoOf(tenant, undone));
   };
 }
 
-/** Describes the conflicts without a resolution, for the beginning of a message. */
-export function notReverted({ conflicts = [] }: Pick<Changes, 'conflicts'>): string {
+/** Describes the conflicts without a resolution and the texts that are kept out, for the beginning of a message. */
+export function warningsOf({ conflicts = [], kept_out }: Pick<Changes, 'conflicts' | 'kept_out'>): string {
   const left = conflicts.filter(({ resolution }) => resolution === null).length;
-  return left === 0 ? '' : `Not reverted: ${count(left, 'conflict')} with changes of others. `;
+  const warnings = [
+    ...(left > 0 ? [`Not reverted: ${count(left, 'conflict')} with changes of others.`] : []),
+    ...(kept_out.length > 0 ? [keptOutText(kept_out.length)] : []),
+  ];
+  return warnings.map((warning) => `${warning} `).join('');
 }

@@ -55,7 +55,8 @@ export function wholeSelectionOf(
 ): TenantSelection {
   const names = Object.keys(choice.tenants);
   if (!choice.isAll) return { ids: names };
-  const { selection, only_tenants: ids } = job;
+  const { only_tenants: ids } = job;
+  const { found_by_state: _, ...selection } = job.selection;
   const except = [...(selection.except ?? []), ...names];
   return { ...selection, ...(ids !== null && { ids }), ...(except.length > 0 && { except }) };
 }

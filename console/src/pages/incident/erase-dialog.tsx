@@ -11,7 +11,8 @@ const REPLACEMENT = '[erased]';
 interface Props {
   /** Text of the job. Undefined if only another tab knew it. */
   text: string | undefined;
-  ignoresCase: boolean;
+  /** Comparison of the job. */
+  comparison: { exact: boolean; ignore_case: boolean };
   tenants: TenantSelection;
   /** Description of the tenants that the job reads: all selected ones, also those in which the find had no hit. */
   reads: string;
@@ -21,7 +22,7 @@ interface Props {
 }
 
 /** Erases a text. If its places are not all known, the dialog first starts a dry run. */
-export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, onClose }: Props) {
+export function EraseDialog({ text: known, comparison, tenants, reads, places, onClose }: Props) {
   const [text, setText] = useState(known ?? '');
   const [replacement, setReplacement] = useState(REPLACEMENT);
   const [keepsOut, setKeepsOut] = useState(false);
@@ -33,7 +34,7 @@ export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, 
   const isDryRun = places === undefined || known === undefined || text !== known;
   const request = eraseRequest({
     text,
-    ignore_case: ignoresCase,
+    ...comparison,
     replacement,
     keep_out: keepsOut,
     tenants,
@@ -74,7 +75,9 @@ export function EraseDialog({ text: known, ignoresCase, tenants, reads, places, 
       <p>
         Reads <strong>{reads}</strong>, also those where the find had no hit, and erases the text wherever it
         is: replaces it in current files and drafts, renames paths, and redacts versions and stored results.{' '}
-        {ignoresCase ? 'Upper and lower case are the same.' : ''}
+        {comparison.exact
+          ? `Compares byte by byte${comparison.ignore_case ? ', ignoring case' : ''}.`
+          : 'Also in another case, with other spaces, or in another Unicode form.'}
       </p>
       {!isDryRun && (
         <>

@@ -14,15 +14,16 @@ import { UndoDialog } from './undo-dialog.tsx';
 import { describeTenants } from './words.ts';
 
 const MODES: readonly (readonly [Mode, string])[] = [
-  ['literal', 'Exact text'],
+  ['literal', 'Text'],
   ['words', 'Words'],
   ['regex', 'Expression'],
 ];
 const HINTS: Record<Mode, string> = {
-  literal: 'This very text, also across the parts of a changed file.',
+  literal: 'This text, also in another case, with other spaces, or in another Unicode form.',
   words: 'Versions with all of the words, or their forms.',
   regex: 'A regular expression in RE2 syntax, for each line.',
 };
+const EXACT = 'This very text, byte by byte.';
 const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
 const PLACES: Record<Place, string> = {
   current: 'Current files',
@@ -74,7 +75,7 @@ export function FindForm() {
             event.currentTarget.form?.requestSubmit();
           }}
         />
-        <span class="hint">{HINTS[input.mode]}</span>
+        <span class="hint">{input.mode === 'literal' && input.exact ? EXACT : HINTS[input.mode]}</span>
       </label>
       <div class="incident-options">
         <Segmented
@@ -84,6 +85,16 @@ export function FindForm() {
           onChange={(mode) => changeForm({ mode })}
         />
         {input.mode === 'literal' && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={input.exact}
+              onChange={(event) => changeForm({ exact: event.currentTarget.checked })}
+            />
+            Exact
+          </label>
+        )}
+        {input.mode === 'literal' && input.exact && (
           <label class="check">
             <input
               type="checkbox"

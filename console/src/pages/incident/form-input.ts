@@ -18,7 +18,8 @@ export interface FormInput extends Omit<FindBody, 'tenants' | 'by' | 'source' | 
 export const EMPTY: FormInput = {
   text: '',
   mode: 'literal',
-  ignore_case: true,
+  exact: false,
+  ignore_case: false,
   in: 'both',
   places: ['current', 'superseded', 'drafts'],
   actorKind: 'by',
@@ -72,11 +73,13 @@ export function readFind(form: FormInput): Read<FindBody> {
   if (places.length === 0) return { problem: 'Choose where to look.' };
   const tenants = readTenants(form);
   if ('problem' in tenants) return tenants;
+  const isExact = mode === 'literal' && form.exact;
   return {
     body: {
       text,
       mode,
-      ignore_case: mode === 'literal' && ignore_case,
+      exact: isExact,
+      ignore_case: isExact && ignore_case,
       in: part,
       places,
       ...(actor !== '' && { [actorKind]: actor }),

@@ -72,7 +72,7 @@ export function FoundActions({ job, choice, total, undoing, onUndo }: Props) {
       {dialog === 'erase' && (
         <EraseDialog
           text={text}
-          ignoresCase={request.ignoresCase ?? false}
+          comparison={{ exact: request.isExact ?? false, ignore_case: request.ignoresCase ?? false }}
           tenants={wholeSelectionOf(choice, job)}
           reads={count(readTenants(choice, job), 'tenant')}
           places={isComplete ? `${bound}${count(hits, 'hit')} in ${where}` : undefined}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { cancelRequest, type Job, type JobOutcome, sendJob } from '../../api/incidents.ts';
 import { canWrite, onlyTenants } from '../../api/session.ts';
 import { hrefOf } from '../../router.ts';
-import { count, formatNumber, formatTime } from '../../text/format.ts';
+import { count, formatNumber, formatTime, keptOutText } from '../../text/format.ts';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { LostNotice } from '../../ui/lost.tsx';
 import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
@@ -24,8 +24,10 @@ import {
   describeFind,
   describeTenants,
   erasedText,
+  foundByText,
   foundText,
   leftText,
+  literalText,
   requestOf,
   titleOfJob,
 } from './words.ts';
@@ -51,6 +53,7 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
   const active = isActive(job);
   const { dryRunOf } = requestOf(job);
   const { found_by } = job.selection;
+  const { kept_out = 0 } = job.counts;
   return (
     <>
       <div class="page-head job-head">
@@ -90,9 +93,10 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
           <progress aria-label="Tenants done" value={tenants_done} max={Math.max(tenants, 1)} />
         </div>
       )}
-      {!active && job.kind === 'erase' && leftText(job.counts) !== null && (
-        <p class="notice warning">{leftText(job.counts)}</p>
-      )}
+      {!active &&
+        [foundByText(job.selection), leftText(job.counts), kept_out > 0 && keptOutText(kept_out)].map(
+          (warning) => warning && <p class="notice warning">{warning}</p>,
+        )}
       {!active && (
         <p class="job-result" role="status">
           <strong>{capitalized(resultText(job))}.</strong> Read {count(tenants_done, 'tenant')}
@@ -102,9 +106,12 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
             </>
           )}
           .{job.state === 'cancelled' && ' The job was cancelled before its end.'}
-          {job.state === 'done' && !job.is_exact && job.kind !== 'revert' && (
-            <> Some versions could not be searched, so the counts are a lower bound.</>
-          )}
+          {job.state === 'done' &&
+            !job.is_exact &&
+            job.kind !== 'revert' &&
+            foundByText(job.selection) === null && (
+              <> Some versions could not be searched, so the counts are a lower bound.</>
+            )}
         </p>
       )}
     </>
@@ -114,12 +121,9 @@ function JobHead({ job, onChange }: { job: Job; onChange: (job: Job) => void }) 
 const capitalized = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
 function describeJob(job: Job): string {
-  const { by, since, until, ignoresCase, keepsOut } = requestOf(job);
+  const { by, since, until, keepsOut } = requestOf(job);
   if (job.kind === 'find') return describeFind(requestOf(job));
-  if (job.kind === 'erase')
-    return ['exact text', ...(ignoresCase ? ['ignoring case'] : []), ...(keepsOut ? ['kept out'] : [])].join(
-      ', ',
-    );
+  if (job.kind === 'erase') return `${literalText(requestOf(job))}${keepsOut ? ', kept out' : ''}`;
   const start = since ? ` since ${formatTime(since)}` : '';
   const end = until ? ` until ${formatTime(until)}` : '';
   return `changes ${by ? `by ${actorName(by)}` : 'of all actors'}${start}${end}`;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { applyRequest, type Job, type JobOutcome, sendJob, undoRequest } from '../../api/incidents.ts';
 import { canWrite } from '../../api/session.ts';
 import { goTo, hrefOf } from '../../router.ts';
-import { count } from '../../text/format.ts';
+import { count, keptOutText } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Badge } from '../../ui/inline.tsx';
 import { ErrorText } from '../../ui/messages.tsx';
@@ -36,7 +36,7 @@ export function UndoActions({ job, choice, total }: Props) {
     return start(undoRequest(by ? { ...actorQuery(by), ...changes } : changes));
   };
   if (!isDryRun && (dryRunOf == null || job.tenants_failed === 0)) return null;
-  const { files = 0, directories = 0, conflicts = 0 } = job.counts;
+  const { files = 0, directories = 0, conflicts = 0, kept_out = 0 } = job.counts;
   const isApplicable = isDryRun && job.state === 'done' && files + directories > 0;
   return (
     <>
@@ -71,6 +71,7 @@ export function UndoActions({ job, choice, total }: Props) {
             Changes <strong>{changesText(job.counts)}</strong> in {count(total, 'tenant')}, exactly as in the
             dry run. A tenant that has changed since then stays unchanged.
           </p>
+          {kept_out > 0 && <p class="notice warning">{keptOutText(kept_out)}</p>}
           {conflicts > 0 && (
             <p class="notice warning">
               {count(conflicts, 'conflict')} of the dry run {conflicts === 1 ? 'is' : 'are'} left unchanged,

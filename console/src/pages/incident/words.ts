@@ -9,6 +9,7 @@ import { textOf } from './state.ts';
 export interface StoredRequest {
   mode?: 'literal' | 'words' | 'regex';
   where?: 'both' | 'content' | 'path';
+  isExact?: boolean;
   ignoresCase?: boolean;
   places?: string[];
   by?: string | null;
@@ -53,7 +54,7 @@ export function titleOfJob(job: Job): string {
 const MAX_TITLE = 80;
 const shortened = (text: string) => (text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text);
 
-const MODES = { literal: 'exact text', words: 'words', regex: 'expression' };
+const MODES = { literal: 'text', words: 'words', regex: 'expression' };
 const PARTS = { both: 'contents and paths', content: 'contents', path: 'paths' };
 const PLACES: Record<string, string> = {
   current: 'current files',
@@ -63,13 +64,25 @@ const PLACES: Record<string, string> = {
 
 /** Describes the request of a find, without its text. */
 export function describeFind(request: StoredRequest): string {
-  const { mode = 'literal', where = 'both', ignoresCase, places = [], by } = request;
-  const kind = mode === 'literal' && ignoresCase ? 'exact text, ignoring case' : MODES[mode];
+  const { mode = 'literal', where = 'both', places = [], by } = request;
+  const kind = mode === 'literal' ? literalText(request) : MODES[mode];
   const parts = [kind, PARTS[where], places.map((place) => PLACES[place]).join(', ')];
   return [...parts, ...(by ? [`by ${actorName(by)}`] : [])].join(' · ');
 }
 
-/** Whether a find has read every place of an exact text, so that it is the dry run of an erasure. */
+/** Describes the comparison of a find or an erasure. */
+export function literalText({ isExact, ignoresCase }: StoredRequest): string {
+  if (!isExact) return MODES.literal;
+  return ignoresCase ? 'exact text, ignoring case' : 'exact text';
+}
+
+/** Names the job that selected the tenants, if it may have missed some. */
+export function foundByText({ found_by_state: state }: Job['selection']): string | null {
+  if (state === 'cancelled') return 'The find that selected the tenants was cancelled before its end.';
+  return state === 'inexact' ? 'The find that selected the tenants could not read all versions.' : null;
+}
+
+/** Whether a find has read every place of a text, so that it is the dry run of an erasure. */
 export function isEverywhere(request: StoredRequest): boolean {
   const { mode, where, places = [], by, since, until } = request;
   return mode === 'literal' && where === 'both' && places.length === 3 && !by && !since && !until;

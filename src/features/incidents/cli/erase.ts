@@ -12,7 +12,7 @@ import { listJobTenants } from '../admin/jobs.ts';
 import { listErasureReceipts } from '../admin/receipts.ts';
 import { MAX_TEXT, MIN_TEXT } from '../erase-job.ts';
 import { printPlaces } from './find.ts';
-import { type JobRecord, waitForJob } from './job-progress.ts';
+import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
 /* Erases a text from many tenants: a dry run with the places, a confirmation, and a job. */
 
@@ -148,7 +148,8 @@ async function report(caller: Caller, io: Io, job: JobRecord, isJson: boolean): 
 }
 
 /** Describes the changes of an erasure, or of its dry run. */
-export function eraseSummary({ request, counts, tenants_done: done }: JobRecord): string {
+export function eraseSummary(job: JobRecord): string {
+  const { request, counts, tenants_done: done } = job;
   const { files = 0, versions = 0, drafts = 0, paths = 0, directories = 0, results = 0, titles = 0 } = counts;
   const { settings = 0 } = counts;
   const verb = request.isDryRun ? 'Would change' : 'Changed';
@@ -165,5 +166,5 @@ export function eraseSummary({ request, counts, tenants_done: done }: JobRecord)
     settings === 0
       ? ''
       : ` ${amount(settings, 'name or setting', 'names and settings')} with the text stay unchanged.`;
-  return `${verb}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${kept}`;
+  return `${verb}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${foundByText(job)}${kept}`;
 }

@@ -9,7 +9,7 @@ import { MAX_QUERY_LENGTH } from '../../search/query.ts';
 import { listHits, startFind } from '../admin/find.ts';
 import { listJobTenants } from '../admin/jobs.ts';
 import { PLACES } from '../find.ts';
-import { type JobRecord, waitForJob } from './job-progress.ts';
+import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
 interface FindOptions extends SelectionOptions {
   mode: 'literal' | 'words' | 'regex';
@@ -162,10 +162,8 @@ function placeText(tenant: string, hit: HitRecord): string {
   return `${place}${version}${hit.in === 'path' ? ' (the path matches)' : ''}`;
 }
 
-function summaryOf(
-  { state, counts, is_exact: isExact, tenants_done: done, tenants_failed: failed }: JobRecord,
-  printed: number,
-) {
+function summaryOf(job: JobRecord, printed: number) {
+  const { state, counts, is_exact: isExact, tenants_done: done, tenants_failed: failed } = job;
   const { hits = 0, files = 0, current = 0, superseded = 0, drafts = 0, paths = 0, directories = 0 } = counts;
   const parts = [
     `${current} current`,
@@ -178,5 +176,5 @@ function summaryOf(
   const more = printed < hits ? ` ${printed} of them are printed.` : '';
   const failures = failed === 0 ? '' : ` ${amount(failed, 'tenant')} failed.`;
   const end = state === 'cancelled' ? ' The job was cancelled.' : '';
-  return `Found ${lower}${amount(hits, 'hit')} in ${amount(files, 'file')}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${failures}${end}${more}`;
+  return `Found ${lower}${amount(hits, 'hit')} in ${amount(files, 'file')}: ${parts.join(', ')}. Read ${amount(done, 'tenant')}.${foundByText(job)}${failures}${end}${more}`;
 }

@@ -13,6 +13,13 @@ export function progressText({ tenants, tenants_done: done }: JobRecord): string
   return `${done} of ${amount(tenants, 'tenant')}`;
 }
 
+/** Names the job that selected the tenants, if it may have missed some. */
+export function foundByText({ selection: { found_by: job, found_by_state: state } }: JobRecord): string {
+  if (state === 'cancelled') return ` Job ${job}, which selected the tenants, was cancelled before its end.`;
+  if (state === 'inexact') return ` Job ${job}, which selected the tenants, could not read all versions.`;
+  return '';
+}
+
 const POLL_MS = 500;
 
 /**

@@ -4,12 +4,13 @@ import { confirm, type Io } from '../../../core/cli/io.ts';
 import { printJson, printLine, printTable } from '../../../core/cli/output.ts';
 import { CONFLICTS, type RevertOptions } from '../../../core/cli/over-tenants.ts';
 import { selectionOf } from '../../../core/cli/selection.ts';
+import { keptOutText } from '../../../core/cli/undo.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import type { Conflict } from '../../../core/history/conflicts.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { listJobTenants } from '../admin/jobs.ts';
 import { applyRevert, listConflicts, startRevert } from '../admin/revert-jobs.ts';
-import { type JobRecord, waitForJob } from './job-progress.ts';
+import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
 /* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
 
@@ -87,13 +88,14 @@ async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boo
     error !== null || (counts.conflicts ?? 0) > 0;
   printTable(
     io.stdout,
-    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'DRAFTS', 'ERROR'],
+    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'DRAFTS', 'KEPT OUT', 'ERROR'],
     [...listed.filter(isLeft), ...listed.filter((each) => !isLeft(each))].map(({ tenant, counts, error }) => [
       tenant,
       counts.conflicts ?? null,
       counts.files ?? null,
       counts.directories ?? null,
       counts.drafts ?? null,
+      counts.kept_out ?? null,
       error,
     ]),
   );
@@ -139,8 +141,9 @@ async function conflictsOf(
   return found;
 }
 
-function summaryOf({ id, state, counts, tenants_done: done }: JobRecord, isDryRun: boolean): string {
-  const { files = 0, directories = 0, conflicts = 0, resolved = 0, drafts = 0 } = counts;
+function summaryOf(job: JobRecord, isDryRun: boolean): string {
+  const { id, state, counts, tenants_done: done } = job;
+  const { files = 0, directories = 0, conflicts = 0, resolved = 0, drafts = 0, kept_out = 0 } = counts;
   const changes = [
     amount(files, 'file'),
     amount(directories, 'directory', 'directories'),
@@ -149,8 +152,9 @@ function summaryOf({ id, state, counts, tenants_done: done }: JobRecord, isDryRu
   ].join(', ');
   const verb = isDryRun ? 'Would revert' : 'Reverted';
   const end = state === 'cancelled' ? ' The job was cancelled.' : '';
+  const warning = kept_out === 0 ? '' : ` ${keptOutText(kept_out)}`;
   const read = ` Read ${amount(done, 'tenant')}.`;
   const kept =
     drafts === 0 ? '' : ` ${amount(drafts, 'open draft')} may keep the changes: reject or edit them.`;
-  return `${verb} in job ${id}: ${changes}.${read}${kept}${end}`;
+  return `${verb} in job ${id}: ${changes}.${read}${foundByText(job)}${kept}${warning}${end}`;
 }
