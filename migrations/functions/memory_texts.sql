@@ -7,15 +7,6 @@ BEGIN
 END
 $$;
 
--- Returns a text in lower case by the collation of the database, also if the column has another one. Citus drops COLLATE
--- "default" from the statements that it sends to the shards, but not from a function.
-CREATE OR REPLACE FUNCTION memory_lower(p_text text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-BEGIN
-  RETURN lower(p_text COLLATE "default");
-END
-$$;
-
 -- Returns the content of a version as bytes, reconstructed from the next newer version that is stored whole, or from
 -- the current version. Null for deletions, redacted versions, and missing versions.
 CREATE OR REPLACE FUNCTION memory_content_bytes(p_tenant text, p_memory uuid, p_version uuid) RETURNS bytea

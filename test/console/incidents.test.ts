@@ -186,7 +186,7 @@ describeConsole(
     it('compares the normal form, and bytes on request', async () => {
       const { phrase } = await poison(1);
       const { page } = await openFound(phrase.toUpperCase().replaceAll(' ', '  '));
-      expect(await result(page).textContent()).toMatch(/^2 hits in 1 file: /);
+      expect(await result(page).textContent()).toMatch(/^1 hit in 1 file: 1 superseded/);
       const facts = page.locator('.job-facts');
       await facts.getByText(/^text · contents and paths/).waitFor();
       await incident(page).click();

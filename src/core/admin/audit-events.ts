@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { soughtPart } from '../database/contains-text.ts';
 import { storedTime } from '../lib/rfc3339.ts';
 import { type AuditEvent, listAudit } from '../tenants/audit.ts';
 import {
@@ -97,10 +98,10 @@ export const listAuditEvents = defineOperation({
       database,
       {
         tenant: filter.tenant ?? null,
-        tenantContains: filter.tenant_contains ?? null,
+        tenantContains: soughtPart(filter.tenant_contains),
         key: filter.key ?? null,
         by: filter.by ?? null,
-        byContains: filter.by_contains ?? null,
+        byContains: soughtPart(filter.by_contains),
         actions: filter.action ?? null,
         outcome: filter.outcome ?? null,
         since: since ?? null,

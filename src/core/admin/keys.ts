@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { soughtPart } from '../database/contains-text.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { nameText } from '../lib/text.ts';
 import type { Actor } from '../memory/origin.ts';
@@ -295,17 +296,17 @@ export const listKeys = defineOperation({
   response: { description: 'A page.', schema: z.object({ keys: z.array(keySchema), next }) },
   errors: [noSuchTenant],
   async run({ database, query, administrator: { onlyTenants: scope } }) {
-    const { limit, after, tenant = null, kind: only = null, status = null, search = null } = query;
+    const { limit, after, tenant = null, kind: only = null, status = null } = query;
     if (tenant !== null) {
       requireInScope(scope, tenant);
       await requireTenant(database, tenant);
     }
     const filter = {
       tenant,
-      tenantContains: query.tenant_contains ?? null,
+      tenantContains: soughtPart(query.tenant_contains),
       kind: only,
       status,
-      search,
+      search: soughtPart(query.search),
       scope,
       unusedDays: query.unused_days ?? null,
       expiresInDays: query.expires_in_days ?? null,

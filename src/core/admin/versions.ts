@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { soughtPart } from '../database/contains-text.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, logPage, withChanges } from '../history/log.ts';
@@ -103,7 +104,15 @@ export function logFilter({
   path?: MemoryPath | undefined;
 }): LogOptions {
   const actor = byActorOrSource({ by, source });
-  const filter = { path, pathContains, since, until, by: actor, byContains, operation };
+  const filter = {
+    path,
+    pathContains: soughtPart(pathContains),
+    since,
+    until,
+    by: actor,
+    byContains: soughtPart(byContains),
+    operation,
+  };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 

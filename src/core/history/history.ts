@@ -1,13 +1,10 @@
+import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { isUuid } from '../lib/text.ts';
 import { FIRST_ID, LAST_ID } from '../lib/uuids.ts';
 import { AFTER, COLUMNS, isBy, SOURCE, type Version, type VersionRow, versionOf } from './version.ts';
-
-/** SQL condition: whether `text` contains `part`, case-insensitively. */
-const contains = (text: string, part: string) =>
-  `strpos(memory_lower(${text}), memory_lower(${part}::text)) > 0`;
 
 /** SQL text with the type, names, source, and draft of an origin, for substring searches. */
 const ACTOR_NAMES = (origin: string) =>
@@ -29,7 +26,7 @@ export type VersionFilter = {
    * Matches versions whose path contains the text, case-insensitively, and versions that moved a file away from such a
    * path.
    */
-  pathContains: string | null;
+  pathContains: SoughtPart;
   memoryId: string | null;
   since: string | null;
   until: string | null;
@@ -40,7 +37,7 @@ export type VersionFilter = {
    */
   by: string | null;
   /** Matches versions whose actor's type and names contain the text, case-insensitively. */
-  byContains: string | null;
+  byContains: SoughtPart;
   operation: string | null;
 };
 
@@ -74,13 +71,13 @@ SELECT ${COLUMNS} FROM (
     AND ($path::text IS NULL OR memory_in_subtree(v.path, $path::text) OR v.memory_id IN (
       SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $tenant AND named.path = $path::text
     ) OR ${HAS_LEFT('memory_in_subtree(before.path, $path::text)')})
-    AND ($pathContains::text IS NULL OR v.memory_id IN (
+    AND ($pathContains::text[] IS NULL OR v.memory_id IN (
       SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $tenant
-        AND ${contains('there.path', '$pathContains')}
+        AND ${containsText('there.path', 'pathContains')}
     ))
-    AND ($pathContains::text IS NULL OR ${contains('v.path', '$pathContains')}
-      OR ${HAS_LEFT(contains('before.path', '$pathContains'))})
-    AND ($byContains::text IS NULL OR ${contains(ACTOR_NAMES('v.origin'), '$byContains')})
+    AND ($pathContains::text[] IS NULL OR ${containsText('v.path', 'pathContains')}
+      OR ${HAS_LEFT(containsText('before.path', 'pathContains'))})
+    AND ($byContains::text[] IS NULL OR ${containsText(ACTOR_NAMES('v.origin'), 'byContains')})
     AND ($memoryId::text IS NULL OR v.memory_id = $memoryId::text::uuid)
     AND ($by::text IS NULL OR ${isBy('v.origin', '$by')})
     AND ($operation::text IS NULL OR v.operation = $operation::text)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { databaseTime } from '../database/clock.ts';
+import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
 import { asDatabaseError, retrying } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
@@ -115,12 +116,12 @@ WHERE id = $id::text::uuid
 export interface AuditFilter {
   tenant: string | null;
   /** Part of the ID of the tenant, case-insensitive. */
-  tenantContains: string | null;
+  tenantContains: SoughtPart;
   key: string | null;
   /** ID or label of a key or user, subject of a token, or name of an operator. */
   by: string | null;
   /** Part of the same texts, case-insensitive. */
-  byContains: string | null;
+  byContains: SoughtPart;
   /** Any of these operations. */
   actions: string[] | null;
   /** `ok`, `failed` (any completed event except `ok`), or an error code. */
@@ -139,6 +140,9 @@ export interface AuditPosition {
 }
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const ACTOR_NAMES =
+  "concat_ws(chr(10), actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name')";
 
 /**
  * Lists a page of events from the position at which the previous page ended in the index. The columns in `ORDER BY` are
@@ -160,11 +164,8 @@ SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_i
 FROM audit_events
 WHERE ${ofTenant} AND ($key::text IS NULL OR key_id = $key)
   AND ($by::text IS NULL OR $by IN (actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name'))
-  AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains::text)) > 0)
-  AND ($byContains::text IS NULL OR strpos(
-    memory_lower(concat_ws(chr(10), actor ->> 'id', actor ->> 'label', actor ->> 'subject', actor ->> 'name')),
-    memory_lower($byContains::text)
-  ) > 0)
+  AND ($tenantContains::text[] IS NULL OR ${containsText('tenant_id', 'tenantContains')})
+  AND ($byContains::text[] IS NULL OR ${containsText(ACTOR_NAMES, 'byContains')})
   AND ($actions::text[] IS NULL OR action = ANY ($actions::text[]))
   AND ($outcome::text IS NULL OR outcome = $outcome OR ($outcome = 'failed' AND outcome <> 'ok'))
   AND at >= COALESCE($since::text::timestamptz, '-infinity') AND at < COALESCE($until::text::timestamptz, 'infinity')

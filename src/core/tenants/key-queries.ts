@@ -1,3 +1,4 @@
+import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import { defineQuery, time } from '../database/query.ts';
 
 export type KeyKind = 'tenant' | 'service' | 'admin';
@@ -135,11 +136,11 @@ export const replaceSecretQuery = defineQuery<{ hash: string; newHash: string }>
 export interface KeyFilter {
   tenant: string | null;
   /** Part of the tenant's ID, case-insensitive. */
-  tenantContains: string | null;
+  tenantContains: SoughtPart;
   kind: KeyKind | null;
   status: 'active' | 'expired' | 'revoked' | null;
   /** Part of the ID or the label, case-insensitive. */
-  search: string | null;
+  search: SoughtPart;
   /** Tenants whose keys the caller may see; null means all keys. */
   scope: string[] | null;
   /** Number of days for which the key was not used. A key that was never used counts from its creation. */
@@ -176,14 +177,13 @@ export const listKeysQuery = defineQuery<
   `
 SELECT ${COLUMNS}, ${ORDER} AS key FROM api_keys
 WHERE rotated_at IS NULL AND ($tenant::text IS NULL OR tenant_id = $tenant)
-  AND ($tenantContains::text IS NULL OR strpos(lower(tenant_id), lower($tenantContains)) > 0)
+  AND ($tenantContains::text[] IS NULL OR ${containsText('tenant_id', 'tenantContains')})
   AND ($afterId::text IS NULL OR (${ORDER}, id) > ($afterKey::double precision, $afterId::text))
   AND ($kind::text IS NULL OR $kind = CASE
     WHEN is_admin THEN 'admin' WHEN tenant_id IS NULL THEN 'service' ELSE 'tenant' END)
   AND ($status::text IS NULL OR $status = CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
     WHEN expires_at <= now() THEN 'expired' ELSE 'active' END)
-  AND ($search::text IS NULL OR strpos(lower(id), lower($search)) > 0
-    OR strpos(memory_lower(label), memory_lower($search)) > 0)
+  AND ($search::text[] IS NULL OR ${containsText('id', 'search')} OR ${containsText('label', 'search')})
   AND ($unusedDays::integer IS NULL OR COALESCE(last_used_at, created_at) < now() - $unusedDays::integer * interval '1 day')
   AND ($expiresInDays::integer IS NULL
     OR (revoked_at IS NULL AND expires_at > now() AND expires_at < now() + $expiresInDays::integer * interval '1 day'))

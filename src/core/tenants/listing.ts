@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { containsText, type SoughtPart, soughtPart } from '../database/contains-text.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -36,14 +37,14 @@ export interface TenantConditions {
 
 /** Parameters of `IS_SELECTED`. Null fields do not filter. */
 export type ConditionParams = {
-  search: string | null;
+  search: SoughtPart;
   status: string | null;
   metadata: string | null;
 };
 
 export function conditionParams({ search, status, metadata }: TenantConditions): ConditionParams {
   return {
-    search: search ?? null,
+    search: soughtPart(search),
     status: status ?? null,
     metadata: metadata === undefined ? null : JSON.stringify(metadata),
   };
@@ -51,8 +52,7 @@ export function conditionParams({ search, status, metadata }: TenantConditions):
 
 /** SQL condition: whether a row is a tenant, and not a draft, and matches `$search`, `$status`, and `$metadata`. */
 export const IS_SELECTED = `draft_of IS NULL
-  AND ($search::text IS NULL
-    OR strpos(lower(id), lower($search::text)) > 0 OR strpos(memory_lower(name), memory_lower($search::text)) > 0)
+  AND ($search::text[] IS NULL OR ${containsText('id', 'search')} OR ${containsText('name', 'search')})
   AND ($status::text IS NULL OR $status::text = CASE
     WHEN suspended_at IS NOT NULL THEN 'suspended'
     WHEN archived_at IS NOT NULL THEN 'archived'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { databaseInstant } from '../../core/database/clock.ts';
+import { containsText, type SoughtPart } from '../../core/database/contains-text.ts';
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { lockUntilEndQuery } from '../../core/database/tenant-job.ts';
@@ -66,7 +67,7 @@ export interface JobOutcome {
 /** Filter of outcomes. Null fields do not filter. */
 export type OutcomeFilter = {
   /** Part of the ID of the tenant, case-insensitive. */
-  search: string | null;
+  search: SoughtPart;
   /** True: only tenants that failed, were not processed completely, or have conflicts. False: only other tenants. */
   isLeft: boolean | null;
 };
@@ -168,7 +169,7 @@ WHERE id = $id::text::uuid AND ended_at IS NULL
 );
 
 const OUTCOMES_WHERE = `job_id = $job::text::uuid AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))
-  AND ($search::text IS NULL OR strpos(lower(tenant_id), lower($search::text)) > 0)
+  AND ($search::text[] IS NULL OR ${containsText('tenant_id', 'search')})
   AND ($isLeft::boolean IS NULL OR (error IS NOT NULL OR NOT is_complete OR COALESCE((counts ->> 'conflicts')::float8, 0) > 0) = $isLeft::boolean)`;
 
 type OutcomeSelection = OutcomeFilter & { job: string; scope: string[] | null };

@@ -10,6 +10,7 @@ import {
   writeCursor,
 } from '../../../core/admin/fields.ts';
 import { defineOperation } from '../../../core/admin/operation.ts';
+import { soughtPart } from '../../../core/database/contains-text.ts';
 import { storedTime } from '../../../core/lib/rfc3339.ts';
 import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../jobs.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
@@ -112,12 +113,12 @@ export const listJobTenants = defineOperation({
   },
   errors: [noSuchJob],
   async run({ database, params: { job }, query, administrator }) {
-    const { limit, after, search = null, left = null } = query;
+    const { limit, after, left = null } = query;
     // On Citus, the outcomes of a job over certain tenants then come from the nodes of these tenants only.
     const { onlyTenants: scope } = await findJob(database, job, administrator.onlyTenants);
     const from = readCursor(tenantId, after) ?? '';
     const page = { job, after: from, scope, limit: limit + 1 };
-    const filter = { search, isLeft: left };
+    const filter = { search: soughtPart(query.search), isLeft: left };
     const outcomes = await readOutcomePage(database, page, filter);
     const total = await countOutcomes(database, { job, scope, ...filter });
     const shown = outcomes.slice(0, limit);

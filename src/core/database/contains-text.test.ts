@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { containsText, soughtPart } from './contains-text.ts';
+
+it.each([
+  ['Müller', ['müller', 'MÜLER', 'müler']],
+  ['ΜΆΡΙΟΣ', ['μάριοσ', 'ΜΆΡΙΟΣς', 'μάριοσσ']],
+  ['Straße', ['straße', 'STRAE', 'strae']],
+  ['ı\u212a', ['ik', 'ıI\u212aK', 'iikk']],
+  ['1%_𝐀𐐀', ['1%_𝐀𐐨', '𐐀', '𐐨']],
+  ['', ['', '', '']],
+])('folds each character of %s to one character', (text, part) => {
+  expect(soughtPart(text)).toStrictEqual(part);
+});
+
+it('finds every text without a part', () => {
+  expect([soughtPart(null), soughtPart(undefined)]).toStrictEqual([null, null]);
+  expect(containsText('name', 'search')).toBe(
+    'strpos(translate(name, ($search::text[])[2], ($search::text[])[3]), ($search::text[])[1]) > 0',
+  );
+});
