@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
+import type { Workload } from '../support/faults/workload.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { during, root, run, TENANTS, timed, workloadOn } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
@@ -106,6 +107,60 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
       row.expect([...workload.statuses.keys()].includes('503'), 'no request was refused');
     },
   );
+}
+
+/** Clients on the frozen worker, which are most clients, and clients on the other nodes. */
+const FROZEN_CLIENTS = 49;
+const HEALTHY_CLIENTS = 18;
+const FREEZE_MS = 30_000;
+/** Limit for requests of healthy tenants. It is far below the time after which statements on the frozen worker end. */
+const HEALTHY_MS = 5000;
+
+export async function freezeWorker(cluster: FaultyCluster): Promise<Row> {
+  return during(
+    cluster,
+    'a worker with most clients frozen for 30 s',
+    async ({ url, replicas, workload, others, row }) => {
+      const [worker = ''] = await cluster.workers(url);
+      const names = Array.from({ length: 200 }, (_, i) => `many-${i}`);
+      const away = new Set(await tenantsAt(url, new URL(worker).port, names));
+      const frozen = workloadOn(replicas, [...away].slice(0, FROZEN_CLIENTS));
+      const healthy = workloadOn(replicas, names.filter((name) => !away.has(name)).slice(0, HEALTHY_CLIENTS));
+      await workload.stop();
+      for (const each of [frozen, healthy]) {
+        each.start();
+        await each.acknowledge(200);
+      }
+      await cluster.pause(1);
+      const before = healthy.acknowledged;
+      healthy.longestMs = 0;
+      try {
+        await delay(FREEZE_MS);
+        row.notes.push(
+          `${HEALTHY_CLIENTS} clients on healthy nodes meanwhile: ${healthy.acknowledged - before} writes, longest ${Math.round(healthy.longestMs)} ms, ${countsOf(healthy)}`,
+          `${FROZEN_CLIENTS} clients on the frozen worker: ${countsOf(frozen)}`,
+        );
+      } finally {
+        await cluster.unpause(1);
+      }
+      await timeToAcknowledge(frozen, row);
+      row.expect(
+        healthy.longestMs < HEALTHY_MS,
+        `a request of a healthy tenant took ${healthy.longestMs} ms`,
+      );
+      row.expect(
+        [...healthy.statuses.keys()].every((status) => status === '200'),
+        `requests of healthy tenants ended with ${countsOf(healthy)}`,
+      );
+      for (const each of [frozen, healthy]) await each.stop();
+      others.push(frozen, healthy);
+      workload.start();
+    },
+  );
+}
+
+function countsOf({ statuses }: Workload): string {
+  return [...statuses].map(([status, { count }]) => `${count} × ${status}`).join(', ');
 }
 
 export const restartCoordinator = (cluster: FaultyCluster) =>

@@ -10,13 +10,21 @@ import { join } from 'node:path';
 import { FaultyCluster, NoCluster } from '../support/faults/cluster.ts';
 import { dumpAndRestore, twoVersions } from './citus-data.ts';
 import { moveToCluster } from './citus-move.ts';
-import { addWorker, anyNode, isolateTenant, killWorker, restartCoordinator } from './citus-nodes.ts';
+import {
+  addWorker,
+  anyNode,
+  freezeWorker,
+  isolateTenant,
+  killWorker,
+  restartCoordinator,
+} from './citus-nodes.ts';
 import { Row, table } from './report.ts';
 
 const operations = {
   addWorker,
   isolateTenant,
   killWorker,
+  freezeWorker,
   restartCoordinator,
   anyNode,
   dumpAndRestore,

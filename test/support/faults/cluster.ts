@@ -14,7 +14,7 @@ export class NoCluster extends Error {
 }
 
 /**
- * A Citus cluster in Docker whose nodes can be killed and added. Node 0 is the coordinator, and the others are workers.
+ * A Citus cluster in Docker whose nodes can be killed, frozen, and added. Node 0 is the coordinator, and the others are workers.
  * `CITUS_IMAGE` overrides the image of `scripts/citus-cluster`.
  */
 export class FaultyCluster {
@@ -80,6 +80,9 @@ export class FaultyCluster {
   addWorker = () => this.#call('add-worker');
   kill = (node: number) => this.#call('kill', String(node));
   restart = (node: number) => this.#call('restart', String(node));
+  /** Freezes a node, whose connections stay open. */
+  pause = (node: number) => this.#call('pause', String(node));
+  unpause = (node: number) => this.#call('unpause', String(node));
   remove = () => this.#call('remove');
 
   /** Runs a Postgres program in the container of the coordinator, where it has the version of the server. */
