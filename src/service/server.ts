@@ -116,6 +116,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     unreachable: (reason) =>
       log.error({ reason }, 'no connection to the database can be opened: requests that need one get 503'),
     reachable: () => log.info('connections to the database can be opened again'),
+    nodeHangs: (node) =>
+      log.error(
+        { node },
+        'a Citus node does not respond: requests of its tenants get 503, except for probes',
+      ),
+    nodeResponds: (node) => log.info({ node }, 'the Citus node responds again'),
   };
   const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());

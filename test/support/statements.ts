@@ -18,7 +18,7 @@ export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
 
 /** Statements on the catalog of Citus, which a plain server lacks. */
-const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'node_settings']);
+const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'node_settings', 'node_of_tenant']);
 
 /** Every statement of the service, except batches (`batchQueries`) and calls of write functions (`writeFunctions`). */
 export const statements = definedQueries.filter(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors/errors.ts';
 import { MEANING } from './database.ts';
+import { defineQuery } from './query.ts';
 
 /*
  * Citus, the extension that distributes tables over several Postgres servers. All rows of a tenant are on one shard,
@@ -84,6 +85,16 @@ export const DELEGATED_FUNCTIONS = [
   'memory_past_contents',
   'memory_replace_content',
 ];
+
+/** Looks up the node that stores a tenant, in the metadata that every node has. */
+export const nodeOfQuery = defineQuery<{ tenant: string }, { node: string }>(
+  'node_of_tenant',
+  `
+SELECT n.nodename || ':' || n.nodeport AS node
+FROM pg_dist_placement AS p JOIN pg_dist_node AS n ON n.groupid = p.groupid AND n.noderole = 'primary'
+WHERE p.shardid = get_shard_id_for_distribution_column('public.tenants', $tenant::text)
+`,
+);
 
 /** Whether the database has the Citus extension. */
 export async function hasCitus(client: pg.ClientBase): Promise<boolean> {

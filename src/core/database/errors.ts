@@ -8,6 +8,8 @@ export const CHECK_VIOLATION = '23514';
 const SERIALIZATION_FAILURE = '40001';
 /** SQLSTATE of an expired `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03';
+/** SQLSTATE of an expired `statement_timeout`. */
+export const QUERY_CANCELED = '57014';
 const DEADLOCK_DETECTED = '40P01';
 const ADMIN_SHUTDOWN = '57P01';
 const CONNECTION_FAILURE = '08006';
@@ -26,7 +28,7 @@ const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
 /** SQLSTATEs of a working database that did not execute the statement in time. */
 const BUSY: ReadonlySet<string> = new Set([
   LOCK_NOT_AVAILABLE,
-  '57014', // query_canceled (statement_timeout)
+  QUERY_CANCELED,
   SERIALIZATION_FAILURE,
   DEADLOCK_DETECTED,
 ]);

@@ -16,6 +16,7 @@ import {
 import { type Database, describeDatabase } from './database.ts';
 import { asDatabaseError } from './errors.ts';
 import { assertCompatible, checkNodes, migrate, schemaState } from './migrate.ts';
+import type { NodeEvents } from './node-shares.ts';
 import type { EmbeddedEvents } from './pglite-engine.ts';
 import type { StatementTracer } from './query.ts';
 
@@ -72,13 +73,15 @@ export function capitalize(text: string): string {
 }
 
 /** Events of a database of either kind. */
-export type DatabaseEvents = EmbeddedEvents & ConnectionEvents;
+export type DatabaseEvents = EmbeddedEvents & ConnectionEvents & NodeEvents;
 
 const NO_EVENTS: DatabaseEvents = {
   stopped: () => {},
   readOnly: () => {},
   unreachable: () => {},
   reachable: () => {},
+  nodeHangs: () => {},
+  nodeResponds: () => {},
 };
 
 /** Reads the configuration. @throws OperatorError when it is invalid */

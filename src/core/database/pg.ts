@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { OperatorError } from '../errors/errors.ts';
 import { Deadlines } from '../lib/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
-import { distribute, hasCitus, prepareCluster } from './citus.ts';
+import { distribute, hasCitus, nodeOfQuery, prepareCluster } from './citus.ts';
 import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
 import { type Database, describeDatabase, MEANING, PLANNER, type Snapshot } from './database.ts';
 import {
@@ -14,6 +14,7 @@ import {
   throwConnectionError,
   throwDatabaseError,
 } from './errors.ts';
+import { type NodeEvents, NodeShares } from './node-shares.ts';
 import { Connection, ConnectionPool } from './pool.ts';
 import {
   defineQuery,
@@ -169,7 +170,7 @@ export const BATCH_CONNECTIONS = 4;
 export async function openPostgres(
   url: string,
   config: Config,
-  events: ConnectionEvents,
+  events: ConnectionEvents & NodeEvents,
   tracer?: StatementTracer,
 ): Promise<Database> {
   const reachable: pg.ClientConfig = {
@@ -204,8 +205,10 @@ export async function openPostgres(
   const watch = new ConnectionWatch(events);
   const pool = new ConnectionPool({ ...connection, max: config.DB_POOL_MAX }, watch);
   const forBatches = new ConnectionPool({ ...connection, max: BATCH_CONNECTIONS }, watch);
-  const single = traced(executorOn(pool, maxMs), tracer);
   const queryBatch = traced(executorOn(forBatches, maxMs), tracer);
+  const shares = isCitus ? sharesOf(config.DB_POOL_MAX, queryBatch, events) : undefined;
+  const limited = (execute: QueryExecutor, waits: boolean) => shares?.executor(execute, { waits }) ?? execute;
+  const single = traced(limited(executorOn(pool, maxMs), true), tracer);
   const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
   return {
     kind: isCitus ? 'citus' : 'postgres',
@@ -215,7 +218,7 @@ export async function openPostgres(
     queryBatch,
     transaction: (work, options) =>
       transaction(pool, maxMs, options?.snapshot ?? false, (query) =>
-        failingWithFirstFault(traced(query, tracer), work),
+        failingWithFirstFault(traced(limited(query, false), tracer), work),
       ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
     migrate: async (folder, functions) => {
@@ -235,6 +238,12 @@ export async function openPostgres(
       await Promise.all([pool.end(), forBatches.end()]);
     },
   };
+}
+
+/** Leaves half of a pool's connections to the tenants of other nodes. The lookups of nodes have separate connections. */
+function sharesOf(poolMax: number, query: QueryExecutor, events: NodeEvents): NodeShares {
+  const nodeOf = async (tenant: string) => (await query(nodeOfQuery, { tenant })).rows[0]?.node ?? '';
+  return new NodeShares(Math.ceil(poolMax / 2), nodeOf, events);
 }
 
 /** Runs `work` on a separate connection. Throws the errors of `work`, and a `DatabaseError` if it cannot connect. */

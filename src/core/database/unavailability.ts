@@ -126,6 +126,10 @@ const DRIVER: readonly [RegExp, string][] = [
     /^timeout exceeded when trying to connect/,
     'all connections of the pool are in use; raise DB_POOL_MAX, or see which statements take long',
   ],
+  [
+    /^the node of the tenant does not respond/,
+    'the Citus node of the tenant does not respond; check that its server runs, and its log',
+  ],
   [/^(timeout expired|Connection terminated due to connection timeout|Query read timeout)/, SLOW],
   [/sslmode=verify-ca requires specifying a CA/, `sslmode=verify-ca needs a CA; ${CA}`],
   [

@@ -1,0 +1,168 @@
+import { expect, it } from 'vitest';
+import { DatabaseError } from './errors.ts';
+import { NodeShares } from './node-shares.ts';
+import { parseQuery, type QueryExecutor } from './query.ts';
+
+const statement = parseQuery<{ tenant: string | null }>('statement', 'SELECT $tenant');
+const timeout = () => new DatabaseError({ code: '57014' });
+
+/** A cluster with the nodes `a` and `b`. The first letter of a tenant's ID names its node. */
+function cluster(share = 2) {
+  let now = 0;
+  const running: { tenant: unknown; end(error?: unknown): void }[] = [];
+  const events: string[] = [];
+  const lookups: string[] = [];
+  const shares = new NodeShares(
+    share,
+    async (tenant) => {
+      lookups.push(tenant);
+      return tenant.charAt(0);
+    },
+    {
+      nodeHangs: (node) => events.push(`${node} hangs`),
+      nodeResponds: (node) => events.push(`${node} responds`),
+    },
+    () => now,
+  );
+  const execute: QueryExecutor = (_, { tenant }) =>
+    new Promise((resolve, reject) => {
+      const end = (error?: unknown) => {
+        running.splice(running.indexOf(sent), 1);
+        if (error) reject(error);
+        else resolve({ rows: [], count: 0 });
+      };
+      const sent = { tenant, end };
+      running.push(sent);
+    });
+  const outcomeOf = (executor: QueryExecutor) => (tenant: string | null) =>
+    executor(statement, { tenant }).then(
+      () => 'done',
+      (error) => [error.code, error.status, error.retryAfter],
+    );
+  return {
+    query: outcomeOf(shares.executor(execute, { waits: true })),
+    inTransaction: outcomeOf(shares.executor(execute, { waits: false })),
+    running: () => running.map(({ tenant }) => tenant),
+    /** Ends the oldest statement of a tenant. */
+    end: (tenant: string | null, error?: unknown) =>
+      running.find((each) => each.tenant === tenant)?.end(error),
+    wait: (ms: number) => {
+      now += ms;
+    },
+    /** Lets the statements that were sent run until they wait. */
+    settle: () => new Promise((resolve) => setImmediate(resolve)),
+    events,
+    lookups,
+  };
+}
+
+const REJECTED = ['database_unavailable', 503, 2];
+
+it('sends only a share of the statements for one node, and the statements for other nodes beside them', async () => {
+  const { query, running, end, settle, lookups } = cluster();
+  const outcomes = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', null].map(query);
+  await settle();
+  expect(running()).toStrictEqual([null, 'a1', 'a2', 'b1', 'b2']);
+  for (const tenant of ['a1', 'a2', 'b1', 'b2', null]) end(tenant);
+  await settle();
+  expect(running()).toStrictEqual(['a3', 'a4']);
+  for (const tenant of ['a3', 'a4']) end(tenant);
+  expect(new Set(await Promise.all(outcomes))).toStrictEqual(new Set(['done']));
+  const again = query('a1');
+  await settle();
+  end('a1');
+  expect(await again).toBe('done');
+  expect(lookups).toStrictEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2']);
+});
+
+it('rejects the tenants of a node whose share gives no result, and serves the tenants of other nodes', async () => {
+  const { query, inTransaction, running, wait, settle, end } = cluster();
+  const first = [query('a1'), query('a2')];
+  await settle();
+  wait(1999);
+  const patient = query('a3');
+  await settle();
+  wait(1);
+  expect(await query('a4')).toStrictEqual(REJECTED);
+  expect(await inTransaction('a4')).toStrictEqual(REJECTED);
+  const other = query('b1');
+  await settle();
+  expect(running()).toStrictEqual(['a1', 'a2', 'b1']);
+  for (const tenant of ['a1', 'b1']) end(tenant);
+  await settle();
+  for (const tenant of ['a2', 'a3']) end(tenant);
+  expect(await Promise.all([...first, patient, other])).toStrictEqual(['done', 'done', 'done', 'done']);
+  const next = query('a4');
+  await settle();
+  end('a4');
+  expect(await next).toBe('done');
+});
+
+it('sends one statement at a time to a node after a timeout, until it responds', async () => {
+  const { query, inTransaction, running, wait, settle, end, events } = cluster(5);
+  const first = [query('a1'), query('a2')];
+  await settle();
+  wait(10_000);
+  for (const tenant of ['a1', 'a2']) end(tenant, timeout());
+  expect(await Promise.all(first)).toStrictEqual([
+    ['database_busy', 503, 1],
+    ['database_busy', 503, 1],
+  ]);
+  expect(events).toStrictEqual(['a hangs']);
+  for (let probes = 0; probes < 2; probes++) {
+    const probe = query('a3');
+    await settle();
+    expect(await Promise.all([query('a1'), inTransaction('a2')])).toStrictEqual([REJECTED, REJECTED]);
+    expect(running()).toStrictEqual(['a3']);
+    wait(10_000);
+    end('a3', timeout());
+    expect(await probe).toStrictEqual(['database_busy', 503, 1]);
+  }
+  const probe = inTransaction('a3');
+  await settle();
+  end('a3');
+  expect(await probe).toBe('done');
+  expect(events).toStrictEqual(['a hangs', 'a responds']);
+  const all = ['a1', 'a2', 'a3'].map(query);
+  await settle();
+  expect(running()).toStrictEqual(['a1', 'a2', 'a3']);
+  for (const tenant of ['a1', 'a2', 'a3']) end(tenant);
+  await Promise.all(all);
+});
+
+it('takes a slow statement for no fault of its node while others have results', async () => {
+  const { query, wait, settle, end, events } = cluster(2);
+  const slow = query('a1');
+  await settle();
+  for (let n = 0; n < 10; n++) {
+    wait(1000);
+    const quick = query('a2');
+    await settle();
+    // An error of the statement is a result.
+    end('a2', n % 2 === 0 ? undefined : new DatabaseError({ code: '23505' }));
+    expect(await quick).toStrictEqual(n % 2 === 0 ? 'done' : ['internal_error', 500, undefined]);
+  }
+  end('a1', timeout());
+  expect(await slow).toStrictEqual(['database_busy', 503, 1]);
+  expect(events).toStrictEqual([]);
+});
+
+it('leaves a node open that rejects statements at once, and an idle node', async () => {
+  const { query, wait, settle, end, events, running } = cluster(1);
+  for (let n = 0; n < 3; n++) {
+    wait(60_000);
+    const failed = query('a1');
+    await settle();
+    end('a1', new DatabaseError({ code: '08006' }));
+    expect(await failed).toStrictEqual(REJECTED);
+  }
+  wait(60_000);
+  const [first, second] = [query('a1'), query('a2')];
+  await settle();
+  expect(running()).toStrictEqual(['a1']);
+  end('a1');
+  await settle();
+  end('a2');
+  expect(await Promise.all([first, second])).toStrictEqual(['done', 'done']);
+  expect(events).toStrictEqual([]);
+});

@@ -1,0 +1,132 @@
+import { LRUCache } from 'lru-cache';
+import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts';
+import { maxEntries } from '../lib/max-entries.ts';
+import { DatabaseError, QUERY_CANCELED } from './errors.ts';
+import type { QueryExecutor } from './query.ts';
+
+/** Maximum time of a statement in the queue of its node. A node without a result for this time is suspected to hang. */
+const PATIENCE_MS = 2000;
+const MAX_WAITING = 1000;
+const CACHED_TENANTS = 50_000;
+/** Tenants move between nodes. A tenant that counts towards its earlier node does no harm. */
+const CACHED_MS = 60_000;
+
+interface Node {
+  running: number;
+  /** Time of the last result, or of the first statement after an idle time. */
+  resultAt: number;
+  /** Whether a statement ended without a result, and no later one had a result. */
+  hangs: boolean;
+}
+
+export interface NodeEvents {
+  /** Reports that a node has accepted statements, but executed none of them in time. */
+  nodeHangs(node: string): void;
+  nodeResponds(node: string): void;
+}
+
+/**
+ * Limits the connections for the tenants of each Citus node to a share of the pool, so that a node that hangs, without
+ * closing its connections, does not use all of them. While a node hangs, its tenants are rejected immediately, except
+ * for one statement at a time, which finds out whether the node responds again.
+ */
+export class NodeShares {
+  readonly #tenants: LRUCache<string, string>;
+  readonly #limiter: ConcurrencyLimiter;
+  readonly #share: number;
+  readonly #nodes = new Map<string, Node>();
+  readonly #events: NodeEvents;
+  readonly #now: () => number;
+
+  /**
+   * @param share maximum number of concurrent statements for each node
+   * @param nodeOf looks up the node of a tenant
+   */
+  constructor(
+    share: number,
+    nodeOf: (tenant: string) => Promise<string>,
+    events: NodeEvents,
+    now: () => number = performance.now.bind(performance),
+  ) {
+    this.#share = share;
+    this.#events = events;
+    this.#now = now;
+    this.#limiter = new ConcurrencyLimiter(
+      { total: 0, perKey: share, maxWaiting: MAX_WAITING, maxWaitMs: PATIENCE_MS },
+      nodeHangs,
+    );
+    this.#tenants = new LRUCache({ ...maxEntries(CACHED_TENANTS), ttl: CACHED_MS, fetchMethod: nodeOf });
+  }
+
+  /**
+   * Returns an executor that counts the statements of tenants. Other statements, which may concern all nodes, are not
+   * counted.
+   *
+   * @param options.waits whether a statement waits for the share of its node. A transaction does not wait, because it
+   * already has a connection
+   */
+  executor(execute: QueryExecutor, { waits }: { waits: boolean }): QueryExecutor {
+    return async (statement, params) => {
+      const { tenant } = params;
+      if (typeof tenant !== 'string') return execute(statement, params);
+      const name = this.#tenants.get(tenant) ?? (await this.#tenants.fetch(tenant)) ?? '';
+      const node = this.#nodeNamed(name);
+      if (this.#isClosed(node)) throw nodeHangs();
+      const slot = this.#limiter.slot(name);
+      if (waits) await slot.acquire(1);
+      else slot.add(1);
+      if (node.running++ === 0) node.resultAt = this.#now();
+      try {
+        const result = await execute(statement, params);
+        this.#noteResult(name, node);
+        return result;
+      } catch (error) {
+        if (isWithoutResult(error)) this.#noteFailure(name, node);
+        else this.#noteResult(name, node);
+        throw error;
+      } finally {
+        node.running--;
+        slot.release();
+      }
+    };
+  }
+
+  #nodeNamed(name: string): Node {
+    let node = this.#nodes.get(name);
+    if (node === undefined) {
+      node = { running: 0, resultAt: this.#now(), hangs: false };
+      this.#nodes.set(name, node);
+    }
+    return node;
+  }
+
+  #isClosed(node: Node): boolean {
+    return node.hangs ? node.running > 0 : node.running >= this.#share && this.#isSilent(node);
+  }
+
+  #isSilent({ resultAt }: Node): boolean {
+    return this.#now() - resultAt >= PATIENCE_MS;
+  }
+
+  #noteResult(name: string, node: Node): void {
+    node.resultAt = this.#now();
+    if (node.hangs) this.#events.nodeResponds(name);
+    node.hangs = false;
+  }
+
+  /** A node that is down rejects a statement at once. Only a node without any result for some time hangs. */
+  #noteFailure(name: string, node: Node): void {
+    if (node.hangs || !this.#isSilent(node)) return;
+    node.hangs = true;
+    this.#events.nodeHangs(name);
+  }
+}
+
+function isWithoutResult(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.isUnavailable || error.sqlState === QUERY_CANCELED);
+}
+
+/** Creates the error of a statement that was not sent. */
+function nodeHangs(): DatabaseError {
+  return new DatabaseError(new Error('the node of the tenant does not respond'), { connecting: true });
+}
