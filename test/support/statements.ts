@@ -49,6 +49,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'most_active_tenants',
   'mounted_by',
   'move_mounts',
+  'forget_mounts',
   'select_tenants',
   'count_selected_tenants',
   'list_job_outcomes',

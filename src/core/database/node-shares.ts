@@ -20,7 +20,7 @@ interface Node {
 }
 
 export interface NodeEvents {
-  /** Reports that a node has accepted statements, but executed none of them in time. */
+  /** Reports that a node accepts statements, but returns no results. */
   nodeHangs(node: string): void;
   nodeResponds(node: string): void;
 }
