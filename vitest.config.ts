@@ -56,6 +56,7 @@ export default defineConfig(({ mode }) => {
       // Compiles the WebAssembly of PGlite without optimization, which would take longer than the time that it saves.
       execArgv: ['--liftoff-only'],
       sequence: { sequencer: LongestFirst },
+      runner: './test/support/set-runner.ts',
       // Limits for tests that hang. They do not measure speed.
       testTimeout: 480_000,
       hookTimeout: 240_000,
