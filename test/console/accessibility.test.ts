@@ -192,7 +192,7 @@ const VIEWS: View[] = [
     async (page) => {
       await click(page, /created refunds/);
       await click(page, 'Restore…');
-      await page.getByText('1 file modified.').waitFor();
+      await page.getByText('1 file will be modified.').waitFor();
     },
   ],
   [

@@ -43,6 +43,8 @@ const HIDDEN = `(() => {
       if (!scrolls(each)) each.scrollTop = 0;
       const box = each.getBoundingClientRect();
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+      // The top layer is outside of the elements that contain the dialog.
+      if (each === root) break;
     }
     return Math.min(bottom, innerHeight) - Math.max(top, 0);
   };

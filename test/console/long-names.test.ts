@@ -43,7 +43,7 @@ const VIEWS: View[] = [
     async (page) => {
       await page.getByRole('button', { name: /^created/ }).click();
       await page.getByRole('button', { name: 'Restore…' }).click();
-      await page.getByRole('dialog').getByText('1 file renamed.').waitFor();
+      await page.getByRole('dialog').getByText('1 file will be renamed.').waitFor();
     },
   ],
   [
@@ -52,7 +52,7 @@ const VIEWS: View[] = [
     async (page) => {
       await openRename(page);
       await page.getByRole('button', { name: 'Revert actor…' }).click();
-      await page.getByRole('dialog').getByText('1 file renamed.').waitFor();
+      await page.getByRole('dialog').getByText('1 file will be renamed.').waitFor();
     },
   ],
   ['a comparison', '/compare', (page) => page.getByText('13 files', { exact: true }).waitFor()],
