@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { expireFiles } from '../../src/core/files/expiry.ts';
 import { Tenants } from '../../src/core/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
+import { tenantWithMounts } from '../support/mounts.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -273,18 +274,35 @@ describeServiceOnOwnDatabase('the expiration', (service) => {
     await assertInvariants(service());
   });
 
-  it('records reads, but not listings, once a day in the background and at shutdown', async () => {
-    const tenant = freshTenant();
+  it('records reads and lines that a search shows, but not listings, in the background and at shutdown', async () => {
+    const { own: tenant, shared } = await tenantWithMounts(service(), { shared: {} });
+    for (const path of ['/memories/found', '/memories/shared/found'])
+      await service().execute(cmd.create(path, 'a needle\n'), { tenant });
+    await service().execute(cmd.create('/memories/needle', 'x'), { tenant });
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/g', 'x'), { tenant });
-    for (const path of ['/memories/f', '/memories/g']) await age(tenant, path, 31, 31);
+    for (const name of ['f', 'g', 'found', 'needle']) await age(tenant, `/memories/${name}`, 31, 31);
+    await age(shared, '/memories/found', 31, 31);
     await service().execute(cmd.view('/memories'), { tenant });
     await service().execute(cmd.view('/memories/f'), { tenant });
+    const headers = { 'x-tenant-id': tenant };
+    const searched = await service().app.inject({
+      method: 'POST',
+      url: '/search',
+      headers,
+      payload: { query: 'needle' },
+    });
+    expect(searched.json().matches).toHaveLength(3);
     await service().app.close();
     const rows = await service().query(
-      `SELECT path FROM entries WHERE tenant_id = $1::text AND kind = 'file' AND accessed_at > now() - interval '1 day'`,
-      [tenant],
+      `SELECT tenant_id AS tenant, path FROM entries
+       WHERE tenant_id IN ($1::text, $2::text) AND kind = 'file' AND accessed_at > now() - interval '1 day' ORDER BY 1, 2`,
+      [tenant, shared],
     );
-    expect(rows).toStrictEqual([{ path: '/memories/f' }]);
+    expect(rows).toStrictEqual([
+      { tenant, path: '/memories/f' },
+      { tenant, path: '/memories/found' },
+      { tenant: shared, path: '/memories/found' },
+    ]);
   });
 });

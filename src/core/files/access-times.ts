@@ -31,6 +31,11 @@ WHERE e.tenant_id = $tenant AND e.path = ANY ($paths::text[]) AND e.kind = 'file
 `,
 );
 
+const findStaleQuery = defineQuery<{ tenant: string; paths: string[] }, { path: string }>(
+  'find_stale_files',
+  `SELECT path FROM entries WHERE tenant_id = $tenant AND path = ANY ($paths::text[]) AND kind = 'file' AND ${STALE}`,
+);
+
 /** Records the day of the last read of files, in batches in the background. */
 export class AccessTimes {
   readonly #database: Database;
@@ -42,7 +47,7 @@ export class AccessTimes {
     this.#writes = writes;
   }
 
-  /** Records a read of a file whose access time is old. */
+  /** Records a read of a file whose access time may be old. */
   note(tenant: string, path: string): void {
     // Unambiguous, because a tenant ID contains no slash and a path starts with one.
     this.#notes.add(tenant + path, { tenant, path });
@@ -62,7 +67,10 @@ export class AccessTimes {
     }
     for (const [tenant, paths] of pathsOf) {
       try {
-        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, { tenant, paths }));
+        const { rows } = await this.#database.query(findStaleQuery, { tenant, paths });
+        if (rows.length === 0) continue;
+        const stale = { tenant, paths: rows.map(({ path }) => path) };
+        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, stale));
       } catch {
         // Ignored, because the next read of these files records them again.
       }

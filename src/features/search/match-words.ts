@@ -4,7 +4,7 @@ import { linesOfOffsets } from '../../core/memory/text.ts';
 import { excerptOf } from './excerpt.ts';
 import type { FoundLine, SearchedFile, Where } from './query.ts';
 import { readText } from './shared-text.ts';
-import { endOfWord, similarity, startOfWord, type Word } from './words.ts';
+import { endOfWord, isAsciiLetter, similarity, startOfWord, type Word } from './words.ts';
 
 /** Statistics of the files of a page that contain words of a query. */
 export interface WordCounts {
@@ -162,7 +162,8 @@ export class WordMatcher {
         this.#scan.lastIndex = offset + 1;
       } else if (offset >= seen) {
         const start = startOfWord(text, offset);
-        const end = endOfWord(text, start);
+        const isLatin = isAsciiLetter(text.charCodeAt(offset));
+        const end = endOfWord(text, start, isLatin ? offset + part.length : start);
         seen = end;
         const hits = this.#hitsOf(text.slice(start, end));
         if (hits.length > 0) each(offset, hits);

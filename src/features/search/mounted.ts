@@ -135,7 +135,23 @@ export async function searchCall(input: unknown, call: SearchCall, all: Services
       ? runSearch(services.search, own)
       : searchMount(mount, own, call, services));
   await requireSameTenant(services.database, tenant, policy.createdAt);
+  noteShown(result, call, all);
   return result;
+}
+
+/** Records a read of the files of which the result shows lines. */
+function noteShown(
+  { matches }: SearchResult,
+  { principal, policy }: SearchCall,
+  { accessTimes }: Pick<Services, 'accessTimes'>,
+): void {
+  for (const { path, line } of matches) {
+    if (line === null) continue;
+    const shown = path as MemoryPath;
+    const mount = mountAt(shown, policy.mounts);
+    if (mount === undefined) accessTimes.note(principal.tenant, shown);
+    else accessTimes.note(mount.tenant, innerPath(shown, mountPath(mount)));
+  }
 }
 
 async function searchMount(

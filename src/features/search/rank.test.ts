@@ -68,3 +68,14 @@ it('ranks files independently of a few files that are far longer than the others
   const order = ranked('alpha', { ...others, ...files });
   expect(ranked('alpha', { ...others, ...files, huge: filler(300_000) })).toStrictEqual(order);
 });
+
+it('ranks the chapter of a query above the other chapters', () => {
+  const chapters = Object.fromEntries(
+    Array.from({ length: 9 }, (_, i) => [
+      `chapter${i + 1}`,
+      `# 第${i + 1}章 第${i + 1}節\n${'本文の説明。'.repeat(9 - i)}`,
+    ]),
+  );
+  expect(ranked('第5章', chapters)[0]).toBe('chapter5');
+  expect(ranked('第5章', { a: '第3章、第3章、第3章', b: '第5章' })[0]).toBe('b');
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { character, fuzzParameters } from '../../../test/support/arbitraries.ts';
+import { character, fuzzParameters, unicodeSample } from '../../../test/support/arbitraries.ts';
 import { fold } from '../../core/lib/folding.ts';
 import { LineMatcher } from './match-lines.ts';
 import { WordMatcher } from './match-words.ts';
@@ -151,10 +151,9 @@ describe('words in a text', () => {
     expect(foundIn(query, content).missing).toBe(1);
   });
 
-  it('finds every letter of Unicode with a canonical equivalent in either form', () => {
+  it('finds every letter of Unicode with a canonical equivalent in either form', { tags: 'random' }, () => {
     const missed: string[] = [];
-    for (let codePoint = 0; codePoint < 0x110000; codePoint++) {
-      const letter = String.fromCodePoint(codePoint);
+    for (const letter of unicodeSample().characters) {
       const other = letter.normalize('NFD');
       if (other === letter || !/^\p{L}/u.test(letter)) continue;
       for (const [query, content] of [
@@ -162,7 +161,7 @@ describe('words in a text', () => {
         [other, letter],
       ] as const) {
         const { missing, line } = foundIn(query, `- ${content}`);
-        if (missing > 0 || line === '') missed.push(codePoint.toString(16));
+        if (missing > 0 || line === '') missed.push(letter);
       }
     }
     expect(missed).toStrictEqual([]);

@@ -41,6 +41,7 @@ const SPACED = [/\p{sc=Latin}/u, /\p{sc=Greek}/u, /\p{sc=Cyrillic}/u, /\p{sc=Ara
 /** Classes of characters. A word consists of characters of one class; the scripts with spaces share digits and marks. */
 const Class = { none: 1, shared: 2, unspaced: 3, otherScript: 4, firstScript: 5 } as const;
 
+const ASCII = 128;
 /** Classes of code points, computed when a code point first occurs; 0 before that. */
 const classes = new Uint8Array(0x110000);
 
@@ -60,8 +61,19 @@ function computeClass(character: string): number {
   return SHARED.test(character) ? Class.shared : Class.otherScript;
 }
 
+/** Whether a UTF-16 unit of a folded text is an ASCII letter. */
+export const isAsciiLetter = (unit: number) => unit >= 97 && unit <= 122;
+const isAsciiWord = (unit: number) => isAsciiLetter(unit) || (unit >= 48 && unit <= 57);
+
 /** Returns the start of the word with the character at `offset`, of a folded text. */
 export function startOfWord(text: string, offset: number): number {
+  let start = offset;
+  while (start > 0 && isAsciiWord(text.charCodeAt(start - 1))) start--;
+  const isAscii = text.charCodeAt(offset) < ASCII && (start === 0 || text.charCodeAt(start - 1) < ASCII);
+  return isAscii ? start : startByScripts(text, offset);
+}
+
+function startByScripts(text: string, offset: number): number {
   let start = offset;
   let script = classOf(text.codePointAt(offset) as number);
   // Start without shared characters, which belong to the script before them.
@@ -78,9 +90,18 @@ export function startOfWord(text: string, offset: number): number {
   return start;
 }
 
-/** Returns the end of the word that starts at `start`, of a folded text; `start` if no word starts there. */
-export function endOfWord(text: string, start: number): number {
-  if (start >= text.length) return start;
+/**
+ * Returns the end of the word that starts at `start`, of a folded text; `start` if no word starts there.
+ *
+ * @param known offset up to which the word contains only Latin letters and digits, to save time
+ */
+export function endOfWord(text: string, start: number, known = start): number {
+  let end = known;
+  while (end < text.length && isAsciiWord(text.charCodeAt(end))) end++;
+  return end === text.length || text.charCodeAt(end) < ASCII ? end : endByScripts(text, start);
+}
+
+function endByScripts(text: string, start: number): number {
   let script = classOf(text.codePointAt(start) as number);
   let end = start;
   while (end < text.length) {
