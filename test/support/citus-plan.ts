@@ -105,6 +105,7 @@ const VALUES: Readonly<Record<string, string>> = {
   'close_draft.by': '{}',
   'most_active_tenants.from': TIME,
   'record_fleet.suspended': NUMBER,
+  'count_job_outcomes.scope': '{a}',
 };
 /** Parameters that list tenants, by statement and name. Plans use tenants of every shard. */
 const TENANT_LISTS: ReadonlySet<string> = new Set([
@@ -145,7 +146,8 @@ const OF_TYPE: Readonly<Record<string, string>> = {
   integer: NUMBER,
   float8: NUMBER,
   boolean: 'true',
-  'text[]': '{a}',
+  // Three elements, as the value of `soughtPart` has.
+  'text[]': '{a,A,a}',
   'uuid[]': `{${ID}}`,
   'bigint[]': `{${NUMBER}}`,
   'integer[]': `{${NUMBER}}`,
