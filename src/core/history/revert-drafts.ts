@@ -1,5 +1,5 @@
 import { defineQuery, type QueryExecutor } from '../database/query.ts';
-import { listDraftTenantsQuery } from '../tenants/queries.ts';
+import { listOpenDraftsQuery } from '../tenants/queries.ts';
 import { type ActorChanges, isTheirs } from './touched.ts';
 
 /* Finds the open drafts that a revert leaves with the reverted changes, because each draft is a separate memory. */
@@ -29,7 +29,7 @@ export async function draftsWithChanges(
   changes: ActorChanges,
   files: Iterable<string>,
 ): Promise<string[]> {
-  const drafts = (await query(listDraftTenantsQuery, { tenant: changes.tenant })).rows;
+  const drafts = (await query(listOpenDraftsQuery, { tenant: changes.tenant })).rows;
   const memoryIds = drafts.length === 0 ? [] : [...files];
   const found: string[] = [];
   for (const { id } of drafts)
