@@ -9,6 +9,8 @@ import { departures } from './departures.ts';
 import { differenceShares } from './difference-shares.ts';
 import { draftSecrets } from './draft-secrets.ts';
 import { draftShares } from './draft-shares.ts';
+import { keptOutCosts } from './kept-out-costs.ts';
+import { keptOutErasures } from './kept-out-erasures.ts';
 import { longRequests } from './long-requests.ts';
 import { mountedRoots } from './mounted-roots.ts';
 import { refusedRequests } from './refused-requests.ts';
@@ -26,6 +28,8 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   differenceShares,
   draftShares,
   draftSecrets,
+  keptOutErasures,
+  keptOutCosts,
   replacedTenants,
   scopedAdmins,
   signInCallbacks,

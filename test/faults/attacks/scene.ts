@@ -11,6 +11,8 @@ export interface Answer {
 }
 
 export interface Scene {
+  /** Name of the database. */
+  database: string;
   replicas: Replica[];
   /** Sends a request to the admin API, by default with an unscoped admin key. */
   admin(method: string, path: string, body?: object, key?: string): Promise<Answer>;
@@ -28,7 +30,8 @@ export async function openScene(
   count = 1,
 ): Promise<Scene> {
   const { key: adminKey } = newApiKey();
-  const url = postgres.url(postgres.port, await createDatabase(postgres));
+  const database = await createDatabase(postgres);
+  const url = postgres.url(postgres.port, database);
   const adminPort = await freePort();
   const shared = {
     DATABASE_URL: url,
@@ -46,6 +49,7 @@ export async function openScene(
   const admin: Scene['admin'] = (method, path, body, key = adminKey) =>
     call(`http://127.0.0.1:${adminPort}/v1${path}`, method, key, body);
   return {
+    database,
     replicas,
     admin,
     async upload(path, archive) {
