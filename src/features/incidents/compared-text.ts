@@ -1,4 +1,4 @@
-import { withoutCase } from '../../core/lib/folding.ts';
+import { foldParts, withoutCase } from '../../core/lib/folding.ts';
 import { type Steps, withoutPause } from '../../core/lib/time-slice.ts';
 import { numberIn } from '../../core/memory/secrets/grouped-numbers.ts';
 import { normalForm, normalizing, type Tokens, tokenizing } from '../../core/memory/secrets/tokens.ts';
@@ -37,7 +37,7 @@ interface Needle {
   units: string;
   /** Whether numbers in groups are compared by their digits. */
   joinsNumbers: boolean;
-  /** A part that each normalized content with the text has. */
+  /** A part that the compared form of each content with the text has. */
   word: string;
 }
 
@@ -54,7 +54,10 @@ function needleOf(sought: SoughtText): Needle {
 }
 
 function makeNeedle({ text, isExact, ignoresCase }: SoughtText): Needle {
-  if (isExact) return { units: ignoresCase ? withoutCase(text) : text, joinsNumbers: false, word: '' };
+  if (isExact) {
+    const units = ignoresCase ? withoutCase(text) : text;
+    return { units, joinsNumbers: false, word: units };
+  }
   const tokens = withoutPause(tokenizing(text));
   const joinsNumbers = hasLongNumber(joined(tokens, true).units);
   const words = joinsNumbers ? [] : normalForm(tokens).split(' ');
@@ -79,11 +82,17 @@ export function containsText(content: string, sought: SoughtText): boolean {
 /** Searches a content in steps, and returns its compared units if it contains the text. */
 export function* searching(content: string, sought: SoughtText): Steps<ComparedUnits | undefined> {
   const needle = needleOf(sought);
-  if (!sought.isExact && !(yield* normalizing(content)).includes(needle.word)) return undefined;
+  if (!(yield* compareForm(content, sought)).includes(needle.word)) return undefined;
   const compared = sought.isExact
     ? exactUnits(content, sought)
     : joined(yield* tokenizing(content), needle.joinsNumbers);
   return compared.units.includes(needle.units) ? compared : undefined;
+}
+
+/** Computes the form of a content without the origins of its units, which costs less. */
+function* compareForm(content: string, { isExact, ignoresCase }: SoughtText): Steps<string> {
+  if (!isExact) return yield* normalizing(content);
+  return ignoresCase ? withoutCase(content) : content;
 }
 
 /** Returns the compared units of a content. */
@@ -93,22 +102,9 @@ export function comparedUnits(content: string, sought: SoughtText): ComparedUnit
 }
 
 function exactUnits(content: string, { ignoresCase }: SoughtText): ComparedUnits {
-  const units = ignoresCase ? withoutCase(content) : content;
-  if (!ignoresCase) return { units, startOf: (unit) => unit, endOf: (unit) => unit + 1 };
-  // The case of a character can change its length: `ß` is compared as `ss`.
-  const starts = new Int32Array(units.length);
-  const ends = new Int32Array(units.length);
-  let unit = 0;
-  let at = 0;
-  for (const character of content) {
-    const end = at + character.length;
-    for (const to = unit + withoutCase(character).length; unit < to; unit++) {
-      starts[unit] = at;
-      ends[unit] = end;
-    }
-    at = end;
-  }
-  return { units, startOf: (offset) => starts[offset] as number, endOf: (offset) => ends[offset] as number };
+  if (!ignoresCase) return { units: content, startOf: (unit) => unit, endOf: (unit) => unit + 1 };
+  const { text: units, startOf, endOf } = foldParts(content, withoutCase);
+  return { units, startOf, endOf };
 }
 
 /** Joins tokens by spaces, as `normalForm` does, and keeps the origin of each unit. */
