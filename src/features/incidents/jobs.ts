@@ -352,20 +352,21 @@ const JOBS_A_BATCH = 100;
 const OUTCOMES_A_PAGE = 500;
 
 /**
- * Adds up the outcomes of a job, after some were replaced.
+ * Adds up the outcomes of a job, after some were replaced. On Citus, the outcomes of a job over certain tenants come from
+ * the nodes of these tenants only.
  *
  * @param readCount name of the count that tenants without an outcome have too, so that it remains as in the job
  */
 export async function sumOutcomes(
   database: Database,
-  { id, counts }: Pick<Job, 'id' | 'counts'>,
+  { id, counts, onlyTenants: scope }: Pick<Job, 'id' | 'counts' | 'onlyTenants'>,
   readCount: string | undefined,
 ): Promise<Pick<Job, 'counts' | 'tenantsFailed' | 'isComplete'>> {
   const zeros = Object.fromEntries(Object.keys(counts).map((name) => [name, 0]));
   const sum = { counts: zeros as Counts, tenantsFailed: 0, isComplete: true };
   const outcomes = readPages<JobOutcome>(
     (last) =>
-      readOutcomePage(database, { job: id, after: last?.tenant ?? '', scope: null, limit: OUTCOMES_A_PAGE }),
+      readOutcomePage(database, { job: id, after: last?.tenant ?? '', scope, limit: OUTCOMES_A_PAGE }),
     OUTCOMES_A_PAGE,
   );
   for await (const outcome of outcomes) {
