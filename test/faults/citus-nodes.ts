@@ -61,10 +61,8 @@ async function administer(url: string, tenant: string, row: Row): Promise<void> 
       env: { ...process.env, DATABASE_URL: url },
     });
   await memoryService('tenants', 'set', tenant, '--max-files', '1000');
-  await memoryService('tenants', 'suspend', tenant);
-  await memoryService('tenants', 'resume', tenant);
   await memoryService('find', 'text', '--tenant', tenant);
-  await memoryService('revert', tenant, '--by', 'nobody', '--since', '1h', '--dry-run');
+  await memoryService('revert', tenant, '--by', 'anonymous', '--since', '1h', '--dry-run');
   const { stdout } = await memoryService('audit', '--tenant', tenant, '--json');
   row.expect(
     stdout.includes('"updateTenant"'),
