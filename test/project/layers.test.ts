@@ -116,6 +116,22 @@ it('imports only the declarations of features, and listed modules, in the servic
   expect([...new Set(beside)].sort()).toStrictEqual(CALLED_BY_NAME.map((path) => `features/${path}`));
 });
 
+it('docs/design.md lists the importers of each feature', () => {
+  const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
+  const [, section = ''] = design.split('### Taking a feature out');
+  const documented = [...section.matchAll(/^\| ([a-z][a-z-]+) \| ?(.*?) ?\| .* \|$/gm)].map(
+    ([, name, importers = '']) => [name, [...importers.matchAll(/`([^`]+)`/g)].map(([, path]) => path)],
+  );
+  const importersOf = (name: string) =>
+    between.filter(({ from }) => roomOf(from) === name).map(({ file }) => file);
+  const list = 'service/features.ts';
+  const actual = FEATURES.map(({ name }) => [
+    name,
+    [...new Set(importersOf(name))].filter((file) => file !== list).sort(),
+  ]);
+  expect(documented).toStrictEqual(actual.sort());
+});
+
 it('finds no import cycle of modules', () => {
   const importsOf = new Map<string, string[]>();
   for (const { file, from } of local) importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
