@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { mcpResponseBytes } from '../../../src/core/agents/result-bounds.ts';
 import { connectionSignal, PartsOfBuffer, ResponsePace } from '../../../src/core/http/client-connection.ts';
 import {
   ConcurrencyLimiter,
@@ -12,6 +11,7 @@ import {
 import { type Deadline, Deadlines } from '../../../src/core/lib/deadlines.ts';
 import { accessOf, CallOrder } from '../../../src/features/mcp/call-order.ts';
 import { answerMessages, isSubscription, type McpResponse } from '../../../src/features/mcp/exchange.ts';
+import { mcpResponseBytes } from '../../../src/features/mcp/response-bytes.ts';
 import { orderOf, type Session, Sessions } from '../../../src/features/mcp/sessions.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { AcceptedCallers } from './accepted-callers.ts';
