@@ -123,6 +123,7 @@ export class Watches {
   readonly #watchers = new Map<string, Set<Watcher>>();
   readonly #followers = new Map<string, Follower>();
   #timer: NodeJS.Timeout;
+  #lastCheck: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(database: Database) {
@@ -166,8 +167,16 @@ export class Watches {
     clearTimeout(this.#timer);
   }
 
-  /** Reports the changes since the last check. A tenant that cannot be read is part of the next check. */
-  async check(): Promise<void> {
+  /**
+   * Reports the changes since the last check, after a check that is running. A tenant that cannot be read is part of the
+   * next check.
+   */
+  check(): Promise<void> {
+    this.#lastCheck = this.#lastCheck.then(() => this.#check());
+    return this.#lastCheck;
+  }
+
+  async #check(): Promise<void> {
     const tenants = [...new Set([...this.#watchers.keys(), ...this.#followers.keys()])];
     while (tenants.length > 0) {
       const checked = await Promise.allSettled(
