@@ -76,6 +76,7 @@ export default defineConfig(({ mode }) => {
           name: 'long-on-pglite',
           description: 'Runs on Postgres in `npm test`, and on PGlite in `npm run test:long`.',
         },
+        { name: 'citus', description: 'Runs on Citus only.' },
         { name: 'random', description: 'Runs in `npm test` and, with more runs, in `npm run test:long`.' },
       ],
       env: SETS[mode] === undefined ? {} : { TEST_SET: mode },

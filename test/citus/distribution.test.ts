@@ -43,7 +43,7 @@ const placesOf = async (url: string) =>
     )
   ).map(({ place }) => place);
 
-describe.skipIf(!isCitus())('migrate on Citus', () => {
+describe.skipIf(!isCitus())('migrate on Citus', { tags: 'citus' }, () => {
   let own: { url: string; drop(): Promise<void> } | undefined;
   const ownDatabase = async (options: { migrated: boolean }) => {
     own = await createTestDatabase(options);

@@ -38,7 +38,7 @@ const NOT_DISTRIBUTED = new Set([
   'table_columns',
 ]);
 
-describe.skipIf(!isCitus())('the plan on Citus of the statement', () => {
+describe.skipIf(!isCitus())('the plan on Citus of the statement', { tags: 'citus' }, () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   let shardCount = 0;
@@ -88,7 +88,7 @@ it('casts a time once in the call of a delegated function', () => {
   expect(called.filter(({ call }) => call.includes('::text::timestamptz'))).toStrictEqual([]);
 });
 
-describe.skipIf(!isCitus())('a statement in a database function', () => {
+describe.skipIf(!isCitus())('a statement in a database function', { tags: 'citus' }, () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   const notices: string[] = [];

@@ -30,7 +30,8 @@ export interface AgentFixture {
 
 const SILENT = { warn: () => {}, debug: () => {} };
 
-export function useAgentFixture(): AgentFixture {
+/** @param env variables of the service, beside keys without a limit of failures */
+export function useAgentFixture(env: Record<string, string> = {}): AgentFixture {
   let service: Service | undefined;
   const apis: MessagesApi[] = [];
 
@@ -69,7 +70,7 @@ export function useAgentFixture(): AgentFixture {
     },
   };
   beforeAll(async () => {
-    service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' });
+    service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0', ...env });
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     fixture.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
     fixture.serviceKey = await makeKey(null, 'read_write');

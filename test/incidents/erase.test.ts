@@ -29,7 +29,7 @@ describeServiceOnOwnDatabase('an erasure of a text', (service) => {
   const erasing = () => {
     kind ??= eraseJobs(
       service().database,
-      loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', MAX_QUEUE_MS: '0' }),
+      loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', DB_STATEMENT_TIMEOUT_MS: '1' }),
     );
     return kind;
   };

@@ -22,7 +22,7 @@ import {
 } from '../support/mcp.ts';
 import { freshTenant, startSharedService } from '../support/service.ts';
 
-const fixture = useAgentFixture();
+const fixture = useAgentFixture({ AUTH_CACHE_SECONDS: '1' });
 
 const path = '/memories/user.md';
 const URI = 'memory:///memories/user.md';

@@ -17,12 +17,15 @@ const OF_INSTALLATION = ['ended_sessions', 'fleet_usage', 'installation'];
 
 describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
   const admin = useAdmin(service);
-  const runner = () =>
-    new JobRunner(service().database, jobKinds(service().database, loadConfig({})), (_, error) => {
+  let runner: JobRunner | undefined;
+  afterAll(() => runner?.stop());
+  /** Runs all jobs, in threads that the tests share. */
+  const runJobs = () => {
+    runner ??= new JobRunner(service().database, jobKinds(service().database, loadConfig({})), (_, error) => {
       throw error;
     });
-  const runners: JobRunner[] = [];
-  afterAll(() => Promise.all(runners.map((each) => each.stop())));
+    return runner.run();
+  };
 
   const call = async (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
     const {
@@ -83,9 +86,7 @@ describeServiceOnOwnDatabase('the ID of a tenant', (service) => {
     await call('DELETE', `/tenants/${id}/kept-out/${removed.id}`);
     await call('POST', '/find', { text: 'planted', tenants: { ids: [id, other] } });
     await call('POST', '/erase', { text: 'planted', tenants: { ids: [id] } });
-    const jobs = runner();
-    runners.push(jobs);
-    await jobs.run();
+    await runJobs();
     await service().app.usageCounts.flush();
     // A job that has not ended notes the arrival of tenants.
     await call('POST', '/find', { text: 'planted' });
