@@ -129,16 +129,16 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
 }
 
 /** Runs one call of a tool, including calls with invalid input. */
-async function runTool(request: FastifyRequest, call: ToolCall, services: Services): Promise<Executed> {
+async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Services): Promise<Executed> {
   // The header is always validated, even if the ID of the block replaces it.
   const header = readIdempotencyKey(request);
-  if ('invalid' in call) {
-    const { invalid, toolUseId } = call;
+  if ('invalid' in toolCall) {
+    const { invalid, toolUseId } = toolCall;
     const unknown = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
     return observe(request, unknown, async () => failure(invalid));
   }
-  if (call.tool !== MEMORY_TOOL) return runFeatureTool(request, call);
-  const { tool, input, toolUseId, callerTrace, read } = call;
+  if (toolCall.tool !== MEMORY_TOOL) return runFeatureTool(request, toolCall);
+  const { tool, input, toolUseId, callerTrace, read } = toolCall;
   const command = findCommand(input.command);
   const access = command?.access;
   if (access === 'write') {
@@ -151,8 +151,8 @@ async function runTool(request: FastifyRequest, call: ToolCall, services: Servic
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
   return observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
-      const made = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
-      return mapMaybePromise(openMemory(command, input, made, services), (opened) => {
+      const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
+      return mapMaybePromise(openMemory(command, input, call, services), (opened) => {
         if ('content' in opened) return opened;
         const executed = read?.(opened.context) ?? executeCommand(command, input, opened.context);
         return opened.describeFault ? executed.catch(opened.describeFault) : executed;
