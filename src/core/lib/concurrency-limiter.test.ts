@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { RequestLimiter } from '../tenants/request-limiter.ts';
 
 const HOUR = 3_600_000;
@@ -47,6 +47,22 @@ it('rejects a request that waits too long: 429 if its tenant is at its limit, 50
   expect(await code(slots.slot('a').acquire(1))).toBe('too_many_at_once');
   expect(await code(slots.slot('c').acquire(1))).toBe('overloaded');
   expect(slots.current).toMatchObject({ inFlight: 2, waiting: 0 });
+});
+
+it('limits the time that a request waits for all of its units together', async () => {
+  vi.useFakeTimers();
+  const slots = limiter({ total: 2, maxWaitMs: 1000 });
+  const other = slots.slot('a');
+  other.acquire(2);
+  const slot = slots.slot('b');
+  const first = code(slot.acquire(1));
+  vi.advanceTimersByTime(600);
+  other.giveBack(1);
+  expect(await first).toBe('admitted');
+  const second = code(slot.acquire(1));
+  vi.advanceTimersByTime(400);
+  expect(await second).toBe('overloaded');
+  vi.useRealTimers();
 });
 
 it('evicts a request from a full queue to make room for a tenant with fewer waiting requests', async () => {

@@ -5,6 +5,7 @@ export interface ConcurrencyLimits {
   /** Maximum number of units in flight for one key. */
   perKey: number;
   maxWaiting: number;
+  /** Maximum time that a slot waits for all of its units together. */
   maxWaitMs: number;
 }
 
@@ -17,6 +18,7 @@ interface Waiter {
   resolve(): void;
   reject(error: Error): void;
   timer: NodeJS.Timeout;
+  startedAt: number;
 }
 
 /**
@@ -90,7 +92,8 @@ export class ConcurrencyLimiter {
         units,
         resolve,
         reject,
-        timer: setTimeout(() => this.#refuse(waiter), this.#limits.maxWaitMs),
+        timer: setTimeout(() => this.#refuse(waiter), this.#limits.maxWaitMs - slot.waitedMs),
+        startedAt: performance.now(),
       };
       slot.waiter = waiter;
       const queue = this.#queues.get(slot.key);
@@ -147,6 +150,7 @@ export class ConcurrencyLimiter {
         this.#queues.set(key, queue);
       }
       this.add(waiter.slot, waiter.units);
+      waiter.slot.waitedMs += performance.now() - waiter.startedAt;
       waiter.resolve();
     }
   }
@@ -211,6 +215,8 @@ export class Slot {
   units = 0;
   /** The slot's place in the queue. Only the limiter may change the place. */
   waiter: Waiter | undefined;
+  /** Time that the slot has waited for the units that it got. Only the limiter may change the time. */
+  waitedMs = 0;
   readonly #limiter: ConcurrencyLimiter;
   #isReleased = false;
 
