@@ -7,8 +7,8 @@ import { OperatorError } from '../errors/errors.ts';
 
 const CONNECT_MS = 15_000;
 /**
- * Maximum time without a byte in either direction. The limit is long because heavy operations wait up to an hour for a
- * slot.
+ * Maximum time without a byte in either direction. The limit is long because an operation on a large memory sends its
+ * first byte at its end.
  */
 const SILENCE_MS = 65 * 60_000;
 const EMPTY_STATUSES = new Set([204, 304]);
