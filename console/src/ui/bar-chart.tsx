@@ -1,24 +1,6 @@
 import { useState } from 'preact/hooks';
+import type { Bar, Chart } from './bar-plot.tsx';
 import { lazy } from './lazy.tsx';
-
-export interface Bar {
-  /** Complete label, for the table and below the chart. */
-  label: string;
-  /** Short label, for the axis. */
-  tick: string;
-  /** One value per series; empty without a record. */
-  values: number[];
-}
-
-export interface Chart {
-  title: string;
-  period: 'day' | 'hour';
-  /** The series, from the bottom to the top of each bar, with the tokens of their colors. */
-  series: readonly { name: string; color: string }[];
-  bars: Bar[];
-  format: (value: number) => string;
-  isBytes?: boolean;
-}
 
 const BarPlot = lazy('the chart', async () => (await import('./bar-plot.tsx')).BarPlot);
 

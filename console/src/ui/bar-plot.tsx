@@ -1,8 +1,26 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Chart } from './bar-chart.tsx';
 import './bar-plot.css';
+
+export interface Bar {
+  /** Complete label, for the table and below the chart. */
+  label: string;
+  /** Short label, for the axis. */
+  tick: string;
+  /** One value per series; empty without a record. */
+  values: number[];
+}
+
+export interface Chart {
+  title: string;
+  period: 'day' | 'hour';
+  /** The series, from the bottom to the top of each bar, with the tokens of their colors. */
+  series: readonly { name: string; color: string }[];
+  bars: Bar[];
+  format: (value: number) => string;
+  isBytes?: boolean;
+}
 
 const HEIGHT = 160;
 /** Distances between the labels of an axis. */

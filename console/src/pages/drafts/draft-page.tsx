@@ -10,6 +10,7 @@ import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
+import { DraftTitle } from './draft-title.tsx';
 import { Author, StateBadge } from './drafts-section.tsx';
 import { Review } from './review.tsx';
 
@@ -22,19 +23,6 @@ export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {
   if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
   if (data === undefined) return <Loading what="the draft" />;
   return data.state === 'open' ? <Review draft={data} /> : <ClosedDraft draft={data} />;
-}
-
-/** Title of a draft, with a link back to all drafts of the tenant. */
-export function DraftTitle({ draft }: { draft: Draft }) {
-  return (
-    <h2 class="draft-title">
-      <a class="button icon-button" href={hrefOf(['tenants', draft.tenant, 'drafts'])}>
-        <Icon name="back" />
-        <span class="visually-hidden">All drafts of the tenant</span>
-      </a>
-      <Name text={draft.title} />
-    </h2>
-  );
 }
 
 function ClosedDraft({ draft }: { draft: Draft }) {

@@ -2,11 +2,17 @@ import type { Comparison, DraftChange } from '../../api/drafts.ts';
 import { hrefOf, route } from '../../router.ts';
 import { count, withLocalTimes } from '../../text/format.ts';
 import { PathName } from '../../ui/path-name.tsx';
-import type { Refusal } from './review.tsx';
 import { stateOf } from './settlements.ts';
 import { sidesText } from './words.ts';
 
 const SHOWN = 5;
+
+/** A merge that was rejected because the draft or the original had changed after the review. */
+export interface Refusal {
+  message: string;
+  /** The comparison that the reviewer saw. */
+  seen: Comparison;
+}
 
 /** Lists the files that changed between a rejected merge and the current comparison. */
 export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison }) {

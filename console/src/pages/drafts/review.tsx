@@ -15,20 +15,13 @@ import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
 import { ChangePane } from './change-pane.tsx';
 import { Comments } from './comments.tsx';
-import { DraftTitle } from './draft-page.tsx';
+import { DraftTitle } from './draft-title.tsx';
 import { Author } from './drafts-section.tsx';
-import { Overtaken } from './overtaken.tsx';
+import { Overtaken, type Refusal } from './overtaken.tsx';
 import { ReviewActions } from './review-actions.tsx';
 import { settlementsOf, unsettled } from './settlements.ts';
 import { selectedFile, useReviewKeys } from './use-review-keys.ts';
 import { grouped } from './words.ts';
-
-/** A merge that was rejected because the draft or the original had changed after the review. */
-export interface Refusal {
-  message: string;
-  /** The comparison that the reviewer saw. */
-  seen: Comparison;
-}
 
 /** The review of an open draft. The URL selects the file. */
 export function Review({ draft }: { draft: Draft }) {

@@ -1,16 +1,5 @@
 import { lazy } from '../lazy.tsx';
-
-export interface CodeEditorProps {
-  /** Accessible name. */
-  label: string;
-  /** The text, with line feeds as line endings. */
-  text: string;
-  onChange: (text: string) => void;
-  /** Whether the editor takes the focus when it opens. */
-  isFocused?: boolean;
-  /** Whether a line is highlighted. */
-  isMarked?: (line: string) => boolean;
-}
+import type { CodeEditorProps } from './code-mirror.tsx';
 
 /** Edits a text with CodeMirror, whose code is loaded with the first editor. */
 export const CodeEditor = lazy(

@@ -11,8 +11,19 @@ import { search, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { CodeEditorProps } from './code-editor.tsx';
 import { hiddenCharacters, highlightLines } from './decorations.ts';
+
+export interface CodeEditorProps {
+  /** Accessible name. */
+  label: string;
+  /** The text, with line feeds as line endings. */
+  text: string;
+  onChange: (text: string) => void;
+  /** Whether the editor takes the focus when it opens. */
+  isFocused?: boolean;
+  /** Whether a line is highlighted. */
+  isMarked?: (line: string) => boolean;
+}
 
 const EXTENSIONS: Extension = [
   lineNumbers(),

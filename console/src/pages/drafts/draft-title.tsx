@@ -1,0 +1,17 @@
+import type { Draft } from '../../api/drafts.ts';
+import { hrefOf } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+
+/** Title of a draft, with a link back to all drafts of the tenant. */
+export function DraftTitle({ draft }: { draft: Draft }) {
+  return (
+    <h2 class="draft-title">
+      <a class="button icon-button" href={hrefOf(['tenants', draft.tenant, 'drafts'])}>
+        <Icon name="back" />
+        <span class="visually-hidden">All drafts of the tenant</span>
+      </a>
+      <Name text={draft.title} />
+    </h2>
+  );
+}
