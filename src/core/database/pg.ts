@@ -107,14 +107,17 @@ async function losesStatements(one: pg.Client, other: pg.Client): Promise<boolea
   return false;
 }
 
+/** Other names of the time zone UTC. Servers often have one of them as their default. */
+const UTC = ['Etc/UTC', 'Etc/UCT', 'UCT', 'Etc/Universal', 'Universal', 'Etc/Zulu', 'Zulu'];
+
 /** Returns the commands that set the missing settings for the role. */
 async function missingSettings(client: pg.Client, settings: Record<string, string>): Promise<string[]> {
   const { rows } = await client.query<{ command: string }>(
     `SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s = %s;', current_database(), w.name,
        CASE WHEN w.setting ~ '\\W' THEN quote_literal(w.setting) ELSE w.setting END) AS command
      FROM unnest($1::text[], $2::text[]) AS w (name, setting) JOIN pg_settings AS s ON s.name = w.name
-       AND s.setting <> w.setting`,
-    [Object.keys(settings), Object.values(settings)],
+       AND s.setting <> w.setting AND NOT (w.setting = 'UTC' AND s.setting = ANY ($3::text[]))`,
+    [Object.keys(settings), Object.values(settings), UTC],
   );
   return rows.map(({ command }) => command);
 }
