@@ -60,13 +60,26 @@ export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = 
   return { client, sent };
 }
 
-/** Returns the error of a call. Fake timers skip all delays. */
+/** The function of Node, because the tests replace the global one. */
+const { setImmediate: onNextTurn } = globalThis;
+/** Turns of the event loop in which a response is read. */
+const TURNS = 5;
+
+/** Returns the error of a call. Fake timers skip all delays, but not before a response is read. */
 export async function errorOf(
   client: MemoryClient,
   options: ExecuteOptions = {},
 ): Promise<MemoryServiceError> {
   const caught = client.execute(VIEW, options).catch((error: unknown) => error);
-  await vi.runAllTimersAsync();
+  let isSettled = false;
+  void caught.then(() => {
+    isSettled = true;
+  });
+  for (;;) {
+    for (let turn = 0; turn < TURNS && !isSettled; turn++) await new Promise((next) => onNextTurn(next));
+    if (isSettled) break;
+    await vi.advanceTimersToNextTimerAsync();
+  }
   const error = await caught;
   if (error instanceof MemoryServiceError) return error;
   throw new Error(`not a MemoryServiceError: ${error}`);
