@@ -122,6 +122,25 @@ describe('a request to /mcp', () => {
     ]);
   });
 
+  it('reads files of a batch until their length reaches the limit of one request', async () => {
+    const headers = headersOf(await fixture.tenantKey());
+    const file_text = 'x'.repeat(600_000);
+    const file = { name: 'memory', arguments: { command: 'create', path: '/memories/f', file_text } };
+    await send(message('tools/call', file), headers);
+    const read = message('resources/read', { uri: 'memory:///memories/f' });
+    const { body } = await send(
+      Array.from({ length: 8 }, (_, i) => ({ ...read, id: i })),
+      headers,
+    );
+    const [first, ...others] = body as { result?: object; error?: { message: string } }[];
+    expect(first).toMatchObject({ result: { contents: [{ text: file_text }] } });
+    expect(others.map(({ error }) => error?.message)).toStrictEqual(
+      Array(7).fill(
+        'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.',
+      ),
+    );
+  });
+
   it('accepts a request in a session that this replica does not know', async () => {
     const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
     for (const id of [7, 9]) {

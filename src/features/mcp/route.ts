@@ -10,6 +10,7 @@ import type { Services } from '../../core/files/services.ts';
 import { contextOf } from '../../core/http/authentication.ts';
 import { inFlightOf } from '../../core/http/capacity.ts';
 import { handleError, problemFor, serviceErrorOf } from '../../core/http/problem-details.ts';
+import { SerialQueue } from '../../core/lib/queues.ts';
 import { version } from '../../core/lib/version.ts';
 import { ROOT } from '../../core/memory/path.ts';
 import type { ToolResult } from './call.ts';
@@ -214,9 +215,11 @@ function messagesOf({ body, headers }: FastifyRequest, signal: AbortSignal): Mcp
 
 /** Returns a function that runs calls like `/execute`. The calls of a batch run like the blocks of an array. */
 function runnerFor(request: FastifyRequest, services: Services): (call: ValidCall) => Promise<ToolResult> {
-  return Array.isArray(request.body)
-    ? callsInTurn(request, services)
-    : (call) => executeInTurn(request, call, services);
+  if (!Array.isArray(request.body)) return (call) => executeInTurn(request, call, services);
+  // The server starts the reads of a batch at the same time, and their results share one limit.
+  const turns = new SerialQueue();
+  const run = callsInTurn(request, services);
+  return (call) => turns.run('', () => run(call));
 }
 
 function toolNamed({ server }: FastifyRequest, name: string): string {
