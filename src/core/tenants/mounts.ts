@@ -71,8 +71,8 @@ const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path
 
 /** SQL value: the tenant `$tenant`, created at `$createdAt`, in the format of a mount. */
 const MOUNTED = "jsonb_build_object('tenant', $tenant::text, 'createdAt', $createdAt::text)";
-/** SQL condition: whether a row of `tenants` mounts this tenant. */
-const MOUNTS_IT = `mounts IS NOT NULL AND mounts @> jsonb_build_array(${MOUNTED})`;
+/** SQL condition: whether the mounts of a row of `tenants` contain the value `mounted`. */
+const hasMount = (mounted: string) => `mounts IS NOT NULL AND mounts @> jsonb_build_array(${mounted})`;
 
 /** Lists the mounts of a tenant. Scans all tenants, so it is only for operators and admins. */
 const mountedByQuery = defineQuery<
@@ -83,35 +83,30 @@ const mountedByQuery = defineQuery<
   `
 SELECT t.id AS tenant, m.mount ->> 'name' AS name, m.mount ->> 'access' AS access
 FROM tenants AS t, jsonb_array_elements(t.mounts) AS m (mount)
-WHERE t.${MOUNTS_IT} AND m.mount @> ${MOUNTED} AND ($scope::text[] IS NULL OR t.id = ANY ($scope::text[]))
+WHERE t.${hasMount(MOUNTED)} AND m.mount @> ${MOUNTED} AND ($scope::text[] IS NULL OR t.id = ANY ($scope::text[]))
 ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $limit::bigint
 `,
 );
 
+/** SQL statement: replaces the tenant by `$to` in all mounts that contain the value `mounted`. */
+const replaceInMounts = (mounted: string) => `
+UPDATE tenants SET mounts = (
+  SELECT jsonb_agg(
+    CASE WHEN m.mount @> ${mounted} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END
+      ORDER BY m.i
+  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
+) WHERE ${hasMount(mounted)}`;
+
 /** Changes all mounts of a tenant to mount the tenant `to`. Returns the mounting tenants. */
 const moveMountsQuery = defineQuery<{ tenant: string; createdAt: string; to: string }, { id: string }>(
   'move_mounts',
-  `
-UPDATE tenants SET mounts = (
-  SELECT jsonb_agg(
-    CASE WHEN m.mount @> ${MOUNTED} THEN jsonb_set(m.mount, '{tenant}', to_jsonb($to::text)) ELSE m.mount END
-      ORDER BY m.i
-  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
-) WHERE ${MOUNTS_IT} RETURNING id
-`,
+  `${replaceInMounts(MOUNTED)} RETURNING id`,
 );
 
 /** Replaces the ID of a deleted tenant in all mounts. */
-const forgetMountsQuery = defineQuery<{ tenant: string; hash: string }>(
+const forgetMountsQuery = defineQuery<{ tenant: string; to: string }>(
   'forget_mounts',
-  `
-UPDATE tenants SET mounts = (
-  SELECT jsonb_agg(
-    CASE WHEN m.mount ->> 'tenant' = $tenant THEN jsonb_set(m.mount, '{tenant}', to_jsonb($hash::text)) ELSE m.mount END
-      ORDER BY m.i
-  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
-) WHERE mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $tenant::text))
-`,
+  replaceInMounts("jsonb_build_object('tenant', $tenant::text)"),
 );
 
 /** A mount of a tenant. `tenant` is the mounting tenant. */
@@ -256,7 +251,7 @@ export async function forgetMounts(
   tenant: string,
   hash: string,
 ): Promise<void> {
-  await query(forgetMountsQuery, { tenant, hash });
+  await query(forgetMountsQuery, { tenant, to: hash });
 }
 
 function changeMounts<T>(
