@@ -60,10 +60,8 @@ export class TextCache {
   }
 
   /** Replaces the kept files of a tenant, and drops earlier contents. The time for which they are kept does not change. */
-  update(tenant: string, { files, state }: CachedMemory): void {
-    if (!this.#memories?.has(tenant)) return;
-    const compact = unusedBytes(files) > 0 ? compactTexts(files) : files;
-    this.#keep(tenant, { files: compact, state }, true);
+  update(tenant: string, memory: CachedMemory): void {
+    if (this.#memories?.has(tenant)) this.#keep(tenant, memory, true);
   }
 
   forget(tenant: string): void {
@@ -74,12 +72,13 @@ export class TextCache {
     this.#memories?.clear();
   }
 
-  #keep(tenant: string, { files, state }: CachedMemory, noUpdateTTL: boolean): void {
+  #keep(tenant: string, { files, state }: CachedMemory, isUpdate: boolean): void {
     const used = files.reduce((sum, file) => sum + bytesInMemory(file), 0);
     const unused = unusedBytes(files);
-    const isCompact = unused <= used;
+    const isCompact = unused <= (isUpdate ? 0 : used);
     const memory = { files: isCompact ? files : compactTexts(files), state };
-    this.#memories?.set(tenant, memory, { size: Math.max(1, isCompact ? used + unused : used), noUpdateTTL });
+    const size = Math.max(1, isCompact ? used + unused : used);
+    this.#memories?.set(tenant, memory, { size, noUpdateTTL: isUpdate });
     if (!this.#memories?.has(tenant)) this.#stopFollowing(tenant);
     else if (this.#follow && !this.#unfollow.has(tenant)) this.#unfollow.set(tenant, this.#follow(tenant));
   }
