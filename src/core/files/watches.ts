@@ -115,8 +115,8 @@ interface Follower {
 }
 
 /**
- * Checks all watchers and followers of a process. A check reads a tenant once for all of its watchers and one changed tenant at a
- * time, and rests after the work, so that watchers use a limited share of the database.
+ * Checks all watchers and followers of a process. A check reads a tenant once for all of its watchers and one changed
+ * tenant at a time, and rests after the work, so that watchers use a limited share of the database.
  */
 export class Watches {
   readonly #database: Database;

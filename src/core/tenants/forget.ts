@@ -121,9 +121,9 @@ async function forgetInJobs(database: Database, tenant: string, hash: string): P
 }
 
 /**
- * Replaces the ID of a deleted tenant by a hash, which is the same everywhere: in the audit trail, in the jobs, and in the
- * mounts of other tenants. Deletes the receipts that contain the ID. The salt of the hash is random and not stored, so that a guessed ID cannot
- * be verified against the hash. If the call is interrupted, repeat it.
+ * Replaces the ID of a deleted tenant by a hash, which is the same everywhere: in the audit trail, in the jobs, and in
+ * the mounts of other tenants. Deletes the receipts that contain the ID. The salt of the hash is random and not stored,
+ * so that a guessed ID cannot be verified against the hash. If the call is interrupted, repeat it.
  *
  * @returns the hash with its salt, and the number of events that contained the ID
  */
