@@ -33,7 +33,7 @@ interface TestSet {
  * tests of the file.
  */
 const SETS: Partial<Record<string, TestSet>> = {
-  quick: { tagsFilter: ['!long && !mounted && !(pglite && long-on-pglite)'] },
+  quick: { tagsFilter: ['!long && !mounted && !citus && !(pglite && long-on-pglite)'] },
   long: { tagsFilter: ['long || random || mounted || (pglite && long-on-pglite)'] },
   sdks: { files: sdks },
   citus: { files: onCitus, tagsFilter: ['!long'], postgres: 'citus' },

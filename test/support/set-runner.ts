@@ -2,7 +2,7 @@ import { type RunnerTestFile, type RunnerTestSuite, TestRunner, type TestRunnerC
 
 type OnCollected = (files: RunnerTestFile[]) => unknown;
 
-/** Leaves out the tests that the set does not run. Otherwise, the reporter counts them as skipped. */
+/** Leaves out the tests whose tags the set excludes. Otherwise, the reporter counts them as skipped. */
 export default class SetRunner extends TestRunner {
   constructor(config: TestRunnerConfig) {
     super(config as ConstructorParameters<typeof TestRunner>[0]);
@@ -28,7 +28,7 @@ export default class SetRunner extends TestRunner {
 
 function leaveOut(suite: RunnerTestSuite): void {
   suite.tasks = suite.tasks.filter((task) => {
-    if (task.type === 'test') return task.mode !== 'skip';
+    if (task.type === 'test') return TestRunner.matchesTags(task.tags ?? []);
     leaveOut(task);
     return task.tasks.length > 0;
   });
