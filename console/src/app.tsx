@@ -15,12 +15,12 @@ import { getSession } from './api/tenants.ts';
 import { AuditPage } from './pages/audit/audit-page.tsx';
 import { DraftsPage } from './pages/drafts/drafts-page.tsx';
 import { WaitingDrafts } from './pages/drafts/waiting.tsx';
-import { FirstKeyPage } from './pages/first-key-page.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
-import { SignInPage } from './pages/sign-in-page.tsx';
-import { TenantPage } from './pages/tenant-page.tsx';
+import { FirstKeyPage } from './pages/sign-in/first-key-page.tsx';
+import { SignInPage } from './pages/sign-in/sign-in-page.tsx';
 import { BulkHost } from './pages/tenants/bulk/open-bulk.tsx';
+import { TenantPage } from './pages/tenants/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants/tenants-page.tsx';
 import { hrefOf, route } from './router.ts';
 import { titleOf } from './title.ts';
@@ -128,7 +128,7 @@ function Console() {
 
 const IncidentsPage = lazy(
   'the page',
-  async () => (await import('./pages/incident/incidents-page.tsx')).IncidentsPage,
+  async () => (await import('./pages/incidents/incidents-page.tsx')).IncidentsPage,
 );
 
 const Palette = lazy('the palette', async () => (await import('./pages/palette/palette.tsx')).Palette);

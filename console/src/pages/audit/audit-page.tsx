@@ -4,7 +4,6 @@ import type { AuditEvent } from '../../api/types.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
 import { count, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { IncidentLink } from '../../ui/incident-link.tsx';
 import { ActorName, Badge, Time } from '../../ui/inline.tsx';
 import { Empty, ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
@@ -14,6 +13,7 @@ import { toast } from '../../ui/toasts.ts';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { usePages } from '../../ui/use-pages.ts';
+import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ACTIONS, actionsWith, actionText, canUndo } from './actions.ts';
 import { exportAudit } from './export.ts';
 

@@ -5,7 +5,7 @@ import type { Version } from '../../api/types.ts';
 import { hrefOf, pushQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { IncidentLink } from '../../ui/incident-link.tsx';
+import { IncidentLink } from '../incidents/incident-link.tsx';
 import { ChooseVersionDialog } from './choose-version-dialog.tsx';
 import { RedactDialog } from './redact-dialog.tsx';
 import { RestoreDialog } from './restore-dialog.tsx';

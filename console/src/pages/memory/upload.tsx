@@ -1,9 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
 import { Icon } from '../../ui/icon.tsx';
-import { ImportDialog } from '../../ui/import-dialog.tsx';
 import { ErrorText } from '../../ui/messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
+import { ImportDialog } from '../archive/import-dialog.tsx';
 
 /** Uploads files, or a directory with all its files, in one transaction. */
 export function UploadButtons({ tenant, path }: { tenant: string; path: string }) {

@@ -3,8 +3,9 @@ import { canManageFleet, canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { visible } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
-import { KeptOutSection } from '../../ui/kept-out-section.tsx';
 import { Name } from '../../ui/name.tsx';
+import { Transfer } from '../archive/transfer.tsx';
+import { KeptOutSection } from '../incidents/kept-out-section.tsx';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { detailsFormOf } from '../tenants/details-fields.tsx';
 import { DangerZone } from './danger-zone.tsx';
@@ -12,7 +13,6 @@ import { DetailsForm } from './details-form.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { MountsSection } from './mounts.tsx';
 import { RenameCopy } from './rename-copy.tsx';
-import { Transfer } from './transfer.tsx';
 import { Usage } from './usage.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {

@@ -12,8 +12,8 @@ import {
 } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { count, formatNumber } from '../../text/format.ts';
+import { ExportDialog } from '../archive/export-dialog.tsx';
 import { BulkDialog, type BulkProps } from './bulk/bulk-dialog.tsx';
-import { ExportDialog } from './bulk/export-dialog.tsx';
 import { KeysDialog } from './bulk/keys-dialog.tsx';
 import { LimitsDialog } from './bulk/limits-dialog.tsx';
 import { MountDialog } from './bulk/mount-dialog.tsx';

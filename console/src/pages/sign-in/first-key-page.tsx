@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { ApiError, problemOf } from '../api/client.ts';
-import { session, storeKey } from '../api/session.ts';
-import { getSession } from '../api/tenants.ts';
-import { goTo } from '../router.ts';
-import { ErrorText, LoadError, Loading } from '../ui/messages.tsx';
-import { useAction, useLoad } from '../ui/use-load.ts';
-import { SecretDialog } from './keys/secret-dialog.tsx';
+import { ApiError, problemOf } from '../../api/client.ts';
+import { session, storeKey } from '../../api/session.ts';
+import { getSession } from '../../api/tenants.ts';
+import { goTo } from '../../router.ts';
+import { ErrorText, LoadError, Loading } from '../../ui/messages.tsx';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+import { SecretDialog } from '../keys/secret-dialog.tsx';
 
 /** The page of the link in the start log: creates the first admin key and signs in with it. */
 export function FirstKeyPage({ token }: { token: string }) {

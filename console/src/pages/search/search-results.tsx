@@ -10,8 +10,8 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { newForm } from '../incident/state.ts';
-import { shortPath } from './tree.ts';
+import { newForm } from '../incidents/state.ts';
+import { shortPath } from '../memory/tree.ts';
 
 interface Props {
   tenant: string;

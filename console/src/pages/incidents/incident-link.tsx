@@ -1,7 +1,7 @@
-import type { Actor } from '../../../src/core/memory/origin.ts';
-import { canWrite } from '../api/session.ts';
-import { hrefOf } from '../router.ts';
-import { actorFilter } from '../text/actor.ts';
+import type { Actor } from '../../../../src/core/memory/origin.ts';
+import { canWrite } from '../../api/session.ts';
+import { hrefOf } from '../../router.ts';
+import { actorFilter } from '../../text/actor.ts';
 
 interface Props {
   actor: Actor;

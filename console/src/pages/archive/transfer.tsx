@@ -3,13 +3,13 @@ import { canWrite } from '../../api/session.ts';
 import { exportArchive } from '../../api/transfer.ts';
 import { formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { ImportDialog } from '../../ui/import-dialog.tsx';
-import { amountOf, type Progress } from '../../ui/import-progress.ts';
 import { ErrorText } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
 import { toast } from '../../ui/toasts.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
+import { ImportDialog } from './import-dialog.tsx';
+import { amountOf, type Progress } from './import-progress.ts';
 
 const EXPORTING: Progress = { what: 'Making the archive', fraction: null };
 

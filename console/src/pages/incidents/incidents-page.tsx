@@ -2,10 +2,10 @@ import './incident.css';
 import { useLayoutEffect } from 'preact/hooks';
 import { canWrite, onlyTenants } from '../../api/session.ts';
 import { hrefOf, replacePlace, route } from '../../router.ts';
-import { KeptOutSection } from '../../ui/kept-out-section.tsx';
 import { FindForm } from './find-form.tsx';
 import { JobList } from './job-list.tsx';
 import { JobPage } from './job-page.tsx';
+import { KeptOutSection } from './kept-out-section.tsx';
 import { newForm } from './state.ts';
 
 /** The page for incidents: find a text or an actor in many tenants, and undo, erase, or keep out. */

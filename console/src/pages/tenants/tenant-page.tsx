@@ -1,28 +1,28 @@
 import { Fragment } from 'preact';
-import { changesMade, historyLosses } from '../api/changes.ts';
-import { getTenant, listOwnMounts } from '../api/tenants.ts';
-import type { Tenant } from '../api/types.ts';
-import { hrefOf, route } from '../router.ts';
-import { count, formatBytes, formatNumber } from '../text/format.ts';
-import { lazy } from '../ui/lazy.tsx';
-import { LoadError, Loading } from '../ui/messages.tsx';
-import { MountProblem } from '../ui/mount-problem.tsx';
-import { Name } from '../ui/name.tsx';
-import { NavLink } from '../ui/nav-link.tsx';
-import { useLoad } from '../ui/use-load.ts';
-import { DraftsSection } from './drafts/drafts-section.tsx';
-import { ComparePage } from './history/compare-page.tsx';
-import { HistoryPage } from './history/history-page.tsx';
-import { WithMoments } from './history/with-moments.tsx';
-import { MemoryPage } from './memory/memory-page.tsx';
-import { About, StatusBadge } from './tenants/about.tsx';
+import { changesMade, historyLosses } from '../../api/changes.ts';
+import { getTenant, listOwnMounts } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { hrefOf, route } from '../../router.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { lazy } from '../../ui/lazy.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { MountProblem } from '../../ui/mount-problem.tsx';
+import { Name } from '../../ui/name.tsx';
+import { NavLink } from '../../ui/nav-link.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { DraftsSection } from '../drafts/drafts-section.tsx';
+import { ComparePage } from '../history/compare-page.tsx';
+import { HistoryPage } from '../history/history-page.tsx';
+import { WithMoments } from '../history/with-moments.tsx';
+import { MemoryPage } from '../memory/memory-page.tsx';
+import { About, StatusBadge } from './about.tsx';
 
 const SettingsPage = lazy(
   'the settings',
-  async () => (await import('./settings/settings-page.tsx')).SettingsPage,
+  async () => (await import('../settings/settings-page.tsx')).SettingsPage,
 );
 
-const DraftPage = lazy('the draft', async () => (await import('./drafts/draft-page.tsx')).DraftPage);
+const DraftPage = lazy('the draft', async () => (await import('../drafts/draft-page.tsx')).DraftPage);
 
 const TABS = [
   ['', 'Memory'],

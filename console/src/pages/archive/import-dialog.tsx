@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../api/changes.ts';
-import { type ImportProgress, importArchive } from '../api/transfer.ts';
-import type { ImportResult } from '../api/types.ts';
-import { count, formatBytes, formatNumber } from '../text/format.ts';
-import { FormDialog } from './dialog.tsx';
+import { changed } from '../../api/changes.ts';
+import { type ImportProgress, importArchive } from '../../api/transfer.ts';
+import type { ImportResult } from '../../api/types.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { LoadError } from '../../ui/messages.tsx';
+import { PathName } from '../../ui/path-name.tsx';
+import { toast } from '../../ui/toasts.ts';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { WorkProgress } from '../../ui/work-progress.tsx';
 import { amountOf, type Progress } from './import-progress.ts';
-import { LoadError } from './messages.tsx';
-import { PathName } from './path-name.tsx';
-import { toast } from './toasts.ts';
-import { useAction, useLoad } from './use-load.ts';
-import { VirtualList } from './virtual-list.tsx';
-import { WorkProgress } from './work-progress.tsx';
 
 const ROW_HEIGHT = 33;
 /** Maximum number of files that are named because secrets are masked in them. */

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
-import { sendEmpty } from '../api/client.ts';
-import { allowRequest, type KeptOut, listKeptOut } from '../api/incidents.ts';
-import { canManageFleet, canWrite } from '../api/session.ts';
-import { count } from '../text/format.ts';
-import { FormDialog } from './dialog.tsx';
-import { ActorName, Time } from './inline.tsx';
-import { Empty, LoadError, Loading } from './messages.tsx';
-import { Name } from './name.tsx';
-import { Table } from './table.tsx';
-import { toast } from './toasts.ts';
-import { useAction } from './use-load.ts';
-import { usePages } from './use-pages.ts';
+import { sendEmpty } from '../../api/client.ts';
+import { allowRequest, type KeptOut, listKeptOut } from '../../api/incidents.ts';
+import { canManageFleet, canWrite } from '../../api/session.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toasts.ts';
+import { useAction } from '../../ui/use-load.ts';
+import { usePages } from '../../ui/use-pages.ts';
 
 const MIN_WIDTH = 560;
 const NO_LABEL = 'no label';

@@ -1,4 +1,4 @@
-import { formatBytes } from '../text/format.ts';
+import { formatBytes } from '../../text/format.ts';
 
 /** State of a progress bar. */
 export interface Progress {

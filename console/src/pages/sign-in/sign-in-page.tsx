@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError } from '../api/client.ts';
+import { ApiError } from '../../api/client.ts';
 import {
   endSession,
   hasLeftAccount,
@@ -8,12 +8,12 @@ import {
   session,
   signedOutBecause,
   storeKey,
-} from '../api/session.ts';
-import { getSession } from '../api/tenants.ts';
-import { count } from '../text/format.ts';
-import { ErrorText } from '../ui/messages.tsx';
-import { useAction } from '../ui/use-load.ts';
-import { openBulk } from './tenants/bulk/open-bulk.tsx';
+} from '../../api/session.ts';
+import { getSession } from '../../api/tenants.ts';
+import { count } from '../../text/format.ts';
+import { ErrorText } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { openBulk } from '../tenants/bulk/open-bulk.tsx';
 
 export function SignInPage() {
   const [key, setKey] = useState('');
