@@ -38,6 +38,28 @@ const CALLED_BY_NAME = [
   'telemetry/opentelemetry.ts',
 ];
 
+/** Directories of pages and of tests that belong to no feature. The other directories have the name of a feature. */
+const BESIDE_FEATURES = {
+  'console/src/pages': ['audit', 'history', 'keys', 'memory', 'overview', 'palette', 'settings', 'tenants'],
+  test: [
+    ...['admin', 'api', 'citus', 'cli', 'client', 'conformance', 'console', 'database', 'faults', 'files'],
+    ...[
+      'history',
+      'http',
+      'kubernetes',
+      'mounts',
+      'packages',
+      'project',
+      'proxies',
+      'sdks',
+      'support',
+      'tenants',
+    ],
+  ],
+};
+/** Features without a page in the console. */
+const WITHOUT_PAGES = ['mcp', 'memory-stores', 'secrets', 'telemetry'];
+
 interface Import {
   file: string;
   /** Path within `src`, or name of a package. */
@@ -91,6 +113,16 @@ it('docs/design.md lists the floors of the core, and the features, in this order
     [...design.matchAll(new RegExp(`^\\| \`src/${room}/([a-z-]+)\``, 'gm'))].map(([, name]) => name);
   expect(documented('core')).toStrictEqual(FLOORS.filter((floor) => !floor.endsWith('.ts')));
   expect(documented('features')).toStrictEqual(FEATURES.map(({ name }) => name).sort());
+});
+
+it.each([
+  ['console/src/pages', WITHOUT_PAGES],
+  ['test', []],
+] as const)('names the directories of %s as the features, or lists them', (directory, without) => {
+  const featured = FEATURES.map(({ name }) => name).filter((name) => !without.some((each) => each === name));
+  expect(readdirSync(join(src, '..', directory)).sort()).toStrictEqual(
+    [...featured, ...BESIDE_FEATURES[directory]].sort(),
+  );
 });
 
 it('imports neither features nor the service in the core', () => {
