@@ -1,3 +1,4 @@
+import type { Mode } from '../../../src/features/search/modes.ts';
 import { type ApiRequest, type Query, sendJson, sendRequest } from './client.ts';
 import type { Hit, Job, JobOutcome, KeptOut, SignedReceipt, TenantSelectionInput } from './schema.ts';
 import { tenantPath } from './tenants.ts';
@@ -5,7 +6,6 @@ import { tenantPath } from './tenants.ts';
 export type { Hit, Job, JobOutcome, KeptOut, TenantSelectionInput as TenantSelection } from './schema.ts';
 
 export type Counts = Job['counts'];
-export type Mode = 'literal' | 'words' | 'regex';
 export type Part = 'both' | 'content' | 'path';
 export type Place = 'current' | 'superseded' | 'drafts';
 

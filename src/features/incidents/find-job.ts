@@ -8,7 +8,8 @@ import { type Actor, actorOf, type Origin } from '../../core/memory/origin.ts';
 import { ROOT } from '../../core/memory/path.ts';
 import { excerptAt } from '../search/excerpt.ts';
 import { invalidExpression, readSearchInput, tooMuchWork } from '../search/input.ts';
-import type { Mode, Where } from '../search/query.ts';
+import { MODES, type Mode } from '../search/modes.ts';
+import type { Where } from '../search/query.ts';
 import type { MemorySearch } from '../search/search.ts';
 import { soughtUnits } from './compared-text.ts';
 import { createJobFinder, type Finder, type FindRequest, type FoundPage, type Hit } from './find.ts';
@@ -64,7 +65,7 @@ export async function checkExpression(
   query: FindQuery,
   signal: AbortSignal,
 ): Promise<void> {
-  if (query.mode !== 'regex') return;
+  if (query.mode === 'normalized' || !MODES[query.mode].compiles) return;
   const noFiles = { page: async () => [], read: async () => [], has: async () => true };
   const found = await search.find('', noFiles, { query, path: ROOT, maxResults: 1 }, signal);
   if (found.kind === 'invalid_expression')

@@ -4,12 +4,13 @@ import { type Cli, withCaller } from '../../core/cli/caller.ts';
 import { print } from '../../core/cli/io.ts';
 import { printJson, shown } from '../../core/cli/output.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
+import { DEFAULT_MODE, describeOption, type Mode, modes } from './modes.ts';
 import { searchFiles } from './operations.ts';
-import { DEFAULT_RESULTS, MAX_RESULTS, modes } from './query.ts';
+import { DEFAULT_RESULTS, MAX_RESULTS } from './query.ts';
 
 interface SearchOptions {
   all?: boolean;
-  mode: (typeof modes)[number];
+  mode: Mode;
   path: MemoryPath;
   limit: number;
   at?: string;
@@ -24,9 +25,9 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
     .argument('[query]', 'text or pattern to search for')
     .option('--all', 'search the current files of all tenants, like `find --all --place current`')
     .addOption(
-      new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
+      new Option('--mode <mode>', describeOption('search', DEFAULT_MODE))
         .choices(modes)
-        .default('words'),
+        .default(DEFAULT_MODE),
     )
     .option('--path <path>', 'the directory or file to search', memoryPath, ROOT)
     .option(

@@ -9,7 +9,8 @@ import {
 } from '../../core/memory/commands/command.ts';
 import { fieldProblemText, pathProblemText } from '../../core/memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../../core/memory/path.ts';
-import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
+import { DEFAULT_MODE, describeModes, LINE_MODES, MODE_NAMES, MODES, type Mode, modes } from './modes.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, type Query, type Where } from './query.ts';
 import { wordsOf } from './words.ts';
 
 /* Result strings of `memory_search`, defined in docs/contract.md. */
@@ -32,14 +33,8 @@ export const moreMatches = (matches: number) =>
   `[${matches === 1 ? '1 more match' : `${matches} more matches`}. Use a more specific query, or search a directory with \`path\`.]`;
 
 export const noFiles = (path: string) => `There are no files in ${path}.`;
-const nothing = (files: number, path: string) =>
-  `Nothing matches in ${path} (${amount(files, 'file')} searched).`;
-export const noWords = (files: number, path: string) =>
-  `${nothing(files, path)} Try other or fewer words, or view ${path} to see what is there.`;
-export const noLiteral = (files: number, path: string) =>
-  `${nothing(files, path)} Matching is exact and case-sensitive. Mode \`words\` is more tolerant.`;
-export const noRegex = (files: number, path: string) =>
-  `${nothing(files, path)} The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.`;
+export const noMatches = (mode: Mode, files: number, path: string) =>
+  `Nothing matches in ${path} (${amount(files, 'file')} searched). ${MODES[mode].hint(path)}`;
 
 // Errors for invalid input, for models and for people. A model reads them after `Error: `.
 
@@ -54,7 +49,7 @@ export const invalidExpression = (why: string) =>
   invalidQuery(`it is not a regular expression in RE2 syntax: ${why}`);
 export const invalidMaxResults = (given: number, limit: number) =>
   `Invalid \`max_results\` parameter: ${given}. It should be from 1 to ${limit}`;
-export const unknownMode = 'must be words, literal or regex';
+export const unknownMode = `must be ${MODE_NAMES}`;
 
 export const tooMuchWork =
   'The search takes too much time. Search a directory with `path`, or use a simpler query.';
@@ -68,10 +63,12 @@ export const foundSchema = z
     path: z.string(),
     line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
     text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
-    score: z.number().nullable().meta({
-      description:
-        'The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path.',
-    }),
+    score: z
+      .number()
+      .nullable()
+      .meta({
+        description: `The score of the file; higher is better. Null in the modes ${LINE_MODES}, which sort by path.`,
+      }),
   })
   .meta({ id: 'SearchMatch' });
 
@@ -81,10 +78,7 @@ export const searchSchema = z.object({
   mode: z
     .enum(modes, { error: wrongType(unknownMode) })
     .nullish()
-    .meta({
-      description:
-        '`words` (the default): the files with most of the words, the best first. `literal`: this very text. `regex`: a regular expression in RE2 syntax, for each line.',
-    }),
+    .meta({ description: describeModes('search', DEFAULT_MODE) }),
   path: pathField(
     'The directory or file to search: all of /memories by default.',
     '/memories/projects',
@@ -118,12 +112,12 @@ export function readSearchInput(input: unknown, where: Where = 'both'): ReadInpu
   if (!found.ok) return refuse(pathProblemText(found.problem));
   const most = maxResults ?? DEFAULT_RESULTS;
   if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
-  const query = queryOf(text, mode ?? 'words', where);
+  const query = queryOf(text, mode ?? DEFAULT_MODE, where);
   if (query.mode === 'words' && query.words.length === 0) return refuse(queryWithoutWords);
   return { ok: true, request: { query, path: found.path, maxResults: most } };
 }
 
-function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query {
+function queryOf(text: string, mode: Mode, where: Where): Query {
   return mode === 'words' ? { mode, where, words: wordsOf(text) } : { mode, where, text };
 }
 

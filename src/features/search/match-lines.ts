@@ -2,6 +2,7 @@ import { RE2JS } from 're2js';
 import { foldParts, withoutCase } from '../../core/lib/folding.ts';
 import { linesOfOffsets, occurrencesOf } from '../../core/memory/text.ts';
 import { excerptOf } from './excerpt.ts';
+import type { LineMode } from './modes.ts';
 import type { FoundLine, Query, SearchedFile, Where } from './query.ts';
 import { lacksText, requiredTexts } from './required-texts.ts';
 import { readText } from './shared-text.ts';
@@ -27,13 +28,15 @@ interface Pattern {
   columnIn(line: string): number;
 }
 
+const PATTERNS: Record<LineMode, (text: string, ignoresCase?: boolean) => Pattern> = { literal, regex };
+
 /** Finds the lines of files that match a text or an expression. */
 export class LineMatcher {
   readonly #pattern: Pattern;
   readonly #where: Where;
 
   constructor(query: Exclude<Query, { mode: 'words' }>) {
-    this.#pattern = query.mode === 'regex' ? regex(query.text) : literal(query.text, query.ignoresCase);
+    this.#pattern = PATTERNS[query.mode](query.text, query.ignoresCase);
     this.#where = query.where;
   }
 

@@ -3,11 +3,15 @@ import { incomplete, noSuchTenant } from '../../core/admin/errors.ts';
 import { count, givenTime, pathOrRoot, readTimes, tenantParams, text } from '../../core/admin/fields.ts';
 import { defineOperation } from '../../core/admin/operation.ts';
 import { foundSchema } from './input.ts';
-import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from './query.ts';
+import { DEFAULT_MODE, LINE_MODES, modes } from './modes.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS } from './query.ts';
 
-const more = z.int().min(0).meta({
-  description: 'The number of further files that match or, with `literal` and `regex`, of further matches.',
-});
+const more = z
+  .int()
+  .min(0)
+  .meta({
+    description: `The number of further files that match or, with ${LINE_MODES}, of further matches.`,
+  });
 
 export const searchFiles = defineOperation({
   id: 'searchFiles',
@@ -20,7 +24,7 @@ export const searchFiles = defineOperation({
   params: tenantParams,
   query: z.strictObject({
     query: text(MAX_QUERY_LENGTH).min(1),
-    mode: z.enum(modes).default('words'),
+    mode: z.enum(modes).default(DEFAULT_MODE),
     in: z.enum(['path', 'content', 'both']).default('both'),
     path: pathOrRoot,
     at: givenTime.optional().meta({ description: 'Default: now.' }),

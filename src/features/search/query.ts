@@ -1,8 +1,6 @@
+import type { LineMode } from './modes.ts';
 import type { SharedText } from './shared-text.ts';
 import type { Word } from './words.ts';
-
-export const modes = ['words', 'literal', 'regex'] as const;
-export type Mode = (typeof modes)[number];
 
 /** In UTF-16 units. */
 export const MAX_QUERY_LENGTH = 1000;
@@ -16,8 +14,7 @@ export type Where = 'path' | 'content' | 'both';
 /** A validated query, as sent to the search threads. */
 export type Query = { where: Where } & (
   | { mode: 'words'; words: readonly Word[] }
-  | { mode: 'literal'; text: string; ignoresCase?: boolean }
-  | { mode: 'regex'; text: string }
+  | { mode: LineMode; text: string; ignoresCase?: boolean }
 );
 
 export interface SearchedFile<Content = string | SharedText> {

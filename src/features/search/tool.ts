@@ -12,9 +12,7 @@ import {
   moreFiles,
   moreMatches,
   noFiles,
-  noLiteral,
-  noRegex,
-  noWords,
+  noMatches,
   readSearchInput,
   type SearchRequest,
   tooMuchWork,
@@ -91,8 +89,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
     case 'lines': {
       const matches = matchesOf(found).slice(0, maxResults);
       if (matches.length > 0) return listed(headerOf(found, path), matches, found, maxChars);
-      const nothing = { words: noWords, literal: noLiteral, regex: noRegex }[query.mode];
-      const content = found.searched === 0 ? noFiles(path) : nothing(found.searched, path);
+      const content = found.searched === 0 ? noFiles(path) : noMatches(query.mode, found.searched, path);
       return { ...success(content), matches, more: 0 };
     }
   }

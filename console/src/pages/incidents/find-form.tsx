@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { findRequest, type Mode, type Part, type Place, sendJob } from '../../api/incidents.ts';
+import { MODES, modesFrom } from '../../../../src/features/search/modes.ts';
+import { findRequest, type Part, type Place, sendJob } from '../../api/incidents.ts';
 import { goTo, hrefOf } from '../../router.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -13,16 +14,7 @@ import { changeForm, currentForm, keepText } from './state.ts';
 import { UndoDialog } from './undo-dialog.tsx';
 import { describeTenants } from './words.ts';
 
-const MODES: readonly (readonly [Mode, string])[] = [
-  ['literal', 'Text'],
-  ['words', 'Words'],
-  ['regex', 'Expression'],
-];
-const HINTS: Record<Mode, string> = {
-  literal: 'This text, also in another case, with other spaces, or in another Unicode form.',
-  words: 'Versions with all of the words, or their forms.',
-  regex: 'A regular expression in RE2 syntax, for each line.',
-};
+const KINDS = modesFrom('literal').map((mode) => [mode, MODES[mode].form.label] as const);
 const EXACT = 'This very text, byte by byte.';
 const PARTS: Record<Part, string> = { both: 'Contents and paths', content: 'Contents', path: 'Paths' };
 const PLACES: Record<Place, string> = {
@@ -75,12 +67,14 @@ export function FindForm() {
             event.currentTarget.form?.requestSubmit();
           }}
         />
-        <span class="hint">{input.mode === 'literal' && input.exact ? EXACT : HINTS[input.mode]}</span>
+        <span class="hint">
+          {input.mode === 'literal' && input.exact ? EXACT : MODES[input.mode].form.hint}
+        </span>
       </label>
       <div class="incident-options">
         <Segmented
           label="Kind of text"
-          options={MODES}
+          options={KINDS}
           value={input.mode}
           onChange={(mode) => changeForm({ mode })}
         />

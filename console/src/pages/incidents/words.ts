@@ -1,3 +1,4 @@
+import { MODES, type Mode } from '../../../../src/features/search/modes.ts';
 import type { ActorQuery } from '../../api/history.ts';
 import type { Counts, Job, JobOutcome, TenantSelection } from '../../api/incidents.ts';
 import { count } from '../../text/format.ts';
@@ -7,7 +8,7 @@ import { textOf } from './state.ts';
 
 /** Request of a job as the service stores it. */
 export interface StoredRequest {
-  mode?: 'literal' | 'words' | 'regex';
+  mode?: Mode;
   where?: 'both' | 'content' | 'path';
   isExact?: boolean;
   ignoresCase?: boolean;
@@ -54,7 +55,7 @@ export function titleOfJob(job: Job): string {
 const MAX_TITLE = 80;
 const shortened = (text: string) => (text.length > MAX_TITLE ? `${text.slice(0, MAX_TITLE)}…` : text);
 
-const MODES = { literal: 'text', words: 'words', regex: 'expression' };
+const modeText = (mode: Mode) => MODES[mode].form.label.toLowerCase();
 const PARTS = { both: 'contents and paths', content: 'contents', path: 'paths' };
 const PLACES: Record<string, string> = {
   current: 'current files',
@@ -65,14 +66,14 @@ const PLACES: Record<string, string> = {
 /** Describes the request of a find, without its text. */
 export function describeFind(request: StoredRequest): string {
   const { mode = 'literal', where = 'both', places = [], by } = request;
-  const kind = mode === 'literal' ? literalText(request) : MODES[mode];
+  const kind = mode === 'literal' ? literalText(request) : modeText(mode);
   const parts = [kind, PARTS[where], places.map((place) => PLACES[place]).join(', ')];
   return [...parts, ...(by ? [`by ${actorName(by)}`] : [])].join(' · ');
 }
 
 /** Describes the comparison of a find or an erasure. */
 export function literalText({ isExact, ignoresCase }: StoredRequest): string {
-  if (!isExact) return MODES.literal;
+  if (!isExact) return modeText('literal');
   return ignoresCase ? 'exact text, ignoring case' : 'exact text';
 }
 

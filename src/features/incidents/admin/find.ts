@@ -16,7 +16,8 @@ import {
 import { defineOperation } from '../../../core/admin/operation.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
 import { byActorOrSource } from '../../../core/history/version.ts';
-import { MAX_QUERY_LENGTH, modes } from '../../search/query.ts';
+import { describeModes, modes } from '../../search/modes.ts';
+import { MAX_QUERY_LENGTH } from '../../search/query.ts';
 import { memorySearch } from '../../search/search.ts';
 import { PLACES } from '../find.ts';
 import { checkExpression, FIND, findQuery, readHits, type ShownHit } from '../find-job.ts';
@@ -40,10 +41,10 @@ const findBody = z
         description: 'The words, the text, or the expression. It is deleted when the job ends.',
         examples: ['ignore all previous instructions'],
       }),
-    mode: z.enum(modes).default('literal').meta({
-      description:
-        '`words`: versions with all of the words or their forms. `literal`: this text. `regex`: a regular expression in RE2 syntax, for each line.',
-    }),
+    mode: z
+      .enum(modes)
+      .default('literal')
+      .meta({ description: describeModes('find') }),
     exact: z.boolean().default(false).meta({
       description:
         'Only with `literal`: compare the text byte by byte. Otherwise, its normal form is compared, without the difference of case, white space, invisible characters, and Unicode forms, as for a text that is kept out.',

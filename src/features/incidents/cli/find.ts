@@ -5,6 +5,7 @@ import { type Io, print } from '../../../core/cli/io.ts';
 import { printJson, printLine, shown } from '../../../core/cli/output.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
 import { amount } from '../../../core/lib/units.ts';
+import { describeOption, type Mode, modesFrom } from '../../search/modes.ts';
 import { MAX_QUERY_LENGTH } from '../../search/query.ts';
 import { listHits, startFind } from '../admin/find.ts';
 import { listJobTenants } from '../admin/jobs.ts';
@@ -12,7 +13,7 @@ import { PLACES } from '../find.ts';
 import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
 interface FindOptions extends SelectionOptions {
-  mode: 'literal' | 'words' | 'regex';
+  mode: Mode;
   exact?: boolean;
   ignoreCase?: boolean;
   in: 'both' | 'content' | 'path';
@@ -34,8 +35,8 @@ export function registerFindCommand(program: Command, { connect, io }: Cli): voi
     )
     .argument('<text>', 'text or pattern to find', textArgument)
     .addOption(
-      new Option('--mode <mode>', 'literal, words, or regex (RE2 syntax)')
-        .choices(['literal', 'words', 'regex'])
+      new Option('--mode <mode>', describeOption('find', 'literal'))
+        .choices(modesFrom('literal'))
         .default('literal'),
     )
     .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')

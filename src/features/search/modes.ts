@@ -1,0 +1,97 @@
+/** A mode of the search and of the find over many tenants, in the words of each interface. */
+interface SearchMode {
+  /** Meaning of the text, after the mode's name in OpenAPI. */
+  input: { search: string; find: string };
+  /** The mode in the options of the command line. */
+  option: { search: string; find: string };
+  /** Use of the mode, for models. The default mode has another text. */
+  use?: string;
+  /** Hint for models after a search without matches. */
+  hint: (path: string) => string;
+  /** Button and hint in the form of the console. */
+  form: { label: string; hint: string };
+  /** Whether a text can be invalid, so that a find compiles it before it starts. */
+  compiles?: true;
+}
+
+/**
+ * Modes of a search. A new mode is an entry here, and a pattern in `match-lines.ts`. The schemas, the command line, the
+ * console, and the tools of MCP and of the clients follow.
+ */
+const entries = {
+  words: {
+    input: {
+      search: 'the files with most of the words, the best first',
+      find: 'versions with all of the words or their forms',
+    },
+    option: { search: 'words (best matches first)', find: 'words' },
+    hint: (path) => `Try other or fewer words, or view ${path} to see what is there.`,
+    form: { label: 'Words', hint: 'Versions with all of the words, or their forms.' },
+  },
+  literal: {
+    input: { search: 'this very text', find: 'this text' },
+    option: { search: 'literal', find: 'literal' },
+    use: 'for an exact text',
+    hint: () => 'Matching is exact and case-sensitive. Mode `words` is more tolerant.',
+    form: {
+      label: 'Text',
+      hint: 'This text, also in another case, with other spaces, or in another Unicode form.',
+    },
+  },
+  regex: {
+    input: {
+      search: 'a regular expression in RE2 syntax, for each line',
+      find: 'a regular expression in RE2 syntax, for each line',
+    },
+    option: { search: 'regex (RE2 syntax)', find: 'regex (RE2 syntax)' },
+    use: '(RE2 syntax, line by line) for a pattern',
+    hint: () =>
+      'The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.',
+    form: { label: 'Expression', hint: 'A regular expression in RE2 syntax, for each line.' },
+    compiles: true,
+  },
+} satisfies Record<string, SearchMode>;
+
+export type Mode = keyof typeof entries;
+export const MODES: Readonly<Record<Mode, SearchMode>> = entries;
+
+/** A mode that finds lines with a pattern, and sorts files by path. */
+export type LineMode = Exclude<Mode, 'words'>;
+
+/** Mode of a search that names none. */
+export const DEFAULT_MODE: Mode = 'words';
+
+export const modes = Object.keys(MODES) as [Mode, ...Mode[]];
+
+const listed = (texts: readonly string[], locale: 'en' | 'en-GB', type: 'conjunction' | 'disjunction') =>
+  new Intl.ListFormat(locale, { type }).format(texts);
+
+/** The names, as the error for another mode lists them. */
+export const MODE_NAMES = listed(modes, 'en-GB', 'disjunction');
+/** The names of the modes that sort by path, for descriptions. */
+export const LINE_MODES = listed(
+  modes.filter((mode) => mode !== 'words').map((mode) => `\`${mode}\``),
+  'en',
+  'conjunction',
+);
+
+/** Returns the modes with the default first, as commands and forms list them. */
+export function modesFrom(first: Mode): Mode[] {
+  return [first, ...modes.filter((mode) => mode !== first)];
+}
+
+/** Describes the field `mode` in OpenAPI. */
+export function describeModes(of: 'search' | 'find', defaultMode?: Mode): string {
+  return modes
+    .map((mode) => `\`${mode}\`${mode === defaultMode ? ' (the default)' : ''}: ${MODES[mode].input[of]}.`)
+    .join(' ');
+}
+
+/** Describes the option `--mode`. */
+export function describeOption(of: 'search' | 'find', first: Mode): string {
+  return listed(
+    modesFrom(first).map((mode) => MODES[mode].option[of]),
+    'en',
+    'disjunction',
+  );
+}
