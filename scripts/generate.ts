@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes all generated files: both OpenAPI documents, the console's types, the references of
- * commands, errors, and settings in docs, and the migration for changes of `src/core/database/schema`. A test fails while one of them is
+ * commands, errors, and settings in docs, the tools' definitions of MCP and the clients, and the migration for changes of `src/core/database/schema`. A test fails while one of them is
  * outdated.
  *
  * `npm run generate -- release`: writes the fixture of the version in package.json, with its migrations, functions, and
@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
 import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
 import { commandReference, errorReference, settingsReference } from './reference.ts';
+import { TOOL_DEFINITIONS } from './tool-definitions.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -29,6 +30,12 @@ async function writeAll(): Promise<void> {
   writeFileSync(join(root, 'docs/cli.md'), commandReference());
   writeFileSync(join(root, 'docs/errors.md'), errorReference(documents));
   writeFileSync(join(root, 'docs/settings.md'), settingsReference());
+  const definitions = Object.entries(TOOL_DEFINITIONS);
+  for (const [name, text] of definitions) writeFileSync(join(root, name), text());
+  execFileSync('npx', ['biome', 'format', '--write', ...definitions.map(([name]) => name)], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
 }
 
 function writeFixture(): void {

@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import * as client from '../../clients/typescript/src/definitions.ts';
 import { commandReference, errorReference, exampleOf, settingsReference } from '../../scripts/reference.ts';
+import { memoryTool, searchTool, TOOL_DEFINITIONS } from '../../scripts/tool-definitions.ts';
 import { ConfigError, describeVariables, loadConfig } from '../../src/core/config.ts';
 import { ERROR_CATALOG, type ErrorDefinition } from '../../src/core/errors/catalog.ts';
+import * as mcp from '../../src/features/mcp/definitions.ts';
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 
@@ -24,6 +27,14 @@ it('docs/errors.md lists the error codes of both APIs', () => {
   expect(responses.filter((code) => !reference.includes(`\n| \`${code}\` | `))).toStrictEqual([]);
   expect(reference).toMatch(/^\| `too_many_at_once` \| 429 \| \S/m);
   expect(read('docs/errors.md')).toBe(reference);
+});
+
+it('defines the tools of MCP and of the clients as the commands and the search do', () => {
+  const definitions = { MEMORY_DEFINITION: memoryTool(), SEARCH_DEFINITION: searchTool() };
+  expect({ ...mcp }).toStrictEqual(definitions);
+  expect({ ...client }).toStrictEqual(definitions);
+  const python = 'clients/python/src/memory_service_client/_definitions.py';
+  expect(read(python)).toBe(TOOL_DEFINITIONS[python]?.());
 });
 
 it('docs/settings.md has the variables of the service', () => {

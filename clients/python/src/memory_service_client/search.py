@@ -12,47 +12,11 @@ from anthropic.types.beta import (
 )
 from typing_extensions import override
 
+from ._definitions import SEARCH_DEFINITION
 from .client import AsyncMemoryClient, MemoryClient
 from .errors import MemoryServiceError
 
-_DESCRIPTION = (
-    "Searches the files of your memory, all of /memories, and shows where something is: each result is "
-    "path:line: text. Use it to find what was written down before, and view or edit the file that it "
-    "names. A memory directory shows only two levels; this finds files at any depth.\n"
-    "\n"
-    "- Start with mode words (the default) and the few words that the file must contain: names, topics, "
-    "error codes. Not a whole question. The best files come first; case, accents and simple endings do "
-    "not matter.\n"
-    "- Use mode literal for an exact text, and mode regex (RE2 syntax, line by line) for a pattern. Both "
-    "are case-sensitive.\n"
-    "- When nothing is found, try other words for the same thing before you conclude that it is not "
-    "there."
-)
-
-MEMORY_SEARCH_TOOL: BetaToolParam = {
-    "name": "memory_search",
-    "description": _DESCRIPTION,
-    "input_schema": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "The text or pattern to search for."},
-            "mode": {
-                "type": "string",
-                "enum": ["words", "literal", "regex"],
-                "description": "How to look for it: words by default.",
-            },
-            "path": {
-                "type": "string",
-                "description": "The directory or file to search, like /memories/projects. All of /memories by default.",
-            },
-            "max_results": {
-                "type": "integer",
-                "description": "The most lines to show, from 1 to 100: 20 by default.",
-            },
-        },
-        "required": ["query"],
-    },
-}
+MEMORY_SEARCH_TOOL = SEARCH_DEFINITION
 """The tool `memory_search`, for the `tools` of a request to the Messages API."""
 
 

@@ -31,6 +31,8 @@ export interface MemoryCommand {
   description: string;
   /** Whether the command can change the memory. */
   access: 'read' | 'write';
+  /** Texts of the tool's definition for models without the built-in memory tool. */
+  definition: { use: string; fields?: Readonly<Record<string, string>> };
   /** Schema of the input, including `command`. OpenAPI includes this schema. */
   schema: z.ZodObject;
   /** Executes the command on an input parsed by the schema. */

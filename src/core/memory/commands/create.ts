@@ -11,6 +11,10 @@ export const create = defineCommand({
   description:
     'Creates a file. Nothing may be at its path, unless the service or its tenant overwrites existing files.',
   access: 'write',
+  definition: {
+    use: 'Creates a file, and the directories above it. Use str_replace or insert to change a file that exists.',
+    fields: { file_text: 'the content of the file.' },
+  },
   schema: z.object({
     command: z.literal('create'),
     path: pathField('The file to create. Missing directories above it are made.', '/memories/notes.txt'),

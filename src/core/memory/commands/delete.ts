@@ -8,6 +8,9 @@ export const deleteCommand = defineCommand({
   name: 'delete',
   description: 'Deletes a file, or a directory with everything in it.',
   access: 'write',
+  definition: {
+    use: 'Deletes a file, or a directory with everything in it.',
+  },
   schema: z.object({
     command: z.literal('delete'),
     path: pathField('The file, or the directory with everything in it, to delete.', '/memories/old_file.txt'),

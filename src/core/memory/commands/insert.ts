@@ -10,6 +10,10 @@ export const insert = defineCommand({
   name: 'insert',
   description: 'Puts lines into a file after a given line.',
   access: 'write',
+  definition: {
+    use: 'Inserts text into a file after line `insert_line`; 0 is the start of the file.',
+    fields: { insert_line: 'the line after which the text goes in.', insert_text: 'the text.' },
+  },
   schema: z.object({
     command: z.literal('insert'),
     path: pathField('The file to edit.', '/memories/todo.txt'),

@@ -17,6 +17,10 @@ export const rename = defineCommand({
   name: 'rename',
   description: 'Renames or moves a file or directory; nothing is overwritten.',
   access: 'write',
+  definition: {
+    use: 'Renames or moves a file or directory. An existing destination is not overwritten.',
+    fields: { old_path: 'the path now.', new_path: 'the path afterward.' },
+  },
   schema: z.object({
     command: z.literal('rename'),
     old_path: pathField('The file or directory to rename or move.', '/memories/draft.txt'),

@@ -21,6 +21,10 @@ export const strReplace = defineCommand({
   name: 'str_replace',
   description: 'Replaces a text that occurs exactly once in a file.',
   access: 'write',
+  definition: {
+    use: 'Replaces text in a file. `old_str` must match exactly one place in it. Without `new_str`, the text is deleted.',
+    fields: { old_str: 'the text to replace.', new_str: 'the text to put in its place.' },
+  },
   schema: z.object({
     command: z.literal('str_replace'),
     path: pathField('The file to edit.', '/memories/preferences.txt'),

@@ -28,6 +28,10 @@ export const view = defineCommand({
   name: 'view',
   description: 'Shows a directory two levels deep with sizes, or a file with line numbers.',
   access: 'read',
+  definition: {
+    use: 'Shows a directory or a file. A directory is listed up to 2 levels deep, one entry per line: its size, a tab, and its path, which ends in / for a directory. Hidden items and node_modules are left out. A file is shown with line numbers, starting at 1; `view_range` selects lines of it. A long result is cut at the end of a line, and its last line says how to read the rest.',
+    fields: { view_range: 'the first and last line to show, such as [11, 20]. -1 as the last is the end.' },
+  },
   schema: z.object({
     command: z.literal('view'),
     path: pathField('The file or directory to show.', '/memories'),
