@@ -1,34 +1,24 @@
 import { expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
-import { showTree, startCollector } from '../support/otlp.ts';
-import { adminUrlOf, post, startServer } from '../support/process.ts';
+import { showTree } from '../support/otlp.ts';
+import { adminUrlOf, post } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
+import { CALLER, SERVER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
-const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const CALLER = 'b7ad6b7169203331';
-const SERVER = 2;
+const { startTraced } = useTracedServers();
 
 it('traces requests to the admin API by route, without paths, queries, and contents', {
   tags: 'long',
 }, async () => {
-  const database = await createTestDatabase();
-  const collector = await startCollector();
-  const server = await startServer({
-    DATABASE_URL: database.url,
-    ADMIN_PORT: '0',
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-  });
+  const server = await startTraced({ ADMIN_PORT: '0' });
   const url = await adminUrlOf(server);
   await post(server.url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
-  const headers = { traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'traced-1' };
+  const headers = { ...traceparent(), 'x-request-id': 'traced-1' };
   const answer = await fetch(`${url}/v1/tenants/acme/file?path=/memories/private-path`, { headers });
   expect(await answer.text()).toBe('private-content');
   for (const path of ['/healthz', '/readyz', '/', '/openapi.json']) await fetch(url + path, { headers });
-  server.child.kill('SIGTERM');
-  expect(await server.exit).toBe(0);
+  const { log, spans: all } = await server.stop();
 
-  const spans = collector.spans().filter(({ traceId }) => traceId === TRACE);
+  const spans = all.filter(({ traceId }) => traceId === TRACE);
   expect(showTree(spans, CALLER)).toStrictEqual(['GET /v1/tenants/:tenant/file', '  lookup_files']);
   expect(spans.filter(({ kind }) => kind === SERVER)).toMatchObject([
     {
@@ -42,12 +32,7 @@ it('traces requests to the admin API by route, without paths, queries, and conte
       },
     },
   ]);
-  expect(JSON.stringify(collector.received)).not.toContain('private');
-  const line = server
-    .output()
-    .split('\n')
-    .find((each) => each.includes('"reqId":"traced-1"'));
+  expect(JSON.stringify(server.collector.received)).not.toContain('private');
+  const line = log.split('\n').find((each) => each.includes('"reqId":"traced-1"'));
   expect(JSON.parse(line ?? '')).toMatchObject({ trace_id: TRACE, command: 'readFile' });
-  await collector.close();
-  await database.drop();
 });

@@ -1,58 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  connectTo,
-  copyPgliteTemplate,
-  createTestDatabase,
-  isCitus,
-  skipOnCitus,
-} from '../support/database.ts';
-import { type Collector, type Span, showTree, startCollector } from '../support/otlp.ts';
-import { post, startCli, startProcess, startServer } from '../support/process.ts';
+import { describe, expect, it } from 'vitest';
+import { connectTo, copyPgliteTemplate, isCitus, skipOnCitus } from '../support/database.ts';
+import { type Span, showTree } from '../support/otlp.ts';
+import { post, startCli, startProcess } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
+import { CALLER, SERVER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
-const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const CALLER = 'b7ad6b7169203331';
-const traceparent = (trace = TRACE, flags = '01') => ({ traceparent: `00-${trace}-${CALLER}-${flags}` });
-const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
 /** There are no batches on Citus. */
 const FIND_RECORD = `      ${isCitus() ? 'find_record' : 'find_records'}`;
 
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let collector: Collector;
-const closings: (() => unknown)[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  for (const close of closings.splice(0)) await close();
-});
-afterAll(async () => {
-  await database.drop();
-});
-
-/** Starts a server that sends its spans to a new collector. `stop` resolves with the spans and the log. */
-async function startTraced(env: Record<string, string> = {}) {
-  collector = await startCollector();
-  closings.push(() => collector.close());
-  const server = await startServer({
-    DATABASE_URL: database.url,
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    ...env,
-  });
-  closings.push(() => server.child.kill('SIGKILL'));
-  return {
-    ...server,
-    stop: async () => {
-      server.child.kill('SIGTERM');
-      expect(await server.exit).toBe(0);
-      return { log: server.output(), spans: collector.spans() };
-    },
-  };
-}
+const { databaseUrl, startTraced } = useTracedServers();
 
 const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
 /**
@@ -82,9 +40,9 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
     const { log, spans: all } = await server.stop();
     const spans = all.filter(({ traceId }) => traceId === TRACE);
 
-    expect(collector.received.map(({ path }) => path)).toStrictEqual(['/v1/traces']);
-    expect(collector.received[0]?.headers).toMatchObject({ 'x-collector-key': 'abc' });
-    expect(collector.resource()).toMatchObject({
+    expect(server.collector.received.map(({ path }) => path)).toStrictEqual(['/v1/traces']);
+    expect(server.collector.received[0]?.headers).toMatchObject({ 'x-collector-key': 'abc' });
+    expect(server.collector.resource()).toMatchObject({
       'service.name': 'agent-memory',
       'deployment.environment.name': 'test',
     });
@@ -226,7 +184,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
     await send('["private-array"]');
     const { log, spans } = await server.stop();
     expect(spans.length).toBeGreaterThan(30);
-    expect(collector.received.map(({ body }) => body).join()).not.toMatch(/private/);
+    expect(server.collector.received.map(({ body }) => body).join()).not.toMatch(/private/);
     expect(log).not.toMatch(/private/);
 
     expect(
@@ -294,7 +252,7 @@ describe('the spans of a trace', { tags: 'long' }, () => {
       isCitus() ? { DB_STATEMENT_TIMEOUT_MS: '2000' } : { DB_LOCK_TIMEOUT_MS: '50' },
     );
     await post(server.url, cmd.create('/memories/before', 'x'), { 'x-tenant-id': 'locked' });
-    const client = await connectTo(database.url);
+    const client = await connectTo(databaseUrl());
     await client.query('BEGIN');
     await client.query(`SELECT 1 FROM tenants WHERE id = 'locked' FOR UPDATE`);
     const create = cmd.create('/memories/private-path', 'private-content');
@@ -336,7 +294,7 @@ describe('a statement for several requests', { tags: 'long' }, () => {
     async (label, lock, input, statement) => {
       const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '0' });
       await post(server.url, cmd.create(`/memories/first-${label}.md`, 'x'));
-      const client = await connectTo(database.url);
+      const client = await connectTo(databaseUrl());
       await client.query('BEGIN');
       await client.query(lock);
       const traces = [1, 2, 3].map((i) => `${i}`.repeat(32));
@@ -376,7 +334,7 @@ describe('tracing', { tags: 'long' }, () => {
       await fetch(server.url + path, { headers: traceparent() });
     }
     await server.stop();
-    expect(collector.received).toStrictEqual([]);
+    expect(server.collector.received).toStrictEqual([]);
   });
 
   it('follows the sampling of the caller unless OTEL_TRACES_SAMPLER is set', async () => {
@@ -399,7 +357,7 @@ describe('tracing', { tags: 'long' }, () => {
     const never = await startTraced({ OTEL_TRACES_SAMPLER: 'always_off' });
     await post(never.url, view, traceparent());
     await never.stop();
-    expect(collector.received).toStrictEqual([]);
+    expect(never.collector.received).toStrictEqual([]);
   });
 });
 
@@ -441,28 +399,28 @@ describe('a trace collector', { tags: 'long' }, () => {
     await post(server.url, cmd.view('/memories'));
     server.child.kill('SIGTERM');
     expect(await server.exit).toBe(0);
-    expect(collector.received[0]?.headers['content-type']).toBe('application/x-protobuf');
-    expect(collector.received[0]?.body).toContain('execute_tool memory');
+    expect(server.collector.received[0]?.headers['content-type']).toBe('application/x-protobuf');
+    expect(server.collector.received[0]?.body).toContain('execute_tool memory');
   });
 
   it('logs a trace collector once when it fails and once when it recovers', async () => {
     const server = await startTraced({ OTEL_BSP_SCHEDULE_DELAY: '20' });
-    collector.answer = 400;
+    server.collector.answer = 400;
     const failing = server.line(/the collector takes no traces/);
     await post(server.url, cmd.view('/memories'));
     await failing;
-    const before = collector.received.length;
-    while (collector.received.length < before + 3) {
+    const before = server.collector.received.length;
+    while (server.collector.received.length < before + 3) {
       expect((await post(server.url, cmd.view('/memories'))).status).toBe(200);
     }
-    collector.answer = 200;
+    server.collector.answer = 200;
     await post(server.url, cmd.view('/memories'));
     await server.line(/the collector takes traces again/);
     const { log } = await server.stop();
     const lines = log.split('\n').filter((line) => line.includes('the collector'));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 'warn', collector: collector.url, reason: 400 },
-      { level: 'info', collector: collector.url },
+      { level: 'warn', collector: server.collector.url, reason: 400 },
+      { level: 'info', collector: server.collector.url },
     ]);
   });
 
@@ -474,7 +432,7 @@ describe('a trace collector', { tags: 'long' }, () => {
           ? { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:private@127.0.0.1:1' }
           : {},
       );
-      collector.answer = how === 'hangs' ? 'hang' : 401;
+      server.collector.answer = how === 'hangs' ? 'hang' : 401;
       for (let i = 0; i < 5; i++) expect((await post(server.url, cmd.view('/memories'))).status).toBe(200);
       const { log } = await server.stop();
       expect(log).toContain('"msg":"stopped"');
@@ -511,7 +469,7 @@ describe('a service without a trace collector', { tags: 'long' }, () => {
 
   async function loadedBy(env: Record<string, string>): Promise<string[]> {
     const args = ['--import', LIST, 'dist/main.js', 'serve'];
-    const settings = { PORT: '0', AUTH: 'none', DATABASE_URL: database.url };
+    const settings = { PORT: '0', AUTH: 'none', DATABASE_URL: databaseUrl() };
     const server = startProcess(process.execPath, args, { ...settings, ...env });
     const [, url] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
     await post(url ?? '', cmd.view('/memories'), { ...traceparent(), 'x-request-id': 'off' });

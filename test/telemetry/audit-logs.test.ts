@@ -3,40 +3,16 @@
  *
  * @module-tag long
  */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
-import { type Collector, showTree, startCollector } from '../support/otlp.ts';
-import { adminUrlOf, post, startServer } from '../support/process.ts';
+import { expect, it } from 'vitest';
+import { showTree } from '../support/otlp.ts';
+import { adminUrlOf, post } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
+import { CALLER, TRACE, traceparent, useTracedServers } from '../support/traced.ts';
 
-const TRACE = '0af7651916cd43dd8448eb211c80319c';
-const CALLER = 'b7ad6b7169203331';
-
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let collector: Collector;
-const closings: (() => unknown)[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  for (const close of closings.splice(0)) await close();
-});
-afterAll(async () => {
-  await database.drop();
-});
+const servers = useTracedServers();
 
 async function start(env: Record<string, string> = {}) {
-  collector = await startCollector();
-  closings.push(() => collector.close());
-  const server = await startServer({
-    DATABASE_URL: database.url,
-    ADMIN_PORT: '0',
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    ...env,
-  });
-  closings.push(() => server.child.kill('SIGKILL'));
+  const server = await servers.startTraced({ ADMIN_PORT: '0', ...env });
   const admin = await adminUrlOf(server);
   const send = (method: string, url: string, body?: object, headers: Record<string, string> = {}) =>
     fetch(url, {
@@ -44,18 +20,13 @@ async function start(env: Record<string, string> = {}) {
       headers: { 'content-type': 'application/json', ...headers },
       body: body === undefined ? null : JSON.stringify(body),
     });
-  const stop = async () => {
-    server.child.kill('SIGTERM');
-    expect(await server.exit).toBe(0);
-    return server.output();
-  };
-  return { url: server.url, admin, send, stop };
+  return { ...server, admin, send };
 }
 
 it('sends completed changes with their outcome and their trace, without contents and paths', async () => {
-  const { url, admin, send, stop } = await start();
+  const { url, admin, send, stop, collector } = await start();
   await post(url, cmd.create('/memories/private-path', 'private-content'), { 'x-tenant-id': 'acme' });
-  const traced = { traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'audited-1' };
+  const traced = { ...traceparent(), 'x-request-id': 'audited-1' };
   expect(
     (await send('PATCH', `${admin}/v1/tenants/acme`, { settings: { max_files: 7 } }, traced)).status,
   ).toBe(200);
@@ -89,8 +60,8 @@ it('sends completed changes with their outcome and their trace, without contents
 });
 
 it('sends spans of Memory Stores API operations with their store and record', async () => {
-  const { url, send, stop } = await start();
-  const traced = { traceparent: `00-${TRACE}-${CALLER}-01` };
+  const { url, send, stop, collector } = await start();
+  const traced = traceparent();
   const store = (await (await send('POST', `${url}/v1/memory_stores`, { name: 'Notes' }, traced)).json()) as {
     id: string;
   };
@@ -105,9 +76,8 @@ it('sends spans of Memory Stores API operations with their store and record', as
   await post(url, cmd.rename('/memories/private-path', '/memories/private-moved'), view);
   await post(url, cmd.delete('/memories/private-moved'), view);
   await post(url, cmd.view('/memories'), view);
-  await stop();
+  const { spans } = await stop();
 
-  const spans = collector.spans();
   const operations = spans.filter(({ name }) => /_memory(_store)?$/.test(name));
   const subject = (record: boolean, count?: number) => ({
     'gen_ai.memory.store.id': store.id,
@@ -142,7 +112,7 @@ it.each([
   ['OTEL_LOGS_EXPORTER', '/v1/traces'],
   ['OTEL_TRACES_EXPORTER', '/v1/logs'],
 ])('disables one signal with %s=none', async (variable, path) => {
-  const { admin, send, stop } = await start({ [variable]: 'none' });
+  const { admin, send, stop, collector } = await start({ [variable]: 'none' });
   expect((await send('POST', `${admin}/v1/tenants`, { id: `t${path.length}` })).status).toBeLessThan(300);
   await stop();
   expect([...new Set(collector.received.map((each) => each.path))]).toStrictEqual([path]);
@@ -151,15 +121,15 @@ it.each([
 it.each(['refuses logs', 'hangs'])(
   'completes changes and shuts down without delay while a collector %s',
   async (how) => {
-    const { admin, send, stop } = await start({ OTEL_TRACES_EXPORTER: 'none' });
+    const { admin, send, stop, collector } = await start({ OTEL_TRACES_EXPORTER: 'none' });
     collector.answer = how === 'hangs' ? 'hang' : 400;
     for (let i = 0; i < 5; i++) {
       expect(
         (await send('PATCH', `${admin}/v1/tenants/acme`, { settings: { max_files: i + 1 } })).status,
       ).toBe(200);
     }
-    const output = await stop();
-    expect(output).toContain('"msg":"stopped"');
+    const { log } = await stop();
+    expect(log).toContain('"msg":"stopped"');
     const events = (await (await fetchEvents()).json()) as { events: { outcome: string }[] };
     expect(events.events.slice(0, 5).map(({ outcome }) => outcome)).toStrictEqual(Array(5).fill('ok'));
   },
@@ -167,7 +137,6 @@ it.each(['refuses logs', 'hangs'])(
 
 /** Reads the audit trail with a service without a collector. */
 async function fetchEvents(): Promise<Response> {
-  const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
-  closings.push(() => server.child.kill('SIGKILL'));
+  const server = await servers.start({ ADMIN_PORT: '0' });
   return fetch(`${await adminUrlOf(server)}/v1/audit?action=updateTenant`);
 }
