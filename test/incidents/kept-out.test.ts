@@ -122,23 +122,31 @@ describeService('texts that are kept out of one tenant', (service) => {
     expect(await send(tenant, cmd.view('/memories'))).not.toContain('/memories/f');
   });
 
-  it('rejects the merge of a draft that adds the text', async () => {
+  const draftOf = async (tenant: string) =>
+    String((await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } })).body.id);
+  /** Adds the text to a draft of a tenant that then keeps it out. */
+  const draftWithText = async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
-    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
-    const id = String(draft.body.id);
+    const id = await draftOf(tenant);
     await send(id, cmd.create('/memories/g', TEXT));
     await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
-    const review = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
-    const merged = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/merge`, {
-      body: { review: review.body.review },
+    return { tenant, id };
+  };
+
+  it.each([
+    [
+      'merge',
+      'The draft would add a text that an operator keeps out of this memory to /memories/g. Nothing was changed.',
+    ],
+    ['replace', 'would add a text that an operator keeps out of this memory to /memories/g.'],
+  ])('rejects to %s a draft that adds the text', async (action, detail) => {
+    const { tenant, id } = await draftWithText();
+    const { body } = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
+    const answer = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/${action}`, {
+      body: { review: body.review },
     });
-    expect([merged.status, merged.body.detail]).toStrictEqual([
-      409,
-      expect.stringContaining(
-        'The draft would add a text that an operator keeps out of this memory to /memories/g. Nothing was changed.',
-      ),
-    ]);
+    expect([answer.status, answer.body.detail]).toStrictEqual([409, expect.stringContaining(detail)]);
   });
 
   it('warns if a restore brings a kept-out text back', async () => {
@@ -161,30 +169,9 @@ describeService('texts that are kept out of one tenant', (service) => {
     });
   });
 
-  it('rejects the replacement of a memory by a draft that adds the text', async () => {
-    const tenant = freshTenant();
-    await send(tenant, cmd.create('/memories/f', 'x'));
-    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
-    const id = String(draft.body.id);
-    await send(id, cmd.create('/memories/g', TEXT));
-    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
-    const review = await admin().call('GET', `/tenants/${tenant}/drafts/${id}/changes`);
-    const body = { review: review.body.review };
-    const replaced = await admin().call('POST', `/tenants/${tenant}/drafts/${id}/replace`, { body });
-    expect([replaced.status, replaced.body.detail]).toStrictEqual([
-      409,
-      expect.stringContaining('would add a text that an operator keeps out of this memory to /memories/g.'),
-    ]);
-  });
-
   it('warns if a restore in a draft brings back a text that is kept out of the original', async () => {
-    const tenant = freshTenant();
-    await send(tenant, cmd.create('/memories/f', 'x'));
-    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
-    const id = String(draft.body.id);
-    await send(id, cmd.create('/memories/g', TEXT));
+    const { id } = await draftWithText();
     await send(id, cmd.delete('/memories/g'));
-    await admin().call('POST', `/tenants/${tenant}/kept-out`, { body: { text: TEXT } });
     const { body } = await admin().call('GET', `/tenants/${id}/versions?operation=created&path=/memories/g`);
     const [version] = body.versions as { id: string }[];
     const restored = await admin().call('POST', `/tenants/${id}/restore`, { body: { version: version?.id } });
@@ -193,8 +180,7 @@ describeService('texts that are kept out of one tenant', (service) => {
 
   it('rejects a text that is kept out of a tenant in its drafts', async () => {
     const { tenant } = await tenantWithout(TEXT);
-    const draft = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 'tidy' } });
-    expect(await send(String(draft.body.id), cmd.create('/memories/g', TEXT))).toBe(REFUSED);
+    expect(await send(await draftOf(tenant), cmd.create('/memories/g', TEXT))).toBe(REFUSED);
   });
 
   it('lists a kept-out text without the text, allows it again, and keeps it with a renamed tenant', async () => {
