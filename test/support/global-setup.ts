@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,6 +31,21 @@ declare module 'vitest' {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const MEMORY = '/dev/shm';
+/** Several times as much as the databases of a run need. */
+const ENOUGH_BYTES = 6 * 1024 ** 3;
+
+/**
+ * Returns the memory of Linux, if it is large enough and can contain programs. The tests create and drop hundreds of
+ * databases, and their files on ext4 would take half the time of Postgres.
+ */
+async function scratchPlace(): Promise<string> {
+  const mounts = await readFile('/proc/mounts', 'utf8').catch(() => '');
+  if (!/ \/dev\/shm tmpfs (?!\S*\bnoexec\b)/.test(mounts)) return tmpdir();
+  const { bavail, bsize } = await statfs(MEMORY);
+  return Math.min(bavail * bsize, process.availableMemory()) < ENOUGH_BYTES ? tmpdir() : MEMORY;
+}
 
 /** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch directory until `release`. */
 function startSupervisor(scratch: string): { supervised: Promise<Supervised>; release(): Promise<void> } {
@@ -101,7 +116,7 @@ async function build(scripts: string[]): Promise<void> {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
+  const scratch = await mkdtemp(join(await scratchPlace(), 'memory-service-tests-'));
   const { supervised, release } = startSupervisor(scratch);
   const preparations = [
     preparePostgres(project, supervised),
