@@ -53,6 +53,8 @@ export default defineConfig(({ mode }) => {
       // The files of a worker share its modules and databases. Loading and starting them for each file would take most of
       // the time.
       isolate: false,
+      // Keeps the transformed modules for later runs, until `npm ci`.
+      experimental: { fsModuleCache: true },
       // Compiles the WebAssembly of PGlite without optimization, which would take longer than the time that it saves.
       execArgv: ['--liftoff-only'],
       sequence: { sequencer: LongestFirst },
