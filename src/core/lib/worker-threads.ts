@@ -134,14 +134,15 @@ async function runIn<Task, Result>(
 /** The import is deferred because few processes need threads. */
 async function startPool({ module, idleMs, maxHeapMiB }: WorkerOptions): Promise<Piscina> {
   const { Piscina } = await import('piscina');
-  // When running from source (`npm run dev` and tests), a thread also needs tsx.
+  // When running from source (`npm run dev` and tests), a thread needs tsx if Node does not run TypeScript.
   const isSource = import.meta.url.endsWith('.ts');
+  const needsTsx = isSource && !process.features.typescript;
   return new Piscina({
     filename: `${module.href}${isSource ? '.ts' : '.js'}`,
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: idleMs,
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB },
-    ...(isSource ? { execArgv: ['--import', 'tsx'] } : {}),
+    ...(needsTsx ? { execArgv: ['--import', 'tsx'] } : {}),
   });
 }
