@@ -337,18 +337,9 @@ export const createKey = defineOperation({
   ],
   tenantOf: ({ tenant }) => tenant,
   async run({ database, body, headers, administrator, note }) {
-    const { kind: given, tenant = null, tenants, manages_stores, expires_at, ...rest } = body;
-    note({
-      details: {
-        kind: given,
-        access: rest.access,
-        tenants,
-        manages_stores,
-        label: rest.label,
-        source: rest.source,
-        expires_at,
-      },
-    });
+    const { tenant = null, ...details } = body;
+    note({ details });
+    const { kind: given, tenants, manages_stores, expires_at, ...rest } = details;
     requireInScope(administrator.onlyTenants, tenant);
     const purpose = {
       tenant,

@@ -1,25 +1,41 @@
 import { containsText, type SoughtPart } from '../database/contains-text.ts';
 import { defineQuery, time } from '../database/query.ts';
+import type { apiKeys } from '../database/schema/tenants.ts';
 
 export type KeyKind = 'tenant' | 'service' | 'admin';
 
-/** A stored API key, without its secret. `tenant` is null for service keys and admin keys. */
-export interface KeyRow {
-  id: string;
+type Stored = typeof apiKeys.$inferSelect;
+
+/**
+ * Fields of a key that its creation sets, and that a rotation copies to the row of the new secret. `tenant` is null for
+ * service keys and admin keys.
+ */
+export interface KeyFields
+  extends Pick<Stored, 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants' | 'label' | 'source'> {
   tenant: string | null;
-  isAdmin: boolean;
-  /** Whether a service key may also manage stores, which includes permanent redaction of history. */
-  managesStores: boolean;
-  /** `operate` is only for admin keys, and `propose` only for tenant keys. */
-  access: 'read_write' | 'propose' | 'operate' | 'read_only';
-  /** Tenants that an admin key administers; null means all. */
-  onlyTenants: string[] | null;
-  label: string;
-  /** Declared source of the key's writes; empty if not declared. */
-  source: string;
-  /** Times are ISO 8601. */
-  createdAt: string;
+  /** In ISO 8601, like all times of a key. */
   expiresAt: string | null;
+}
+
+/** Column and type of each field. */
+const FIELDS: Record<keyof KeyFields, readonly [column: string, type: string]> = {
+  tenant: ['tenant_id', 'text'],
+  isAdmin: ['is_admin', 'boolean'],
+  managesStores: ['manages_stores', 'boolean'],
+  access: ['access', 'text'],
+  onlyTenants: ['only_tenants', 'text[]'],
+  label: ['label', 'text'],
+  source: ['source', 'text'],
+  expiresAt: ['expires_at', 'timestamptz'],
+};
+const FIELD_COLUMNS = Object.values(FIELDS)
+  .map(([column]) => column)
+  .join(', ');
+
+/** A stored API key, without its secret. */
+export interface KeyRow extends KeyFields {
+  id: string;
+  createdAt: string;
   revokedAt: string | null;
   lastUsedAt: string | null;
   /** Expiry of the secret before the last rotation, while that secret is valid. */
@@ -30,8 +46,10 @@ export interface KeyRow {
 const IS_PREVIOUS = (row: string) =>
   `${row}.rotated_at IS NOT NULL AND ${row}.revoked_at IS NULL AND ${row}.expires_at > now()`;
 
-const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label, source,
-  ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
+const SELECTED_FIELDS = Object.entries(FIELDS)
+  .map(([field, [column, type]]) => `${type === 'timestamptz' ? time(column) : column} AS "${field}"`)
+  .join(', ');
+const COLUMNS = `id, ${SELECTED_FIELDS}, ${time('created_at')} AS "createdAt", ${time('revoked_at')} AS "revokedAt",
   ${time('last_used_at')} AS "lastUsedAt",
   (SELECT ${time('max(old.expires_at)')} FROM api_keys AS old WHERE old.id = api_keys.id
     AND ${IS_PREVIOUS('old')}) AS "previousExpiresAt"`;
@@ -66,25 +84,18 @@ FROM api_keys WHERE hash = $hash
 `,
 );
 
-export type NewKeyParams = {
+export type NewKeyParams = { [field in keyof KeyFields]: KeyFields[field] } & {
   hash: string;
   id: string;
-  tenant: string | null;
-  isAdmin: boolean;
-  managesStores: boolean;
-  access: string;
-  onlyTenants: string[] | null;
-  label: string;
-  source: string;
-  expiresAt: string | null;
   creationKey: string | null;
   creationRequest: string | null;
 };
+const FIELD_PARAMS = Object.entries(FIELDS)
+  .map(([field, [, type]]) => `$${field}::${type}`)
+  .join(', ');
 const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants,
-  creation_key, creation_request, source)
-VALUES ($hash, $id, $tenant, $isAdmin::boolean, $access, $label, $expiresAt::timestamptz, $managesStores::boolean,
-  $onlyTenants::text[], $creationKey, $creationRequest, $source)
+INSERT INTO api_keys (hash, id, creation_key, creation_request, ${FIELD_COLUMNS})
+VALUES ($hash, $id, $creationKey, $creationRequest, ${FIELD_PARAMS})
 `;
 
 /** Locks a tenant against deletion until its new key is stored. Returns no row if the tenant does not exist. */
@@ -271,9 +282,8 @@ WHERE id = $id
 export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'add_secret',
   `
-INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at,
-  expires_at)
-SELECT $newHash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at
+INSERT INTO api_keys (hash, id, created_at, ${FIELD_COLUMNS})
+SELECT $newHash, id, created_at, ${FIELD_COLUMNS}
 FROM api_keys WHERE hash = $hash
 `,
 );

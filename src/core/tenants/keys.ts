@@ -15,6 +15,7 @@ import {
   findKeyQuery,
   forgetCreationQuery,
   getKeyQuery,
+  type KeyFields,
   type KeyFilter,
   type KeyKind,
   type KeyOrder,
@@ -75,28 +76,18 @@ function checksum(body: string): string {
   return sum;
 }
 
-/** Properties of a key. `tenant` is null for service keys and admin keys. */
-export interface KeyPurpose {
-  tenant: string | null;
-  /** Whether the key is only for the admin API. Requires that `tenant` is null. */
-  isAdmin?: boolean;
-  /** Whether a service key may also create, change, archive, and delete stores, and redact versions. */
-  managesStores?: boolean;
-  access: KeyRow['access'];
-  /** Tenants that an admin key administers; defaults to all. */
-  onlyTenants?: string[] | null;
-  label: string;
-  /** Declared source of the key's writes; defaults to none. */
-  source?: string;
-  expiresAt: string | null;
-}
+/** Fields of a key that a caller may leave out. */
+const DEFAULTS = { isAdmin: false, managesStores: false, onlyTenants: null, source: '' };
 
-interface NewKey extends KeyPurpose {
+/** Properties of a new key. Only an admin key has `onlyTenants`, and only a service key `managesStores`. */
+export type KeyPurpose = Omit<KeyFields, keyof typeof DEFAULTS> & Partial<KeyFields>;
+
+type NewKey = KeyPurpose & {
   hash: string;
   id: string;
   creationKey?: string;
   creationRequest?: string;
-}
+};
 
 export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'>): KeyKind {
   if (isAdmin) return 'admin';
@@ -367,13 +358,5 @@ async function keepTenants(
 }
 
 function paramsOf(key: NewKey) {
-  return {
-    isAdmin: false,
-    managesStores: false,
-    onlyTenants: null,
-    source: '',
-    creationKey: null,
-    creationRequest: null,
-    ...key,
-  };
+  return { ...DEFAULTS, creationKey: null, creationRequest: null, ...key };
 }
