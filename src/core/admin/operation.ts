@@ -4,6 +4,7 @@ import type { ServiceError } from '../errors/errors.ts';
 import type { Services } from '../files/services.ts';
 import type { MergeThreads } from '../history/line-merge.ts';
 import type { Compare } from '../history/patch.ts';
+import { isObject } from '../lib/json.ts';
 import { type AnyOperation, type Operation, type OperationInput, operationsOf } from '../lib/operation.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { AuditSubject } from '../tenants/audit.ts';
@@ -72,6 +73,15 @@ export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Headers
   OperationInput<Params, Query, Body, Headers>;
 
 export const defineOperation = operationsOf<AdminTypes>();
+
+/** Returns the operations that modules export. */
+export function operationsIn(...modules: readonly object[]): AnyAdminOperation[] {
+  return modules.flatMap((module) => Object.values(module)).filter(isOperation);
+}
+
+function isOperation(exported: unknown): exported is AnyAdminOperation {
+  return isObject(exported) && 'url' in exported && 'run' in exported;
+}
 
 /** Whether to look up the tenant of the URL before the operation runs. */
 export function needsTenant({

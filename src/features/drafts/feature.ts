@@ -1,28 +1,16 @@
+import { operationsIn } from '../../core/admin/operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { addDraftComment, deleteDraftComment, listDraftComments } from './admin/comments.ts';
-import { createTenantDraft, getDraft, listAllDrafts, listDrafts, rejectDraft } from './admin/drafts.ts';
-import { mergeTenantDraft, replaceByTenantDraft } from './admin/merge.ts';
-import { compareTenantDraft, diffDraft } from './admin/review.ts';
+import * as comments from './admin/comments.ts';
+import * as draftOperations from './admin/drafts.ts';
+import * as merge from './admin/merge.ts';
+import * as review from './admin/review.ts';
 import { registerDraftCommands } from './cli.ts';
 
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {
   name: 'drafts',
   uses: ['secrets'],
-  operations: [
-    addDraftComment,
-    deleteDraftComment,
-    listDraftComments,
-    mergeTenantDraft,
-    replaceByTenantDraft,
-    compareTenantDraft,
-    diffDraft,
-    createTenantDraft,
-    getDraft,
-    listAllDrafts,
-    listDrafts,
-    rejectDraft,
-  ],
+  operations: operationsIn(comments, draftOperations, merge, review),
   commands: registerDraftCommands,
   async start({ config, database, services, log }) {
     const [{ DraftRedirect }, { Proposals }, { expireDrafts }] = await Promise.all([

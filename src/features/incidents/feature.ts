@@ -1,18 +1,12 @@
+import { operationsIn } from '../../core/admin/operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { startErase } from './admin/erase.ts';
-import { listHits, startFind } from './admin/find.ts';
-import { listAllVersions } from './admin/fleet-versions.ts';
-import { cancelJobOperation, getJob, listJobs, listJobTenants } from './admin/jobs.ts';
-import {
-  allowText,
-  allowTextInAll,
-  keepOut,
-  keepOutOfAll,
-  listKeptOutOfAll,
-  listKeptOutTexts,
-} from './admin/kept-out.ts';
-import { checkReceiptText, getReceipt, getReceiptKey, listErasureReceipts } from './admin/receipts.ts';
-import { applyRevert, listConflicts, startRevert } from './admin/revert-jobs.ts';
+import * as erase from './admin/erase.ts';
+import * as find from './admin/find.ts';
+import * as fleetVersions from './admin/fleet-versions.ts';
+import * as jobs from './admin/jobs.ts';
+import * as keptOut from './admin/kept-out.ts';
+import * as receipts from './admin/receipts.ts';
+import * as revertJobs from './admin/revert-jobs.ts';
 import { registerEraseCommand } from './cli/erase.ts';
 import { registerFindCommand } from './cli/find.ts';
 import { registerJobCommands } from './cli/jobs.ts';
@@ -25,29 +19,7 @@ import { revertMany } from './cli/revert-many.ts';
 export const incidents: Feature = {
   name: 'incidents',
   uses: ['drafts', 'search'],
-  operations: [
-    startErase,
-    listHits,
-    startFind,
-    listAllVersions,
-    cancelJobOperation,
-    getJob,
-    listJobs,
-    listJobTenants,
-    allowText,
-    allowTextInAll,
-    keepOut,
-    keepOutOfAll,
-    listKeptOutOfAll,
-    listKeptOutTexts,
-    checkReceiptText,
-    getReceipt,
-    getReceiptKey,
-    listErasureReceipts,
-    applyRevert,
-    listConflicts,
-    startRevert,
-  ],
+  operations: operationsIn(erase, find, fleetVersions, jobs, keptOut, receipts, revertJobs),
   commands(program, cli) {
     registerKeepOutCommands(program, cli);
     registerReceiptCommands(program, cli);

@@ -1,12 +1,13 @@
+import { operationsIn } from '../../core/admin/operation.ts';
 import type { Feature } from '../../core/feature.ts';
 import { registerSearchCommand } from './cli.ts';
-import { searchFiles } from './operations.ts';
+import * as operations from './operations.ts';
 
 /** Search of memories by words, texts, and expressions. */
 export const search: Feature = {
   name: 'search',
   uses: [],
-  operations: [searchFiles],
+  operations: operationsIn(operations),
   commands: registerSearchCommand,
   async start({ services }) {
     const { searchRoute, searchTool } = await import('./route.ts');
