@@ -6,7 +6,6 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { MemoryClient } from 'memory-service-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings, UsageError } from '../../clients/mcp/src/settings.ts';
-import { commands } from '../../src/core/memory/commands/index.ts';
 import { setMount } from '../../src/core/tenants/mounts.ts';
 import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/features/mcp/tools.ts';
 import { useAgentFixture } from './agent-fixture.ts';
@@ -29,15 +28,6 @@ const text = (words: string, isError = false) => ({ content: [{ type: 'text', te
 
 const call = (client: Client, input: object, meta?: Record<string, unknown>) =>
   client.callTool({ name: 'memory', arguments: { ...input }, ...(meta && { _meta: meta }) });
-
-it('describes the fields of all commands in the schema of the MCP tool', () => {
-  const fields = commands.flatMap(({ schema }) => Object.keys(schema.shape));
-  expect(Object.keys(MEMORY_TOOL.inputSchema.properties ?? {}).sort()).toStrictEqual(
-    [...new Set(fields)].sort(),
-  );
-  const names = commands.map(({ name }) => name);
-  expect(MEMORY_TOOL.inputSchema.properties?.command).toMatchObject({ enum: names });
-});
 
 function describeTransport(transport: 'stdio' | 'http') {
   const connectWith = (key: string) =>
