@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
 import packageJson from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/core/config.ts';
-import { migrate } from '../../src/core/database/migrate.ts';
+import { functionsScript, MIGRATIONS_FOLDER, migrate } from '../../src/core/database/migrate.ts';
 import { openDatabase } from '../../src/core/database/open.ts';
 import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
@@ -50,7 +51,8 @@ async function scratchPlace(): Promise<string> {
 /** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch directory until `release`. */
 function startSupervisor(scratch: string): { supervised: Promise<Supervised>; release(): Promise<void> } {
   const script = fileURLToPath(new URL('./postgres/supervisor.ts', import.meta.url));
-  const supervisor = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
+  const loader = process.features.typescript ? [] : ['--import', 'tsx'];
+  const supervisor = spawn(process.execPath, [...loader, script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
     // A separate process group, so that Ctrl-C reaches only this process and the supervisor then cleans up in order.
@@ -145,28 +147,28 @@ async function preparePostgres(project: TestProject, supervised: Promise<Supervi
 }
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
-  // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
-  setFlagsFromString('--liftoff-only');
   const template = join(scratch, 'pglite-template');
-  await cp(await emptyPglite(), template, { recursive: true });
-  await migrateDatabase({ DATA_DIR: template });
+  await cp(await migratedPglite(), template, { recursive: true });
   project.provide('pglite', { template });
 }
 
 /**
- * Returns the path of a DATA_DIR with an empty database. It is kept until `npm ci`, because PGlite takes seconds to
- * create one.
+ * Returns the path of a DATA_DIR with an empty, migrated database. It is kept for the schema until `npm ci`, because
+ * PGlite takes seconds to create one.
  */
-async function emptyPglite(): Promise<string> {
-  const kept = join(
-    root,
-    'node_modules/.cache',
-    `pglite-${packageJson.optionalDependencies['@electric-sql/pglite']}`,
-  );
+async function migratedPglite(): Promise<string> {
+  const schema = createHash('sha256').update(functionsScript());
+  const migrations = readdirSync(MIGRATIONS_FOLDER, { withFileTypes: true, recursive: true });
+  for (const file of migrations.filter((each) => each.isFile()))
+    schema.update(readFileSync(join(file.parentPath, file.name)));
+  const version = packageJson.optionalDependencies['@electric-sql/pglite'];
+  const kept = join(root, 'node_modules/.cache', `pglite-${version}-${schema.digest('hex').slice(0, 16)}`);
   if (existsSync(kept)) return kept;
+  // Optimizing WebAssembly takes longer than it saves while PGlite creates and migrates a database.
+  setFlagsFromString('--liftoff-only');
   await mkdir(dirname(kept), { recursive: true });
   const created = await mkdtemp(`${kept}-`);
-  await (await openDatabase(loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', DATA_DIR: created }))).close();
+  await migrateDatabase({ DATA_DIR: created });
   // The rename fails if another run has put its directory there first.
   await rename(created, kept).catch(() => rm(created, { recursive: true }));
   return kept;
