@@ -201,7 +201,7 @@ function loadAll(env: NodeJS.ProcessEnv): { config: Config; bootstrap: Bootstrap
 }
 
 async function warnWithoutKeys(database: Database, log: Logger): Promise<void> {
-  const { keys } = await new Keys(database).page({ ...ALL_KEYS, status: 'active' }, null, 1);
+  const { rows: keys } = await new Keys(database).page({ ...ALL_KEYS, status: 'active' }, null, 1);
   if (keys.length > 0) return;
   log.warn(
     'AUTH=keys, and there is no active key: every request gets 401. Create a tenant and a key: memory-service tenants create acme, then memory-service keys create --tenant acme',

@@ -152,7 +152,7 @@ describeConsole('signing in to the console', (fixture) => {
     const key = await page.getByLabel('The key', { exact: true }).inputValue();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('key first key').waitFor();
-    expect((await new Keys(service.database).page(ALL_KEYS, null, 10)).keys).toMatchObject([
+    expect((await new Keys(service.database).page(ALL_KEYS, null, 10)).rows).toMatchObject([
       { label: 'first key', isAdmin: true, access: 'read_write' },
     ]);
     const session = await fetch(`${server.url}/v1/session`, { headers: { authorization: `Bearer ${key}` } });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { soughtPart } from '../database/contains-text.ts';
-import { storedTime } from '../lib/rfc3339.ts';
 import { type AuditEvent, listAudit } from '../tenants/audit.ts';
 import {
   actor,
@@ -13,6 +12,7 @@ import {
   tenantId,
   text,
   time,
+  timePosition,
   writeCursor,
 } from './fields.ts';
 import { defineOperation } from './operation.ts';
@@ -50,8 +50,6 @@ const eventSchema = z
       }),
   })
   .meta({ id: 'AuditEvent' });
-
-const position = z.strictObject({ at: storedTime, id: z.guid() });
 
 /** Maximum number of events on a page. */
 export const MAX_PAGE = 200;
@@ -108,9 +106,9 @@ export const listAuditEvents = defineOperation({
         until: until ?? null,
         scope: administrator.onlyTenants,
       },
-      { limit, after: readCursor(position, after) },
+      { limit, after: readCursor(timePosition, after) },
     );
-    return { events: page.events.map(eventRecord), next: writeCursor(page.next) };
+    return { events: page.rows.map(eventRecord), next: writeCursor(page.next) };
   },
 });
 

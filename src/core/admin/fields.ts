@@ -5,6 +5,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { SOURCE } from '../history/version.ts';
 import { decodeCursor, encodeCursor } from '../lib/cursor.ts';
+import { storedTime } from '../lib/rfc3339.ts';
 import { storableText as text } from '../lib/text.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
@@ -108,6 +109,9 @@ export const actor = z
     z.object({ type: z.literal('anonymous') }),
   ])
   .meta({ id: 'Actor', description: 'The actor that made a change.' });
+
+/** Position of a page in a list by time. */
+export const timePosition = z.strictObject({ time: storedTime, id: z.guid() });
 
 /** Encodes the position of the next page as an opaque text, or null after the last page. */
 export function writeCursor(position: unknown): string | null {

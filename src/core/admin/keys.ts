@@ -314,7 +314,7 @@ export const listKeys = defineOperation({
     const start = readCursor(position, after);
     if (start !== null && start.order !== query.sort) throw new ServiceError('invalid_cursor');
     const page = await new Keys(database).page(filter, start, limit, query.sort);
-    return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
+    return { keys: page.rows.map(keyRecord), next: writeCursor(page.next) };
   },
 });
 

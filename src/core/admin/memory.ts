@@ -13,6 +13,7 @@ import {
 import { contentAt, contentOf, type ListedEntry, listPage } from '../files/listing.ts';
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
+import { cutPage } from '../lib/pages.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { archived, incomplete, noSuchTenant, overQuota } from './errors.ts';
@@ -122,14 +123,14 @@ export const listTree = defineOperation({
     const history = new History(database);
     const position = readCursor(text(5000), query.after) ?? '';
     const { at } = await readTimes(database, { at: query.at });
-    const page = { after: position, limit: limit + 1 };
-    const entries = await listPage({ database, history }, tenant, { path, at }, page);
-    const shown = entries.slice(0, limit);
+    const selection = { after: position, limit: limit + 1 };
+    const entries = await listPage({ database, history }, tenant, { path, at }, selection);
+    const page = cutPage(entries, limit, (last) => last.path);
     return {
       path,
       at: at ?? null,
-      entries: shown.map(entryRecord),
-      next: entries.length > limit ? writeCursor(shown.at(-1)?.path ?? null) : null,
+      entries: page.rows.map(entryRecord),
+      next: writeCursor(page.next),
       redacted: at === undefined ? null : (await redactedAt(history, tenant, at)).length,
     };
   },

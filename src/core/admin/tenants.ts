@@ -139,7 +139,7 @@ export const listTenants = defineOperation({
       query.totals ? countTenants(database, config, filter) : null,
     ]);
     return {
-      tenants: listed.tenants.map((row) => tenantRecord(row, config)),
+      tenants: listed.rows.map((row) => tenantRecord(row, config)),
       next: writeCursor(listed.next && { sort: order, ...listed.next }),
       totals: totals && {
         tenants: totals.tenants,

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, logPage, withChanges } from '../history/log.ts';
 import { byActorOrSource, versionRecord } from '../history/version.ts';
+import { cutPage } from '../lib/pages.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { noSuchTenant } from './errors.ts';
 import {
@@ -142,10 +143,8 @@ export const listVersions = defineOperation({
     const filter = logFilter({ ...query, ...times });
     const history = new History(database);
     const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);
-    const shown = entries.slice(0, limit);
-    const last = shown.at(-1)?.version;
-    const more = entries.length > limit && last !== undefined;
-    return { versions: shown.map(entryRecord), next: more ? writeCursor({ id: last.id }) : null };
+    const page = cutPage(entries, limit, ({ version }) => ({ id: version.id }));
+    return { versions: page.rows.map(entryRecord), next: writeCursor(page.next) };
   },
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { batches, readPages } from './pages.ts';
+import { batches, cutPage, readPages } from './pages.ts';
 
 /** Returns a reader for pages of the numbers from 1 to `count`, and the positions that were read. */
 function numbers(count: number, limit: number) {
@@ -47,4 +47,13 @@ it('batches end before they exceed their number or their weight', async () => {
   expect(await split([6, 4, 1, 9, 1])).toStrictEqual([[6, 4], [1, 9], [1]]);
   expect(await split([1, 11, 11, 1])).toStrictEqual([[1], [11], [11], [1]]);
   expect(await split([1, 1, 1, 1])).toStrictEqual([[1, 1, 1], [1]]);
+});
+
+it.each([
+  ['an empty list', [], [], null],
+  ['a short last page', [1], [1], null],
+  ['a full last page', [1, 2], [1, 2], null],
+  ['a page before others', [1, 2, 3], [1, 2], { id: 2 }],
+])('cuts %s', (_, read, rows, next) => {
+  expect(cutPage<number, { id: number }>(read, 2, (id) => ({ id }))).toStrictEqual({ rows, next });
 });

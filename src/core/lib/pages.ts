@@ -1,3 +1,25 @@
+/** A page of a list, and the position of its last row; null on the last page. */
+export interface Page<Row, Position> {
+  rows: Row[];
+  next: Position | null;
+}
+
+/** Position in a list by time. */
+export interface TimePosition {
+  time: string;
+  id: string;
+}
+
+/** Returns the page at the beginning of `rows`, which were read with a limit of `limit + 1`. */
+export function cutPage<Row, Position>(
+  rows: readonly Row[],
+  limit: number,
+  positionOf: (last: Row) => Position,
+): Page<Row, Position> {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { rows: rows.slice(0, limit), next: last === undefined ? null : positionOf(last) };
+}
+
 /** Splits items into batches of at most `items` items and at most `weight`. A heavier item is in a separate batch. */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,

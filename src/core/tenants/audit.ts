@@ -6,6 +6,7 @@ import type { Database } from '../database/database.ts';
 import { asDatabaseError, retrying } from '../database/errors.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
 import { renamed, snakeCase } from '../lib/text.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
@@ -131,12 +132,6 @@ export interface AuditFilter {
   until: string | null;
   /** Tenants whose events the caller may see; null means all events. */
   scope: string[] | null;
-}
-
-/** Last event of a page. The next page starts after it. */
-export interface AuditPosition {
-  at: string;
-  id: string;
 }
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -286,14 +281,12 @@ async function insert(
 export async function listAudit(
   database: Database,
   filter: AuditFilter,
-  { limit, after }: { limit: number; after: AuditPosition | null },
-): Promise<{ events: AuditEvent[]; next: AuditPosition | null }> {
+  { limit, after }: { limit: number; after: TimePosition | null },
+): Promise<Page<AuditEvent, TimePosition>> {
   const statement = filter.tenant === null ? listQuery : listOfTenantQuery;
-  const params = { ...filter, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit: limit + 1 };
+  const params = { ...filter, afterAt: after?.time ?? null, afterId: after?.id ?? null, limit: limit + 1 };
   const { rows } = await database.query(statement, params);
-  const last = rows[limit - 1];
-  const next = rows.length > limit && last !== undefined ? { at: last.at, id: last.id } : null;
-  return { events: rows.slice(0, limit), next };
+  return cutPage(rows, limit, ({ at: time, id }) => ({ time, id }));
 }
 
 /** Deletes events older than `days` in batches. Returns the number of deleted events. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
-import type { AuditPosition } from './audit.ts';
 import { forgetKeptOut } from './kept-out.ts';
 import { forgetMounts } from './mounts.ts';
 import { forgottenId } from './receipt.ts';
@@ -40,10 +39,12 @@ ORDER BY page.at, page.id
 `,
 );
 
-const BEFORE_ALL: AuditPosition = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+type EventPosition = Pick<Found, 'at' | 'id'>;
+
+const BEFORE_ALL: EventPosition = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 const EVENTS_A_PAGE = 2000;
 
-async function findMentions(database: Database, tenant: string, after: AuditPosition): Promise<Found[]> {
+async function findMentions(database: Database, tenant: string, after: EventPosition): Promise<Found[]> {
   const position = { afterAt: after.at, afterId: after.id, limit: EVENTS_A_PAGE };
   return (await database.query(findMentionsQuery, { tenant, ...position })).rows;
 }
@@ -138,7 +139,7 @@ export async function forgetTenant(
   await forgetMounts(database, tenant, hash);
   await forgetInJobs(database, tenant, hash);
   let events = 0;
-  for (let after: AuditPosition | undefined = BEFORE_ALL; after !== undefined; ) {
+  for (let after: EventPosition | undefined = BEFORE_ALL; after !== undefined; ) {
     const rows: Found[] = await findMentions(database, tenant, after);
     for (const found of rows) {
       const changes = {

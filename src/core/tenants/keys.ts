@@ -4,6 +4,7 @@ import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page } from '../lib/pages.ts';
 import {
   addSecretQuery,
   createKeyOnceQuery,
@@ -212,26 +213,24 @@ export class Keys {
   async list(filter: KeyFilter): Promise<KeyRow[]> {
     const all: KeyRow[] = [];
     for (let after: KeyPosition | null = null; ; ) {
-      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(filter, after, PAGE);
-      all.push(...page.keys);
+      const page: Page<KeyRow, KeyPosition> = await this.page(filter, after, PAGE);
+      all.push(...page.rows);
       if (page.next === null) return all;
       after = page.next;
     }
   }
 
-  /** Reads a page of matching keys in an order. `next` is the position of the next page. */
+  /** Reads a page of matching keys in an order. */
   async page(
     filter: KeyFilter,
     after: KeyPosition | null,
     limit: number,
     order: KeyOrder = 'created',
-  ): Promise<{ keys: KeyRow[]; next: KeyPosition | null }> {
+  ): Promise<Page<KeyRow, KeyPosition>> {
     const { key: afterKey = null, id: afterId = null } = after ?? {};
     const params = { ...filter, order, afterKey, afterId, limit: limit + 1 };
     const { rows } = await this.#database.query(listKeysQuery, params);
-    const last = rows[limit - 1];
-    const next = rows.length > limit && last !== undefined ? { order, key: last.key, id: last.id } : null;
-    return { keys: rows.slice(0, limit), next };
+    return cutPage(rows, limit, ({ key, id }) => ({ order, key, id }));
   }
 
   /**

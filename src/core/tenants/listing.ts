@@ -3,6 +3,7 @@ import { containsText, type SoughtPart, soughtPart } from '../database/contains-
 import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page } from '../lib/pages.ts';
 import { tenantDefaults } from './effective-settings.ts';
 import { TENANT_COLUMNS, type TenantRow } from './queries.ts';
 
@@ -159,29 +160,21 @@ export async function findListedTenant(database: Database, tenant: string): Prom
   return row;
 }
 
-/**
- * Reads a page of tenants. `next` is the position of the next page, or null on the last page. Throws `DatabaseError`.
- */
+/** Reads a page of tenants. Throws `DatabaseError`. */
 export async function readTenantPage(
   database: Database,
   config: Config,
   { order, ...selection }: TenantFilter & { order: TenantOrder },
   { after, limit }: { after: TenantPosition | null; limit: number },
-): Promise<{ tenants: ListedTenant[]; next: TenantPosition | null }> {
+): Promise<Page<ListedTenant, TenantPosition>> {
   const params = { ...filterParams(selection, config), limit: limit + 1 };
   if (order === 'id') {
     const { rows } = await database.query(listByIdQuery, { ...params, after: after?.id ?? '' });
-    return pageOf(
-      rows.map((tenant) => ({ tenant, key: 0 })),
-      limit,
-    );
+    return cutPage(rows, limit, ({ id }) => ({ key: 0, id }));
   }
   const position = { afterKey: after?.key ?? null, afterId: after?.id ?? null };
   const { rows } = await database.query(listByKeyQuery, { ...params, ...position, order });
-  return pageOf(
-    rows.map(({ key, ...tenant }) => ({ tenant, key })),
-    limit,
-  );
+  return cutPage(rows, limit, ({ key, id }) => ({ key, id }));
 }
 
 /** Counts the tenants that match, with their files and sizes. Throws `DatabaseError`. */
@@ -204,10 +197,4 @@ function filterParams({ nearLimit, scope = null, ...conditions }: TenantFilter, 
     maxBytes,
     scope,
   };
-}
-
-function pageOf(rows: { tenant: ListedTenant; key: number }[], limit: number) {
-  const last = rows[limit - 1];
-  const next = rows.length > limit && last !== undefined ? { key: last.key, id: last.tenant.id } : null;
-  return { tenants: rows.slice(0, limit).map(({ tenant }) => tenant), next };
 }

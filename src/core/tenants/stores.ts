@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
 import { MAX_METADATA } from './metadata.ts';
 import { createTenantQuery, listOpenDraftsQuery, lockTenantQuery } from './queries.ts';
 
@@ -115,12 +116,6 @@ export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): 
   };
 }
 
-/** Last store of a page. */
-export interface StorePosition {
-  time: string;
-  id: string;
-}
-
 /** Filter of a list of stores. Times are ISO 8601 and inclusive. */
 export interface StoreFilter {
   since: string | null;
@@ -140,21 +135,19 @@ export class Stores {
     return (await this.#database.query(findStoreQuery, { tenant: id })).rows[0];
   }
 
-  /** Lists a page of stores, newest first. `next` is the position of the next page, or null on the last page. */
+  /** Lists a page of stores, newest first. */
   async list(
     filter: StoreFilter,
-    before: StorePosition | null,
+    before: TimePosition | null,
     limit: number,
-  ): Promise<{ stores: StoreRow[]; next: StorePosition | null }> {
+  ): Promise<Page<StoreRow, TimePosition>> {
     const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
     const { rows } = await this.#database.query(listStoresQuery, {
       ...filter,
       ...position,
       limit: limit + 1,
     });
-    const last = rows[limit - 1];
-    const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
-    return { stores: rows.slice(0, limit), next };
+    return cutPage(rows, limit, ({ createdAt: time, id }) => ({ time, id }));
   }
 
   /** @throws ServiceError if a tenant with this ID exists */

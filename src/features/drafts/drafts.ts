@@ -1,6 +1,7 @@
 import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
+import { cutPage, type Page, type TimePosition } from '../../core/lib/pages.ts';
 import type { Actor } from '../../core/memory/origin.ts';
 import { listOpenDraftsQuery } from '../../core/tenants/queries.ts';
 
@@ -128,12 +129,6 @@ export type DraftFilter = {
   scope: string[] | null;
 };
 
-/** The last draft of a page. */
-export interface DraftPosition {
-  time: string;
-  id: string;
-}
-
 const MATCHES = `($tenant::text IS NULL OR tenant_id = $tenant)
   AND ($state::text IS NULL OR CASE WHEN $state::text = 'closed' THEN state <> 'open' ELSE state = $state::text END)
   AND ($scope::text[] IS NULL OR tenant_id = ANY ($scope::text[]))`;
@@ -162,18 +157,16 @@ export async function countDrafts(database: Database, filter: DraftFilter) {
   return counted;
 }
 
-/** Reads a page of matching drafts, newest first. `next` is the position of the next page, or null on the last page. */
+/** Reads a page of matching drafts, newest first. */
 export async function readDraftPage(
   database: Database,
   filter: DraftFilter,
-  before: DraftPosition | null,
+  before: TimePosition | null,
   limit: number,
-): Promise<{ drafts: Draft[]; next: DraftPosition | null }> {
+): Promise<Page<Draft, TimePosition>> {
   const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
   const { rows } = await database.query(listDraftsQuery, { ...filter, ...position, limit: limit + 1 });
-  const last = rows[limit - 1];
-  const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
-  return { drafts: rows.slice(0, limit), next };
+  return cutPage(rows, limit, ({ createdAt: time, id }) => ({ time, id }));
 }
 
 const countChangedQuery = defineQuery<{ tenant: string }, { base: number; kept: number; same: number }>(

@@ -5,7 +5,7 @@ import type { Database } from '../../core/database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../../core/database/query.ts';
 import { lockUntilEndQuery } from '../../core/database/tenant-job.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { readPages } from '../../core/lib/pages.ts';
+import { cutPage, type Page, readPages, type TimePosition } from '../../core/lib/pages.ts';
 import { DAY_MS } from '../../core/lib/units.ts';
 import { LAST_ID } from '../../core/lib/uuids.ts';
 import { type Actor, storedActor } from '../../core/memory/origin.ts';
@@ -285,24 +285,16 @@ export async function findJob(database: Database, id: string, scope: string[] | 
   return job;
 }
 
-/** The last job of a page. */
-export interface JobPosition {
-  time: string;
-  id: string;
-}
-
-/** Reads a page of jobs, newest first. `next` is the position of the next page, or null on the last page. */
+/** Reads a page of jobs, newest first. */
 export async function readJobPage(
   database: Database,
   filter: { kind: string | null; isActive: boolean | null; scope: string[] | null },
-  before: JobPosition | null,
+  before: TimePosition | null,
   limit: number,
-): Promise<{ jobs: Job[]; next: JobPosition | null }> {
+): Promise<Page<Job, TimePosition>> {
   const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
   const { rows } = await database.query(listJobsQuery, { ...filter, ...position, limit: limit + 1 });
-  const last = rows[limit - 1];
-  const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
-  return { jobs: rows.slice(0, limit), next };
+  return cutPage(rows, limit, ({ createdAt: time, id }) => ({ time, id }));
 }
 
 /** Cancels a job. The replica that runs the job stops within seconds. A job that has ended is returned unchanged. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fileJsonBytes } from '../../core/agents/result-bounds.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import { describeSecrets } from '../../core/lib/secret-kinds.ts';
 import { amount, quotaAmount } from '../../core/lib/units.ts';
 import { refuseSecretPath } from '../../core/memory/commands/command.ts';
@@ -10,7 +11,7 @@ import type { OverQuota, PolicyRefusal } from '../../core/memory/store.ts';
 import { directoryOf, filePathOf, shownPath, uuidOf } from '../../core/tenants/store-ids.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { defineOperation } from './operation.ts';
-import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './pages.ts';
 import { deletedSchema, done, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
 import {
   MAX_FULL_PAGE,
@@ -126,7 +127,7 @@ export const listMemories = defineOperation({
       ),
     );
     const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
-    return { data, next_page: last === undefined ? null : writeCursor(['memories', last.path]) };
+    return { data, next_page: last === undefined ? null : encodeCursor(['memories', last.path]) };
   },
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fileJsonBytes } from '../../core/agents/result-bounds.ts';
 import { ServiceError } from '../../core/errors/errors.ts';
-import { decodeCursor, encodeCursor } from '../../core/lib/cursor.ts';
+import { decodeCursor } from '../../core/lib/cursor.ts';
 import { jsonBytes } from '../../core/lib/json.ts';
 import { storedTime } from '../../core/lib/rfc3339.ts';
 import { storableText } from '../../core/lib/text.ts';
@@ -14,12 +14,8 @@ export const positions = {
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };
 
-export function writeCursor(position: readonly string[]): string {
-  return encodeCursor(position);
-}
-
 /**
- * Decodes a position that `writeCursor` encoded.
+ * Decodes a position that `encodeCursor` encoded.
  *
  * @throws ServiceError 400 if the text is not a valid cursor
  */

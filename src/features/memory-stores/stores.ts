@@ -1,3 +1,4 @@
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import { refuseMounted } from '../../core/tenants/mounts.ts';
 import { newStoreId } from '../../core/tenants/store-ids.ts';
 import { mergeDetails, type StoreFilter, type StoreRow } from '../../core/tenants/stores.ts';
@@ -5,7 +6,7 @@ import { Tenants } from '../../core/tenants/tenants.ts';
 import { ALL_STORES } from './authenticate.ts';
 import { invalid, notFound } from './errors.ts';
 import { defineOperation } from './operation.ts';
-import { positions, readCursor, writeCursor } from './pages.ts';
+import { positions, readCursor } from './pages.ts';
 import { deletedSchema, done, pageOf, storeRecord, storeSchema } from './responses.ts';
 import { storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
 
@@ -59,8 +60,8 @@ export const listMemoryStores = defineOperation({
       };
     }
     const found = await stores.list(filter, page === undefined ? null : { time, id }, limit);
-    const next = found.next && writeCursor(['stores', found.next.time, found.next.id]);
-    return { data: found.stores.map(storeRecord), next_page: next };
+    const next = found.next && encodeCursor(['stores', found.next.time, found.next.id]);
+    return { data: found.rows.map(storeRecord), next_page: next };
   },
 });
 

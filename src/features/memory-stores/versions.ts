@@ -5,11 +5,12 @@ import { hasReason } from '../../core/errors/errors.ts';
 import type { History } from '../../core/history/history.ts';
 import { eraseVersion } from '../../core/history/redact.ts';
 import { AFTER, COLUMNS, type Version, type VersionRow, versionOf } from '../../core/history/version.ts';
+import { encodeCursor } from '../../core/lib/cursor.ts';
 import { FIRST_ID, LAST_ID } from '../../core/lib/uuids.ts';
 import { uuidOf } from '../../core/tenants/store-ids.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { defineOperation } from './operation.ts';
-import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor, writeCursor } from './pages.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes, positions, readCursor } from './pages.ts';
 import { done, pageOf, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, storeParams, versionList, versionParams } from './schemas.ts';
 
@@ -81,7 +82,7 @@ export const listMemoryVersions = defineOperation({
       page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
     );
     const last = found.length > data.length ? page[data.length - 1] : undefined;
-    return { data, next_page: last === undefined ? null : writeCursor(['versions', last.id]) };
+    return { data, next_page: last === undefined ? null : encodeCursor(['versions', last.id]) };
   },
 });
 

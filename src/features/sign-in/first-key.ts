@@ -99,7 +99,7 @@ async function createFirst(database: Database): Promise<{ key: string; id: strin
 
 /** Whether an admin key was ever created. Keys remain stored after they are revoked or expire. */
 async function hasHadAdminKey(database: Database): Promise<boolean> {
-  const { keys } = await new Keys(database).page({ ...ALL_KEYS, kind: 'admin' }, null, 1);
+  const { rows: keys } = await new Keys(database).page({ ...ALL_KEYS, kind: 'admin' }, null, 1);
   return keys.length > 0;
 }
 

@@ -54,13 +54,13 @@ async function listPage(
   of: Pick<DraftFilter, 'tenant' | 'scope'>,
 ) {
   const filter = { ...of, state };
-  const { drafts, next: more } = await readDraftPage(database, filter, readCursor(position, after), limit);
+  const page = await readDraftPage(database, filter, readCursor(position, after), limit);
   const { count: total, tenants } = await countDrafts(database, filter);
   return {
-    drafts: await draftRecords(database.query, config, drafts),
+    drafts: await draftRecords(database.query, config, page.rows),
     total,
     tenants,
-    next: writeCursor(more),
+    next: writeCursor(page.next),
   };
 }
 

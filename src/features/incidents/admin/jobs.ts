@@ -7,15 +7,14 @@ import {
   tenantId,
   text,
   time,
+  timePosition,
   writeCursor,
 } from '../../../core/admin/fields.ts';
 import { defineOperation } from '../../../core/admin/operation.ts';
 import { soughtPart } from '../../../core/database/contains-text.ts';
-import { storedTime } from '../../../core/lib/rfc3339.ts';
+import { cutPage } from '../../../core/lib/pages.ts';
 import { cancelJob, countOutcomes, findJob, readJobPage, readOutcomePage } from '../jobs.ts';
 import { counts, isExact, jobKind, jobParams, jobRecord, jobSchema, noSuchJob } from './job-schemas.ts';
-
-const position = z.strictObject({ time: storedTime, id: z.guid() });
 
 const NOT_ALL = 'A key limited to certain tenants sees only jobs that are limited to some of these tenants.';
 
@@ -37,8 +36,8 @@ export const listJobs = defineOperation({
   response: { description: 'A page.', schema: z.object({ jobs: z.array(jobSchema), next }) },
   async run({ database, query: { kind, active, limit, after }, administrator }) {
     const filter = { kind: kind ?? null, isActive: active ?? null, scope: administrator.onlyTenants };
-    const page = await readJobPage(database, filter, readCursor(position, after), limit);
-    return { jobs: page.jobs.map(jobRecord), next: writeCursor(page.next) };
+    const page = await readJobPage(database, filter, readCursor(timePosition, after), limit);
+    return { jobs: page.rows.map(jobRecord), next: writeCursor(page.next) };
   },
 });
 
@@ -117,15 +116,15 @@ export const listJobTenants = defineOperation({
     // On Citus, the outcomes of a job over certain tenants then come from the nodes of these tenants only.
     const { onlyTenants: scope } = await findJob(database, job, administrator.onlyTenants);
     const from = readCursor(tenantId, after) ?? '';
-    const page = { job, after: from, scope, limit: limit + 1 };
     const filter = { search: soughtPart(query.search), isLeft: left };
-    const outcomes = await readOutcomePage(database, page, filter);
+    const selection = { job, after: from, scope, limit: limit + 1 };
+    const outcomes = await readOutcomePage(database, selection, filter);
+    const page = cutPage(outcomes, limit, (last) => last.tenant);
     const total = await countOutcomes(database, { job, scope, ...filter });
-    const shown = outcomes.slice(0, limit);
     return {
-      tenants: shown.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
+      tenants: page.rows.map(({ isComplete, ...outcome }) => ({ ...outcome, is_exact: isComplete })),
       total,
-      next: writeCursor(outcomes.length > limit ? (shown.at(-1)?.tenant ?? null) : null),
+      next: writeCursor(page.next),
     };
   },
 });
