@@ -21,9 +21,9 @@ const decode = (cursor: string): unknown => JSON.parse(Buffer.from(cursor, 'base
 const ID = '00000000-0000-4000-8000-000000000000';
 /** Positions that no list has, although some have the right fields. */
 const NOWHERE = [
-  { at: 'x', id: ID },
-  { at: '28.13.2026', id: ID },
-  { at: 'now', id: ID },
+  { time: 'x', id: ID },
+  { time: '28.13.2026', id: ID },
+  { time: 'now', id: ID },
   { time: 'infinity', id: ID },
   { time: '2026-11-28T00:00:00.000000Z', id: '\0' },
   { sort: 'id', key: 1, id: '\0' },

@@ -80,6 +80,12 @@ describeService('texts that are kept out of one tenant', (service) => {
     await assertInvariants(service());
   });
 
+  it('ends the list with its last entry if that entry fills a page', async () => {
+    const { tenant, id } = await tenantWithout(TEXT);
+    const { body } = await admin().call('GET', `/tenants/${tenant}/kept-out?limit=1`);
+    expect(body).toMatchObject({ entries: [{ id }], next: null });
+  });
+
   it('masks the text if secrets are masked', async () => {
     const { tenant } = await tenantWithout(TEXT, { settings: { secrets: 'mask' } });
     expect(await send(tenant, cmd.create('/memories/f', `so ${OTHER_WAY}.`))).toBe(

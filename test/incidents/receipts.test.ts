@@ -81,8 +81,8 @@ describeService('receipts', (service) => {
         by: { type: 'admin_key' },
       },
     });
-    const before = await admin().call('GET', `/receipts?tenant=${tenant}`);
-    expect(before.body.receipts).toHaveLength(1);
+    const before = await admin().call('GET', `/receipts?tenant=${tenant}&limit=1`);
+    expect(before.body).toMatchObject({ receipts: [{}], next: null });
     await run('tenants', 'delete', tenant, '--yes', '--forget', '--receipt', file('forgotten.json'));
     const signed = JSON.parse(readFileSync(file('forgotten.json'), 'utf8'));
     expect(signed.receipt.tenant).toMatch(/^forgotten_[0-9a-f]{32}$/);

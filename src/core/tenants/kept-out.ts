@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page } from '../lib/pages.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 import {
   type KeptOutEntry,
@@ -204,10 +205,11 @@ export async function checkKeptOut(text: string): Promise<void> {
 export async function listKeptOut(
   { query }: Pick<Database, 'query'>,
   owner: string,
-  page: { after: string | null; limit: number },
-): Promise<KeptOutRow[]> {
-  const after = page.after ?? FIRST_ENTRY;
-  return (await query(listEntriesQuery, { owner, after, limit: page.limit })).rows;
+  { after, limit }: { after: string | null; limit: number },
+): Promise<Page<KeptOutRow, { id: string }>> {
+  const params = { owner, after: after ?? FIRST_ENTRY, limit: limit + 1 };
+  const { rows } = await query(listEntriesQuery, params);
+  return cutPage(rows, limit, ({ id }) => ({ id }));
 }
 
 /** @throws ServiceError if the list does not have the entry */

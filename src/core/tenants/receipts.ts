@@ -4,6 +4,7 @@ import { databaseInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
+import { cutPage, type Page, type TimePosition } from '../lib/pages.ts';
 import { DAY_MS } from '../lib/units.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 import { requireInstallation } from './installation.ts';
@@ -141,13 +142,7 @@ export async function findReceipt({ query }: Pick<Database, 'query'>, id: string
   return stored(row);
 }
 
-/** Last receipt of a page. */
-export interface ReceiptPosition {
-  at: string;
-  id: string;
-}
-
-const AFTER_ALL: ReceiptPosition = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+const AFTER_ALL: TimePosition = { time: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 /**
  * Lists receipts, latest first.
@@ -158,9 +153,9 @@ const AFTER_ALL: ReceiptPosition = { at: 'infinity', id: 'ffffffff-ffff-ffff-fff
 export async function listReceipts(
   { query }: Pick<Database, 'query'>,
   { tenant: subject, job, scope }: { tenant: string | null; job: string | null; scope: string[] | null },
-  page: { after: ReceiptPosition | null; limit: number },
-): Promise<{ receipts: StoredReceipt[]; next: ReceiptPosition | null }> {
-  const { at: beforeAt, id: beforeId } = page.after ?? AFTER_ALL;
+  { after, limit }: { after: TimePosition | null; limit: number },
+): Promise<Page<StoredReceipt, TimePosition>> {
+  const { time: beforeAt, id: beforeId } = after ?? AFTER_ALL;
   const subjects = scope === null ? null : [...scope, ...(job === null ? [] : [NO_TENANT])];
   const { rows } = await query(listReceiptsQuery, {
     subject,
@@ -168,10 +163,10 @@ export async function listReceipts(
     subjects,
     beforeAt,
     beforeId,
-    limit: page.limit,
+    limit: limit + 1,
   });
-  const last = rows.length < page.limit ? undefined : rows.at(-1);
-  return { receipts: rows.map(stored), next: last === undefined ? null : { at: last.at, id: last.id } };
+  const page = cutPage(rows, limit, ({ at: time, id }) => ({ time, id }));
+  return { ...page, rows: page.rows.map(stored) };
 }
 
 /** Deletes the receipts that contain the ID of a tenant. */

@@ -79,9 +79,8 @@ type EntryCall = AdminCall<unknown, unknown, z.output<typeof newEntry>>;
 
 async function list({ database, query }: AdminCall<unknown, z.output<typeof page>>, owner: string) {
   const { limit, after } = query;
-  const rows = await listKeptOut(database, owner, { after: readCursor(cursor, after)?.id ?? null, limit });
-  const last = rows.length < limit ? undefined : rows.at(-1);
-  return { entries: rows.map(keptOutRecord), next: writeCursor(last === undefined ? null : { id: last.id }) };
+  const found = await listKeptOut(database, owner, { after: readCursor(cursor, after)?.id ?? null, limit });
+  return { entries: found.rows.map(keptOutRecord), next: writeCursor(found.next) };
 }
 
 export const keepOut = defineOperation({

@@ -6,13 +6,13 @@ import {
   readCursor,
   tenantId,
   text,
+  timePosition,
   versionId as uuid,
   writeCursor,
 } from '../../../core/admin/fields.ts';
 import { type AdminCall, defineOperation } from '../../../core/admin/operation.ts';
 import { requireInScope } from '../../../core/admin/permissions.ts';
 import { ServiceError } from '../../../core/errors/errors.ts';
-import { storedTime } from '../../../core/lib/rfc3339.ts';
 import { requireInstallation } from '../../../core/tenants/installation.ts';
 import { keyIdOf, signedReceiptSchema } from '../../../core/tenants/receipt.ts';
 import { findReceipt, listReceipts, receiptKey, type StoredReceipt } from '../../../core/tenants/receipts.ts';
@@ -27,8 +27,6 @@ const storedReceipt = signedReceiptSchema.extend({
 function record({ publicKey, ...signed }: StoredReceipt) {
   return { ...signed, public_key: publicKey };
 }
-
-const position = z.strictObject({ at: storedTime, id: uuid });
 
 export const listErasureReceipts = defineOperation({
   id: 'listReceipts',
@@ -49,9 +47,9 @@ export const listErasureReceipts = defineOperation({
     const page = await listReceipts(
       database,
       { tenant, job, scope },
-      { limit, after: readCursor(position, after) },
+      { limit, after: readCursor(timePosition, after) },
     );
-    return { receipts: page.receipts.map(record), next: writeCursor(page.next) };
+    return { receipts: page.rows.map(record), next: writeCursor(page.next) };
   },
 });
 
