@@ -57,7 +57,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
       const slot = inFlight.slot(key);
       const responseBytes = bytes.slot(key);
       request.responseBytes = responseBytes;
-      reply.raw.once('close', () => {
+      request.onClose.push(() => {
         slot.release();
         responseBytes.release();
       });

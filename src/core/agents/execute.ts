@@ -135,7 +135,7 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   if ('invalid' in toolCall) {
     const { invalid, toolUseId } = toolCall;
     const unknown = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
-    return observe(request, unknown, async () => failure(invalid));
+    return await observe(request, unknown, async () => failure(invalid));
   }
   if (toolCall.tool !== MEMORY_TOOL) return runFeatureTool(request, toolCall);
   const { tool, input, toolUseId, callerTrace, read } = toolCall;
@@ -149,7 +149,7 @@ async function runTool(request: FastifyRequest, toolCall: ToolCall, services: Se
   const language = languageOf(request);
   const idempotencyKey = toolUseId ?? header;
   const details = { tool, command: command?.name ?? 'unknown', access, toolUseId, callerTrace };
-  return observe(request, details, () =>
+  return await observe(request, details, () =>
     inTenant(request, access ?? 'read', async ({ principal, policy }) => {
       const call = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
       return mapMaybePromise(openMemory(command, input, call, services), (opened) => {

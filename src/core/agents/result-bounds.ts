@@ -9,7 +9,7 @@ const MAX_RESULT_VIEWS = 4;
 /** Maximum length of the results if `MAX_VIEW_CHARS` is higher or unlimited. */
 const MAX_RESULTS_CHARS = 4 * MEBI;
 /** Commands with a result of one line. */
-const SHORT_COMMANDS: unknown[] = ['create', 'delete', 'insert', 'rename'];
+const SHORT_COMMANDS = new Set<unknown>(['create', 'delete', 'insert', 'rename']);
 
 /** Returns the length of results, in UTF-16 code units, after which a request skips its remaining calls. */
 export function maxResultsChars({ maxViewChars }: MemoryLimits): number {
@@ -32,11 +32,12 @@ export function fileJsonBytes({ maxFileBytes }: MemoryLimits): number {
 
 /** Returns the number of calls in a body of `/execute` that may have a long result. */
 export function countLongCalls(body: unknown): number {
-  return [body].flat().filter((block) => !SHORT_COMMANDS.includes(commandOf(block))).length;
+  if (!Array.isArray(body)) return isLong(body) ? 1 : 0;
+  return body.filter(isLong).length;
 }
 
-function commandOf(block: unknown): unknown {
-  if (!isObject(block)) return undefined;
+function isLong(block: unknown): boolean {
+  if (!isObject(block)) return true;
   const input = block.type === 'tool_use' ? block.input : block;
-  return isObject(input) ? input.command : undefined;
+  return !isObject(input) || !SHORT_COMMANDS.has(input.command);
 }

@@ -20,6 +20,11 @@ export interface AccessLogEntry {
 declare module 'fastify' {
   interface FastifyRequest {
     logEntry: AccessLogEntry;
+    /**
+     * Functions to call when the response is complete or its connection is closed. They share one listener, because
+     * each request has several.
+     */
+    onClose: (() => void)[];
   }
 }
 
@@ -27,22 +32,21 @@ export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
-const MAX_LISTENERS = 20;
-
 const { status: DISCONNECTED, code: CLIENT_GONE } = new ServiceError('client_gone');
 
 /** Adds a `logEntry` to each request and writes one log line for the request, without contents and paths. */
 export const accessLog = fp(
   async (app) => {
     app.decorateRequest('logEntry');
+    app.decorateRequest('onClose');
     app.addHook('onRequest', (request, reply, done) => {
       request.logEntry = {};
       reply.headers(commonHeaders(request.id));
-      // Node warns about a leak above 10 listeners. More plugins than that listen for the end of a response.
-      reply.raw.setMaxListeners(MAX_LISTENERS);
       // Fastify skips `onResponse` if the client disconnects before the end of the response.
+      const onClose = [() => logDisconnect(request, reply)];
+      request.onClose = onClose;
       reply.raw.once('close', () => {
-        if (!request.logEntry.isLogged) logDisconnect(request, reply);
+        for (const each of onClose) each();
       });
       done();
     });
@@ -56,6 +60,7 @@ export const accessLog = fp(
 
 /** Logs a request whose client disconnected before the end of the response. Work for the request may continue. */
 function logDisconnect(request: FastifyRequest, reply: FastifyReply): void {
+  if (request.logEntry.isLogged) return;
   const { status, outcome } = disconnectOutcome(reply);
   log(request, reply, status, outcome);
 }

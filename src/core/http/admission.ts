@@ -17,7 +17,7 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
     app.decorateRequest('inFlight');
     app.addHook('onRequest', (request, reply, done) => {
       const context = contextOf(request);
-      request.inFlight = new InFlightRequest(capacity, countedTenant(context), reply);
+      request.inFlight = new InFlightRequest(capacity, countedTenant(context), request, reply);
       const waiting = countBody(request, reply, context.policy.maxBodyBytes);
       if (waiting) waiting.then(() => done(), done);
       else done();

@@ -1,5 +1,4 @@
-import { EventEmitter } from 'node:events';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
 import { cmd } from '../../../test/support/table.ts';
 import { countLongCalls, resultBytes } from '../agents/result-bounds.ts';
@@ -13,10 +12,16 @@ const config = loadConfig({
 });
 
 function requestOf(capacity: Capacity, tenant: string) {
-  const raw = Object.assign(new EventEmitter(), { destroyed: false });
-  const inFlight = new InFlightRequest(capacity, tenant, { raw } as unknown as FastifyReply);
+  const onClose: FastifyRequest['onClose'] = [];
+  const reply = { raw: { destroyed: false } } as FastifyReply;
+  const inFlight = new InFlightRequest(capacity, tenant, { onClose } as FastifyRequest, reply);
   inFlight.bytes.acquire(REQUEST_BYTES);
-  return { inFlight, close: () => raw.emit('close') };
+  return {
+    inFlight,
+    close: () => {
+      for (const each of onClose) each();
+    },
+  };
 }
 
 function responseBytes(capacity: Capacity): number {

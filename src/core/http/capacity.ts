@@ -87,13 +87,13 @@ export class InFlightRequest {
   #gone: AbortSignal | undefined;
 
   /** @throws ServiceError 499 if the client has disconnected */
-  constructor(capacity: Capacity, tenant: string, reply: FastifyReply) {
+  constructor(capacity: Capacity, tenant: string, request: FastifyRequest, reply: FastifyReply) {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
     this.#capacity = capacity;
     this.#reply = reply;
     this.slot = capacity.requests.slot(tenant);
     this.bytes = capacity.bytes.slot(tenant);
-    reply.raw.once('close', () => {
+    request.onClose.push(() => {
       this.#isClosed = true;
       this.#releaseIfDone();
     });
@@ -114,58 +114,74 @@ export class InFlightRequest {
   }
 
   /**
-   * Acquires the slot. Call this method after the body has been read, so that a slow upload uses no slot. See
-   * `Slot.acquire`.
+   * Acquires the slot, after memory for the response, because a request must not use a slot while it waits for memory.
    *
-   * @param responseBytes the maximum expected size of the response, which is reserved before the slot because a request
-   *   must not use a slot while it waits for memory
+   * @returns undefined if the request did not have to wait
    */
-  async takeSlot(responseBytes: number): Promise<void> {
+  takeSlot(responseBytes: number): Promise<void> | undefined {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
-    await this.reserveResponse(responseBytes);
-    await this.slot.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
+    const units = Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES));
+    const waiting = this.reserveResponse(responseBytes);
+    return waiting ? waiting.then(() => this.slot.acquire(units)) : this.slot.acquire(units);
   }
 
   /**
    * Waits until memory for a response is available. If the request has a slot, other requests can use the slot in the
    * meantime.
    *
-   * @throws ServiceError 429 or 503 if no memory becomes available in time
+   * @returns undefined if the memory was available
+   * @throws (also through the promise) ServiceError 429 or 503 if no memory becomes available in time
    */
-  async reserveResponse(bytes: number): Promise<void> {
+  reserveResponse(bytes: number): Promise<void> | undefined {
     const { bytesOfTenant } = this.#capacity;
     const wanted = bytesOfTenant === 0 ? bytes : Math.min(bytes, bytesOfTenant);
-    if (wanted <= this.#responseBytes) return;
+    if (wanted <= this.#responseBytes) return undefined;
     // A deadlock is possible if requests keep a part while they wait for the rest.
     this.bytes.giveBack(this.#responseBytes);
     this.#responseBytes = 0;
     const waiting = this.bytes.acquire(wanted);
-    if (waiting) await this.slot.runWithout(() => waiting);
-    this.#responseBytes = wanted;
+    const count = () => {
+      this.#responseBytes = wanted;
+    };
+    if (waiting) return this.slot.runWithout(() => waiting).then(count);
+    count();
+    return undefined;
   }
 
   /**
-   * Runs work for the request in a slot and until its deadline. A response or a closed connection releases capacity
-   * only after the work is done. Fastify's `handlerTimeout` cannot limit the work, because it ends when the body has
-   * been read (Node then closes the request).
+   * Runs work for the request in a slot and until its deadline. Call this method after the body has been read, so that a
+   * slow upload uses no slot. A response or a closed connection releases capacity only after the work is done. Fastify's
+   * `handlerTimeout` cannot limit the work, because it ends when the body has been read (Node then closes the request).
    *
    * @param responseBytes the maximum expected size of the response
-   * @throws ServiceError 429 or 503 if no slot becomes available, and 503 if the work exceeds its deadline; the work
-   *   then continues, and its outcome is dropped
+   * @throws (also through the promise) ServiceError 429 or 503 if no slot becomes available, and 503 if the work exceeds
+   *   its deadline; the work then continues, and its outcome is dropped
    */
-  async work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
-    await this.takeSlot(responseBytes);
+  work<T>(responseBytes: number, work: () => Promise<T>): Promise<T> {
+    const waiting = this.takeSlot(responseBytes);
+    return waiting ? waiting.then(() => this.#untilDeadline(work)) : this.#untilDeadline(work);
+  }
+
+  #untilDeadline<T>(work: () => Promise<T>): Promise<T> {
     const { deadlines, timeoutMs } = this.#capacity;
     this.#isWorking = true;
     return new Promise((resolve, reject) => {
       const deadline = deadlines.start(timeoutMs, () => reject(new ServiceError('timeout')));
-      work()
-        .finally(() => {
-          deadlines.clear(deadline);
-          this.#isWorking = false;
-          this.#releaseIfDone();
-        })
-        .then(resolve, reject);
+      const end = () => {
+        deadlines.clear(deadline);
+        this.#isWorking = false;
+        this.#releaseIfDone();
+      };
+      work().then(
+        (result) => {
+          end();
+          resolve(result);
+        },
+        (error) => {
+          end();
+          reject(error);
+        },
+      );
     });
   }
 

@@ -62,7 +62,7 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
       }
       const { raw: response } = reply;
       const all = responses.add(response);
-      response.once('close', () => all.delete(response));
+      request.onClose.push(() => all.delete(response));
       const count = all.size;
       // The connection is closed after the rejected request, so the requests behind it receive no response. If the
       // client sends still more, the connection is closed at once.
@@ -79,7 +79,7 @@ export const connections = fp<{ rawError?: RawError; isUnixSocket?: boolean }>(
       done();
     });
   },
-  { name: 'connections' },
+  { name: 'connections', dependencies: ['access-log'] },
 );
 
 /**

@@ -30,7 +30,7 @@ export const openRoutes = fp<OpenRoutes>(async (app, { limits, maxWaitMs, routes
     scope.addHook('onRequest', (request, reply, done) => {
       if (reply.raw.destroyed) return done(new ServiceError('client_gone'));
       const slot = limiter.slot(request.ip);
-      reply.raw.once('close', () => slot.release());
+      request.onClose.push(() => slot.release());
       acquireSlot(slot, request, reply, done);
     });
     await routes(scope);

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
 import { disconnectSignal } from './access-log.ts';
+import { accessLog } from './access-log.ts';
 import { slowClients } from './slow-clients.ts';
 
 let app = fastify();
@@ -15,6 +16,7 @@ afterEach(async () => {
 it('adds no listeners to a kept connection for requests that are rejected before their bodies are read', async () => {
   const sockets = new Set<Socket>();
   const states: unknown[] = [];
+  await app.register(accessLog);
   await app.register(slowClients, { timeoutMs: 5000 });
   app.addHook('onRequest', async (request, reply) => {
     const { socket } = request.raw;
@@ -56,6 +58,7 @@ describe('a response of 32 MiB', () => {
    * that arrive.
    */
   async function read(timeoutMs: number, next: (resume: () => void) => void): Promise<number> {
+    await app.register(accessLog);
     await app.register(slowClients, { timeoutMs });
     app.get('/', () => 'é'.repeat(LENGTH / 2));
     const connection = once(app.server, 'connection') as Promise<[Socket]>;

@@ -27,7 +27,7 @@ export const slowClients = fp<{ timeoutMs: number }>(
     const deadlines = new Deadlines();
     app.decorateRequest('transfer');
     app.addHook('onRequest', (request, reply, done) => {
-      request.transfer = new Transfer(request.raw, reply, { deadlines, timeoutMs });
+      request.transfer = new Transfer(request, reply, { deadlines, timeoutMs });
       done();
     });
     app.addHook('onSend', (request, reply, payload, done) => {
@@ -35,7 +35,7 @@ export const slowClients = fp<{ timeoutMs: number }>(
       done(null, inParts(request, reply, payload));
     });
   },
-  { name: 'slow-clients' },
+  { name: 'slow-clients', dependencies: ['access-log'] },
 );
 
 /** Converts a long response to a stream of parts, so that progress can be measured. */
@@ -79,7 +79,7 @@ class Transfer {
   #isOver = false;
 
   constructor(
-    body: IncomingMessage,
+    { raw: body, onClose }: FastifyRequest,
     reply: FastifyReply,
     { deadlines, timeoutMs }: { deadlines: Deadlines; timeoutMs: number },
   ) {
@@ -90,7 +90,7 @@ class Transfer {
     this.#timeoutMs = timeoutMs;
     this.#pace = new ResponsePace(reply.raw, this.#socket, timeoutMs);
     this.#deadline = this.#startPeriod();
-    reply.raw.once('close', () => {
+    onClose.push(() => {
       this.#isOver = true;
       deadlines.clear(this.#deadline);
       if (isIncomplete(body) && !this.#socket.destroyed) this.#discardRest();

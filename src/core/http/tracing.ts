@@ -109,7 +109,7 @@ export const requestTracing = fp<{ tracing: Tracing }>(
       request.trace = trace;
       request.logEntry.traceId = trace.traceId;
       // Fastify skips `onResponse` if the client disconnects before the end of the response.
-      reply.raw.once('close', () => {
+      request.onClose.push(() => {
         if (reply.raw.writableFinished) return;
         const { tenant } = request.logEntry;
         trace.end({ ...disconnectOutcome(reply), tenant });

@@ -21,6 +21,14 @@ interface Waiter {
   startedAt: number;
 }
 
+/** The units in flight of a key, shared by its slots. */
+interface Share {
+  readonly key: string;
+  inFlight: number;
+  /** Number of slots that are not released. */
+  slots: number;
+}
+
 /**
  * Limits the units in flight. At the limit, slots wait: in order of arrival within a key, and alternating between keys,
  * so that a long queue delays only its own key. A slot that waits too long is rejected.
@@ -32,7 +40,7 @@ export class ConcurrencyLimiter {
   readonly #errorFor: (refusal: Refusal) => Error;
   #inFlight = 0;
   #slotsInFlight = 0;
-  readonly #inFlightByKey = new Map<string, number>();
+  readonly #shares = new Map<string, Share>();
   #waiting = 0;
   /** The queues of the keys, in the order of their service. */
   readonly #queues = new Map<string, Waiter[]>();
@@ -50,7 +58,13 @@ export class ConcurrencyLimiter {
 
   /** Returns an empty slot. The caller must release the slot when its work ends. */
   slot(key: string): Slot {
-    return new Slot(this, key);
+    let share = this.#shares.get(key);
+    if (share === undefined) {
+      share = { key, inFlight: 0, slots: 0 };
+      this.#shares.set(key, share);
+    }
+    share.slots++;
+    return new Slot(this, share);
   }
 
   /**
@@ -109,7 +123,7 @@ export class ConcurrencyLimiter {
     if (slot.units === 0 && units > 0) this.#slotsInFlight++;
     slot.units += units;
     this.#inFlight += units;
-    this.#inFlightByKey.set(slot.key, this.#keyInFlight(slot.key) + units);
+    slot.share.inFlight += units;
   }
 
   /** Called by the slot. Releases all units of the slot and removes the slot from the queue. */
@@ -119,6 +133,8 @@ export class ConcurrencyLimiter {
       this.#remove(waiter);
       waiter.reject(this.#errorFor('released'));
     }
+    slot.share.slots--;
+    if (slot.share.slots === 0) this.#shares.delete(slot.key);
     this.giveBack(slot, units);
   }
 
@@ -126,10 +142,8 @@ export class ConcurrencyLimiter {
     slot.units -= units;
     if (slot.units === 0 && units > 0) this.#slotsInFlight--;
     this.#inFlight -= units;
-    const left = this.#keyInFlight(slot.key) - units;
-    if (left === 0) this.#inFlightByKey.delete(slot.key);
-    else this.#inFlightByKey.set(slot.key, left);
-    this.#admit();
+    slot.share.inFlight -= units;
+    if (this.#waiting > 0) this.#admit();
   }
 
   released(): Error {
@@ -191,16 +205,12 @@ export class ConcurrencyLimiter {
     return this.#keyHasRoom(slot, units) && this.#allHaveRoom(slot, units);
   }
 
-  #keyHasRoom({ key, units: held }: Slot, units: number): boolean {
-    return hasRoom(this.#limits.perKey, this.#keyInFlight(key), held, units);
+  #keyHasRoom({ share, units: held }: Slot, units: number): boolean {
+    return hasRoom(this.#limits.perKey, share.inFlight, held, units);
   }
 
   #allHaveRoom({ units: held }: Slot, units: number): boolean {
     return hasRoom(this.#limits.total, this.#inFlight, held, units);
-  }
-
-  #keyInFlight(key: string): number {
-    return this.#inFlightByKey.get(key) ?? 0;
   }
 }
 
@@ -210,7 +220,8 @@ function hasRoom(limit: number, inFlight: number, held: number, units: number): 
 
 /** The units that some work holds until their release. */
 export class Slot {
-  readonly key: string;
+  /** Only the limiter may change the share. */
+  readonly share: Share;
   /** Number of units that the slot holds. Only the limiter may change the number. */
   units = 0;
   /** The slot's place in the queue. Only the limiter may change the place. */
@@ -220,9 +231,13 @@ export class Slot {
   readonly #limiter: ConcurrencyLimiter;
   #isReleased = false;
 
-  constructor(limiter: ConcurrencyLimiter, key: string) {
+  constructor(limiter: ConcurrencyLimiter, share: Share) {
     this.#limiter = limiter;
-    this.key = key;
+    this.share = share;
+  }
+
+  get key(): string {
+    return this.share.key;
   }
 
   /**
@@ -254,7 +269,7 @@ export class Slot {
   /** Releases all units while `work` runs, and adds them again afterward, even beyond the limits. */
   async runWithout<T>(work: () => Promise<T>): Promise<T> {
     const { units } = this;
-    this.#limiter.release(this);
+    this.#limiter.giveBack(this, units);
     try {
       return await work();
     } finally {

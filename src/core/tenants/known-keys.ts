@@ -40,6 +40,8 @@ export class KnownKeys {
   /** Hashes of valid keys, whose lookups are allowed regardless of failed attempts from the same address. */
   readonly #valid = new LRUCache<string, true>(maxEntries(REMEMBERED_VALID_KEYS));
   readonly #lookups: ConcurrencyLimiter;
+  /** The last token of each connection, because a client sends one token in all requests of a connection. */
+  readonly #tokens = new WeakMap<object, { token: string; hash: string }>();
   /** Keys whose use is not recorded yet. A recorded use is only a hint for operators. */
   readonly #used: WriteBehindBuffer<string>;
 
@@ -81,7 +83,7 @@ export class KnownKeys {
     // A missing key is not counted as a failed attempt, because the console sends such a request to find out whether it
     // needs a key.
     if (given === undefined) throw new ServiceError('unauthorized');
-    const hash = hashOf(given);
+    const hash = this.#hashOf(given, credentials);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
     return mapMaybePromise(key, (found) => {
       if (found === undefined || !isValid(found)) {
@@ -101,6 +103,14 @@ export class KnownKeys {
   /** Records the pending last-used times. */
   close(): Promise<void> {
     return this.#used.flush();
+  }
+
+  #hashOf(token: string, { socket }: Credentials): string {
+    const last = socket && this.#tokens.get(socket);
+    if (last?.token === token) return last.hash;
+    const hash = hashOf(token);
+    if (socket) this.#tokens.set(socket, { token, hash });
+    return hash;
   }
 
   async #find(hash: string, ip: string): Promise<KnownKey | undefined> {

@@ -32,6 +32,8 @@ export interface Caller
 export interface Credentials {
   headers: IncomingHttpHeaders;
   ip: string;
+  /** Identifies the connection. */
+  socket?: object;
 }
 
 export interface Authenticator {

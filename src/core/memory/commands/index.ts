@@ -36,7 +36,7 @@ export async function executeCommand(
   if (isWrite && context.access === 'read_only') return refusal(readOnly);
   const parsed = command.schema.safeParse(input);
   if (!parsed.success) return failure(invalidField(command.name, ...firstProblem(parsed.error.issues)));
-  if (!isWrite) return command.run(parsed.data, context);
+  if (!isWrite) return await command.run(parsed.data, context);
   try {
     const result = await command.run(parsed.data, context);
     if (!result.isError) return result;
