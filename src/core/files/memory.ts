@@ -147,12 +147,11 @@ export class Memory implements MemoryStore {
   #entries({ entries }: Pick<LookupRow, 'entries'>): ListedEntry[] {
     if (entries === null) return [];
     return entries.split('\n').map((line) => {
-      const [path, bytes] = line.split('\t');
-      return {
-        path: this.#outer(path as MemoryPath),
-        kind: bytes === undefined ? 'dir' : 'file',
-        bytes: Number(bytes ?? 0),
-      };
+      const tab = line.indexOf('\t');
+      const path = this.#outer((tab === -1 ? line : line.slice(0, tab)) as MemoryPath);
+      return tab === -1
+        ? { path, kind: 'dir', bytes: 0 }
+        : { path, kind: 'file', bytes: Number(line.slice(tab + 1)) };
     });
   }
 
