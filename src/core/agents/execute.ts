@@ -184,7 +184,9 @@ function blockOf({ content, isError }: Executed, { toolUseId }: ToolCall): objec
 }
 
 function languageOf(request: FastifyRequest): Language {
-  if (request.headers['accept-language'] === undefined) return 'en';
+  const given = request.headers['accept-language'];
+  // Node's `fetch` sends `*`.
+  if (given === undefined || given === '*') return 'en';
   const preferred = request.accepts().language([...languages]);
   return languages.find((language) => language === preferred) ?? 'en';
 }

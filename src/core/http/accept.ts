@@ -15,7 +15,9 @@ const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:\\.|[^"\\])*(?:"|\\?$)|[^;]*)/g;
  * quality, or a wildcard, so neither the order nor a wildcard counts as a preference.
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
-  return accept !== undefined && quality(accept, type) > quality(accept, other);
+  // `*/*` is the header of most HTTP libraries.
+  if (accept === undefined || accept === '*/*') return false;
+  return quality(accept, type) > quality(accept, other);
 }
 
 /**

@@ -3,8 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import { disconnectSignal } from './access-log.ts';
-import { accessLog } from './access-log.ts';
+import { accessLog, disconnectSignal } from './access-log.ts';
 import { slowClients } from './slow-clients.ts';
 
 let app = fastify();

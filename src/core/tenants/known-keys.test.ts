@@ -79,3 +79,27 @@ it('rejects a revoked key when its cached lookup is older than cacheSeconds', as
   await setTime(1_005_001);
   await expect(async () => known.identify(credentials)).rejects.toMatchObject({ code: 'unauthorized' });
 });
+
+it('identifies each request of a connection by its own key', async () => {
+  const other = newApiKey();
+  const ids = new Map([
+    [hash, id],
+    [other.hash, other.id],
+  ]);
+  const known = new KnownKeys(
+    {
+      find: async (given) => (ids.has(given) ? { ...row, id: ids.get(given) ?? '' } : undefined),
+      noteUse: async () => {},
+    },
+    { cacheSeconds: 1000, failuresPerMinute: 0, lookups: createLookupLimiter(60_000) },
+  );
+  const socket = {};
+  const identified = async (token: string) =>
+    (await known.identify({ headers: { authorization: `Bearer ${token}` }, ip: '192.0.2.1', socket })).id;
+  expect([await identified(key), await identified(other.key), await identified(key)]).toStrictEqual([
+    id,
+    other.id,
+    id,
+  ]);
+  await expect(async () => identified(`${key.slice(0, -1)}_`)).rejects.toMatchObject({ code: 'unauthorized' });
+});
