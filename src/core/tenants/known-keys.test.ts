@@ -101,5 +101,7 @@ it('identifies each request of a connection by its own key', async () => {
     other.id,
     id,
   ]);
-  await expect(async () => identified(`${key.slice(0, -1)}_`)).rejects.toMatchObject({ code: 'unauthorized' });
+  await expect(async () => identified(`${key.slice(0, -1)}_`)).rejects.toMatchObject({
+    code: 'unauthorized',
+  });
 });
