@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { defineQuery, time } from './query.ts';
+import { defineQuery, type QueryExecutor, time } from './query.ts';
 
 const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   'database_time',
@@ -12,6 +12,18 @@ const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
  */
 export async function databaseInstant(database: Pick<Database, 'query'>): Promise<string> {
   const [row] = (await database.query(databaseTimeQuery, {})).rows;
+  if (row === undefined) throw new Error('The database gave no time.');
+  return row.now;
+}
+
+const currentTimeQuery = defineQuery<Record<string, never>, { now: string }>(
+  'current_time',
+  `SELECT ${time('clock_timestamp()')} AS now`,
+);
+
+/** Like `databaseInstant`, but later than the changes that a transaction has waited for. */
+export async function currentInstant(query: QueryExecutor): Promise<string> {
+  const [row] = (await query(currentTimeQuery, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');
   return row.now;
 }

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { databaseInstant } from '../database/clock.ts';
+import { currentInstant } from '../database/clock.ts';
 import type { Database } from '../database/database.ts';
 import type { QueryExecutor } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -284,7 +284,8 @@ export class Keys {
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
       await query(addSecretQuery, { hash, newHash });
-      const now = await databaseInstant({ query });
+      // The secrets are locked in the order of their rotations, which may have started in another order.
+      const now = await currentInstant(query);
       const until = new Date(Date.parse(now) + overlapSeconds * 1000).toISOString();
       await query(retireSecretsQuery, { id, hash, now, until: overlapSeconds === 0 ? now : until });
       return { key, tenant };
