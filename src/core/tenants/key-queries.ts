@@ -4,21 +4,11 @@ import type { apiKeys } from '../database/schema/tenants.ts';
 
 export type KeyKind = 'tenant' | 'service' | 'admin';
 
-type Stored = typeof apiKeys.$inferSelect;
-
 /**
- * Fields of a key that its creation sets, and that a rotation copies to the row of the new secret. `tenant` is null for
- * service keys and admin keys.
+ * Column and type of each field of a key that its creation sets, and that a rotation copies to the row of the new
+ * secret.
  */
-export interface KeyFields
-  extends Pick<Stored, 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants' | 'label' | 'source'> {
-  tenant: string | null;
-  /** In ISO 8601, like all times of a key. */
-  expiresAt: string | null;
-}
-
-/** Column and type of each field. */
-const FIELDS: Record<keyof KeyFields, readonly [column: string, type: string]> = {
+const FIELDS = {
   tenant: ['tenant_id', 'text'],
   isAdmin: ['is_admin', 'boolean'],
   managesStores: ['manages_stores', 'boolean'],
@@ -27,7 +17,14 @@ const FIELDS: Record<keyof KeyFields, readonly [column: string, type: string]> =
   label: ['label', 'text'],
   source: ['source', 'text'],
   expiresAt: ['expires_at', 'timestamptz'],
-};
+} as const satisfies Record<string, readonly [column: string, type: string]>;
+
+/** `tenant` is null for service keys and admin keys. `expiresAt` is in ISO 8601, like all times of a key. */
+export type KeyFields = { tenant: string | null; expiresAt: string | null } & Pick<
+  typeof apiKeys.$inferSelect,
+  Exclude<keyof typeof FIELDS, 'tenant' | 'expiresAt'>
+>;
+
 const FIELD_COLUMNS = Object.values(FIELDS)
   .map(([column]) => column)
   .join(', ');

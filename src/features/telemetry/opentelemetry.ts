@@ -37,6 +37,7 @@ import type {
   Tracing,
 } from '../../core/http/tracing.ts';
 import { version } from '../../core/lib/version.ts';
+import { findCommand } from '../../core/memory/commands/index.ts';
 import { createResource, protocolFor, reporting, stopInTime } from './otlp.ts';
 import { TracedMemory } from './traced-memory.ts';
 
@@ -63,18 +64,21 @@ const RECORD_ID = 'gen_ai.memory.record.id';
 const RECORD_COUNT = 'gen_ai.memory.record.count';
 
 /**
- * The commands as operations of the GenAI conventions. The conventions have no separate operations for reads and
+ * Commands and tools as operations of the GenAI conventions. The conventions have no separate operations for reads and
  * renames.
  */
 const OPERATIONS = new Map([
-  ['view', 'search_memory'],
   ['memory_search', 'search_memory'],
   ['create', 'create_memory'],
-  ['str_replace', 'update_memory'],
-  ['insert', 'update_memory'],
   ['delete', 'delete_memory'],
-  ['rename', 'update_memory'],
 ]);
+
+/** Returns the operation of a command; undefined for an unknown command. */
+function operationOf(command: string): string | undefined {
+  const byAccess = { read: 'search_memory', write: 'update_memory' };
+  const known = findCommand(command);
+  return OPERATIONS.get(command) ?? (known && byAccess[known.access]);
+}
 
 /**
  * Starts the span of a request (HTTP conventions). The span has the route instead of the query and path, which callers
@@ -183,7 +187,7 @@ function startCommand(
   const spans = [tool];
   let context = trace.setSpan(parent, tool);
   const isUpsert = command === 'create' && createExisting === 'overwrite';
-  const operation = isUpsert ? 'upsert_memory' : OPERATIONS.get(command);
+  const operation = isUpsert ? 'upsert_memory' : operationOf(command);
   if (operation !== undefined) {
     const attributes: Attributes = { 'gen_ai.operation.name': operation, [STORE_ID]: tenant };
     const span = tracer.startSpan(operation, { attributes }, context);
