@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
 import type { FastifyPluginAsync } from 'fastify';
 import type { Logger } from 'pino';
 import type { AnyAdminOperation } from './admin/operation.ts';
 import type { Redirect } from './agents/redirect.ts';
 import type { FeatureTool } from './agents/tool.ts';
-import type { Cli } from './cli/caller.ts';
+import type { CliEntry } from './cli/command.ts';
 import type { OverTenants } from './cli/over-tenants.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
@@ -21,8 +20,8 @@ export interface Feature {
   uses: readonly string[];
   /** Operations of the admin API. */
   operations?: readonly AnyAdminOperation[];
-  /** Adds commands to the command line. */
-  commands?(program: Command, cli: Cli): void;
+  /** Commands of the command line. */
+  commands?: readonly CliEntry[];
   /** Adds many tenants to the commands of the history. At most one feature has it. */
   overTenants?: OverTenants;
   /** Starts the feature in a service for agents. */

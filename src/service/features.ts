@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OPERATIONS } from '../core/admin/operations.ts';
-import type { Cli } from '../core/cli/caller.ts';
-import { registerCommands } from '../core/cli/commands.ts';
+import type { Cli } from '../core/cli/command.ts';
+import { CORE_COMMANDS } from '../core/cli/commands.ts';
 import type { Feature } from '../core/feature.ts';
 import { archive } from '../features/archive/feature.ts';
 import { drafts } from '../features/drafts/feature.ts';
@@ -34,10 +34,10 @@ export function adminOperations() {
 }
 
 /** Adds all commands to the command line, in the order of its help. */
-export function registerAllCommands(program: Command, cli: Cli): void {
-  const overTenants = FEATURES.find((feature) => feature.overTenants)?.overTenants;
-  registerCommands(program, cli, overTenants);
-  for (const feature of FEATURES) feature.commands?.(program, cli);
+export function addCommands(program: Command, parts: Omit<Cli, 'overTenants'>): void {
+  const cli = { ...parts, overTenants: FEATURES.find((feature) => feature.overTenants)?.overTenants };
+  const entries = [...CORE_COMMANDS, ...FEATURES.flatMap(({ commands = [] }) => commands)];
+  for (const entry of entries) program.addCommand(entry(cli));
   // Commander has no other way to change the order of commands.
   (program.commands as Command[]).splice(
     0,

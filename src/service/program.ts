@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { type Cli, type Connect, remoteCaller } from '../core/cli/caller.ts';
+import { type Connect, remoteCaller } from '../core/cli/caller.ts';
 import { firstSentence } from '../core/cli/completion.ts';
 import { hoistGlobalOptions } from '../core/cli/global-options.ts';
 import { explain } from '../core/cli/hints.ts';
@@ -12,7 +12,7 @@ import { describeDatabase } from '../core/database/database.ts';
 import { capitalize, type LocalService } from '../core/database/open.ts';
 import { OperatorError, ServiceError } from '../core/errors/errors.ts';
 import { isObject } from '../core/lib/json.ts';
-import { registerAllCommands } from './features.ts';
+import { addCommands } from './features.ts';
 
 /** Functions and streams of the process that the commands need. */
 export interface CliContext {
@@ -115,7 +115,6 @@ export function createProgram(context: CliContext): Command {
     const target = remote() ?? (await localTarget());
     return target === undefined ? context.connectLocally() : remoteCaller(target)();
   };
-  const cli: Cli = { connect, openPlace, io };
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
@@ -156,7 +155,7 @@ export function createProgram(context: CliContext): Command {
       printLine(io.stdout, `${capitalize(describeDatabase(config))} is up to date.`);
     });
 
-  registerAllCommands(program, cli);
+  addCommands(program, { connect, openPlace, io });
   prepare(program, 'memory-service', io);
   return program;
 }
@@ -185,5 +184,6 @@ function prepare(command: Command, name: string, io: Io): void {
       outputError: (text, write) => write(plainUsageError(text)),
     })
     .showHelpAfterError(`See: ${name} --help`);
-  for (const each of command.commands) prepare(each, `${name} ${each.name()}`, io);
+  for (const each of command.commands)
+    prepare(each.copyInheritedSettings(command), `${name} ${each.name()}`, io);
 }

@@ -14,7 +14,7 @@ import { JSON_LINES } from '../lib/operation.ts';
 import { apiName, request } from './http-client.ts';
 import type { Io } from './io.ts';
 import type { AdminTarget } from './profiles.ts';
-import { type OpenPlace, operatorHere } from './session.ts';
+import { operatorHere } from './session.ts';
 
 /** Parts of an operation's input. The schemas add defaults. */
 export interface CallInput<Params, Query, Body, Headers = unknown> {
@@ -41,10 +41,9 @@ export interface Caller {
 /** Opens the database, or connects to the admin API that the user chose. */
 export type Connect = () => Promise<Caller>;
 
-/** Connection, databases, and output of a command. */
-export interface Cli {
-  connect: Connect;
-  openPlace: OpenPlace;
+/** Open caller and streams of a command. */
+export interface Context {
+  caller: Caller;
   io: Io;
 }
 
@@ -84,13 +83,20 @@ export async function* readItems<Params, Query, Page extends { next: string | nu
   } while (after !== undefined);
 }
 
-export async function firstItems<Item>(items: AsyncIterable<Item>, limit = Infinity): Promise<Item[]> {
-  const first: Item[] = [];
-  for await (const item of items) {
-    first.push(item);
-    if (first.length >= limit) break;
+/** Reads the items of a paginated list, up to a maximum number. */
+export async function readList<Params, Query, Page extends { next: string | null }, Item>(
+  caller: Caller,
+  operation: AdminOperation<Params, Query & { after?: string | undefined }, unknown, Page, unknown>,
+  input: Pick<CallInput<Params, Query, unknown>, 'params' | 'query'>,
+  itemsOf: (page: Page) => Item[],
+  limit = Infinity,
+): Promise<Item[]> {
+  const read: Item[] = [];
+  for await (const item of readItems(caller, operation, input, itemsOf)) {
+    read.push(item);
+    if (read.length >= limit) break;
   }
-  return first;
+  return read;
 }
 
 export function remoteCaller(target: AdminTarget): Connect {

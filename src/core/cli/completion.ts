@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import type { Io } from './io.ts';
+import { type Cli, command } from './command.ts';
 
 /*
  * Completion scripts generated from commander's tree of commands. Commander itself has no completion, and a script
@@ -116,20 +116,14 @@ function quoted(text: string): string {
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-export function registerCompletionCommand(program: Command, io: Io): void {
-  program
-    .command('completion')
-    .description('Print a completion script for a shell.')
+export const completionCommand = (cli: Cli) =>
+  command(cli, 'completion', 'Print a completion script for a shell.')
     .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SHELLS)))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service completion bash > ~/.local/share/bash-completion/completions/memory-service
-  echo 'source <(memory-service completion zsh)' >> ~/.zshrc
-  memory-service completion fish > ~/.config/fish/completions/memory-service.fish`,
+    .examples(
+      'memory-service completion bash > ~/.local/share/bash-completion/completions/memory-service',
+      "echo 'source <(memory-service completion zsh)' >> ~/.zshrc",
+      'memory-service completion fish > ~/.config/fish/completions/memory-service.fish',
     )
-    .action((shell: keyof typeof SHELLS) => {
-      io.stdout.write(SHELLS[shell](program));
+    .action((shell: keyof typeof SHELLS, _, { parent }: Command) => {
+      if (parent !== null) cli.io.stdout.write(SHELLS[shell](parent));
     });
-}

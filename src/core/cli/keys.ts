@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import {
   createKey,
   getKey,
@@ -13,9 +13,10 @@ import { OperatorError } from '../errors/errors.ts';
 import { parseDuration } from '../lib/units.ts';
 import { newApiKey } from '../tenants/keys.ts';
 import { nameOf, tenantId } from './arguments.ts';
-import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { type Caller, readList } from './caller.ts';
+import { type Cli, type CliCommand, command, group } from './command.ts';
 import { confirm } from './io.ts';
-import { printJson, printLine, printTable, time } from './output.ts';
+import { printLine, printTable, table, time } from './output.ts';
 
 interface CreateOptions {
   tenant?: string;
@@ -46,10 +47,8 @@ function tenantIds(value: string): string[] {
   return value.split(',').map(tenantId);
 }
 
-export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): void {
-  keys
-    .command('create')
-    .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
+export const createCommand = (cli: Cli) =>
+  command(cli, 'create', 'Create a key and print it. Only its hash is stored, so it cannot be shown again.')
     .option('--tenant <tenant>', 'a key for this tenant', tenantId)
     .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
     .option(
@@ -80,18 +79,15 @@ export function registerKeyCreateCommand(keys: Command, { connect, io }: Cli): v
       '',
     )
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service keys create --tenant acme --expires 90d --label worker
-  memory-service keys create --tenant acme --access propose --source web --label browser-agent
-  memory-service keys create --service --manage-stores --label control-plane
-  memory-service keys create --admin --read-only --label dashboard
-  memory-service keys create --admin --access operate --only-tenants acme,globex --label support`,
+    .examples(
+      'memory-service keys create --tenant acme --expires 90d --label worker',
+      'memory-service keys create --tenant acme --access propose --source web --label browser-agent',
+      'memory-service keys create --service --manage-stores --label control-plane',
+      'memory-service keys create --admin --read-only --label dashboard',
+      'memory-service keys create --admin --access operate --only-tenants acme,globex --label support',
     )
-    .action((options: CreateOptions, command: Command) => {
-      const { tenant = null, service = false, admin: isAdmin = false, label, source, json } = options;
+    .action((options: CreateOptions, command: CliCommand) => {
+      const { tenant = null, service = false, admin: isAdmin = false, label, source } = options;
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
         command.error('error: requires one of --tenant <tenant>, --service or --admin');
       }
@@ -107,7 +103,7 @@ Examples:
       if (access === 'propose' && tenant === null) {
         command.error('error: --access propose is for --tenant');
       }
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller }) => {
         const created = await caller.call(createKey, {
           body: {
             kind: isAdmin ? 'admin' : tenant === null ? 'service' : 'tenant',
@@ -120,13 +116,10 @@ Examples:
             expires_at: options.expires?.toISOString() ?? null,
           },
         });
-        if (json) return printJson(io.stdout, created);
         const { id, key } = created;
-        printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
-        printLine(io.stdout, key);
+        return { json: created, note: `Created key ${id}. It cannot be shown again:`, text: key };
       });
     });
-}
 
 function rightsOf({ access, manages_stores: managesStores, tenants }: KeyRecord): string {
   const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
@@ -141,20 +134,17 @@ interface ListOptions {
   json?: boolean;
 }
 
-export function registerKeyCommands(program: Command, cli: Cli): void {
-  const { connect, io } = cli;
-  const keys = program.command('keys').description('Create, list, change, rotate, and revoke API keys.');
+const generateCommand = (cli: Cli) =>
+  command(
+    cli,
+    'generate',
+    'Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.',
+  )
+    .examples('memory-service keys generate')
+    .action(() => printLine(cli.io.stdout, newApiKey().key));
 
-  registerKeyCreateCommand(keys, cli);
-  keys
-    .command('generate')
-    .description('Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.')
-    .addHelpText('after', '\nExample:\n  memory-service keys generate')
-    .action(() => printLine(io.stdout, newApiKey().key));
-
-  keys
-    .command('list')
-    .description('List keys by their IDs. The keys themselves are not stored.')
+const listCommand = (cli: Cli) =>
+  command(cli, 'list', 'List keys by their IDs. The keys themselves are not stored.')
     .option('--tenant <tenant>', 'only keys of this tenant', tenantId)
     .addOption(new Option('--kind <kind>', 'only keys of this kind').choices(['tenant', 'service', 'admin']))
     .addOption(
@@ -162,82 +152,69 @@ export function registerKeyCommands(program: Command, cli: Cli): void {
     )
     .option('--search <text>', 'only keys whose ID or label contains this')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
-    .action(({ json, ...filter }: ListOptions) =>
-      withCaller(connect, async (caller) => {
-        const query = { ...filter, limit: MAX_PAGE };
-        const keys = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
-        if (json) return printJson(io.stdout, keys);
-        printTable(
-          io.stdout,
-          ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
-          keys.map((key) => [
-            key.id,
-            key.tenant ?? `(${key.kind})`,
-            rightsOf(key),
-            key.label,
-            time(key.created_at),
-            time(key.expires_at),
-            time(key.revoked_at),
-            time(key.last_used_at),
-          ]),
-        );
-      }),
-    );
+    .examples('memory-service keys list --tenant acme')
+    .run(async ({ caller }, { json: _, ...filter }: ListOptions) => {
+      const keys = await readKeys(caller, filter);
+      const text = table(keys, {
+        ID: (key) => key.id,
+        TENANT: (key) => key.tenant ?? `(${key.kind})`,
+        ACCESS: rightsOf,
+        LABEL: (key) => key.label,
+        CREATED: (key) => time(key.created_at),
+        EXPIRES: (key) => time(key.expires_at),
+        REVOKED: (key) => time(key.revoked_at),
+        'LAST USED': (key) => time(key.last_used_at),
+      });
+      return { json: keys, text };
+    });
 
-  keys
-    .command('show')
-    .description(
-      'Show a key, and until when its previous secret works. The first use shows after a second; later, the last use may be up to 5 minutes newer.',
-    )
+function readKeys(caller: Caller, filter: Omit<ListOptions, 'json'>): Promise<KeyRecord[]> {
+  const query = { ...filter, limit: MAX_PAGE };
+  return readList(caller, listKeys, { query }, (page) => page.keys);
+}
+
+const showCommand = (cli: Cli) =>
+  command(
+    cli,
+    'show',
+    'Show a key, and until when its previous secret works. The first use shows after a second; later, the last use may be up to 5 minutes newer.',
+  )
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')
-    .action((id: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const key = await caller.call(getKey, { params: { id } });
-        if (json) return printJson(io.stdout, key);
-        const { previous } = key;
-        printTable(
-          io.stdout,
-          ['KEY', key.id],
-          [
-            ['for', key.tenant === null ? key.kind : `tenant ${key.tenant}`],
-            ['access', rightsOf(key)],
-            ['label', key.label],
-            ['created', time(key.created_at)],
-            ['expires', time(key.expires_at) ?? 'never'],
-            ['revoked', time(key.revoked_at)],
-            ['last used', time(key.last_used_at) ?? 'never'],
-            ...(previous === null
-              ? []
-              : [
-                  ['previous secret until', time(previous.expires_at)],
-                  ['previous secret last used', time(previous.last_used_at) ?? 'never'],
-                ]),
-          ],
-        );
-      }),
-    );
+    .examples('memory-service keys show key_0123456789ab')
+    .run(async ({ caller }, id: string) => {
+      const key = await caller.call(getKey, { params: { id } });
+      const { previous } = key;
+      const rows = [
+        ['for', key.tenant === null ? key.kind : `tenant ${key.tenant}`],
+        ['access', rightsOf(key)],
+        ['label', key.label],
+        ['created', time(key.created_at)],
+        ['expires', time(key.expires_at) ?? 'never'],
+        ['revoked', time(key.revoked_at)],
+        ['last used', time(key.last_used_at) ?? 'never'],
+      ];
+      if (previous !== null) {
+        rows.push(['previous secret until', time(previous.expires_at)]);
+        rows.push(['previous secret last used', time(previous.last_used_at) ?? 'never']);
+      }
+      return { json: key, text: ({ stdout }) => printTable(stdout, ['KEY', key.id], rows) };
+    });
 
-  registerKeyChangeCommands(keys, cli);
-
-  keys
-    .command('revoke')
-    .description(
-      'Revoke a key, or all active keys with a label. They stop working within AUTH_CACHE_SECONDS.',
-    )
+const revokeCommand = (cli: Cli) =>
+  command(
+    cli,
+    'revoke',
+    'Revoke a key, or all active keys with a label. They stop working within AUTH_CACHE_SECONDS.',
+  )
     .argument('[id]', 'ID of the key, from `keys list`')
     .option('--label <text>', 'instead of an ID: the whole label of the keys', nameOf(255, 1))
     .option('--yes', 'do not ask for confirmation if several keys have the label')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  memory-service keys revoke key_0123456789ab\n  memory-service keys revoke --label crawler',
-    )
-    .action((id: string | undefined, { label, yes = false }: RevokeOptions, command: Command) => {
+    .examples('memory-service keys revoke key_0123456789ab', 'memory-service keys revoke --label crawler')
+    .action((id: string | undefined, { label, yes = false }: RevokeOptions, command: CliCommand) => {
       if ((id === undefined) === (label === undefined))
         command.error('error: requires either the ID of a key or --label <text>');
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const ids = id === undefined ? await activeKeys(caller, label ?? '') : [id];
         if (ids.length > 1 && !yes)
           await confirm(io, `Revoke ${ids.length} keys: ${ids.join(', ')}?`, 'No key was revoked.');
@@ -247,7 +224,6 @@ export function registerKeyCommands(program: Command, cli: Cli): void {
         }
       });
     });
-}
 
 interface RevokeOptions {
   label?: string;
@@ -256,17 +232,14 @@ interface RevokeOptions {
 
 /** @throws OperatorError if no active key has the label */
 async function activeKeys(caller: Caller, label: string): Promise<string[]> {
-  const query = { status: 'active', search: label, limit: MAX_PAGE } as const;
-  const found = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
+  const found = await readKeys(caller, { status: 'active', search: label });
   const ids = found.filter((key) => key.label === label).map(({ id }) => id);
   if (ids.length > 0) return ids;
   throw new OperatorError('No active key has this label. See: memory-service keys list');
 }
 
-function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
-  keys
-    .command('update')
-    .description('Change the label and the expiry of a key.')
+const updateCommand = (cli: Cli) =>
+  command(cli, 'update', 'Change the label and the expiry of a key.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--label <text>', 'purpose of the key', nameOf(255))
     .option(
@@ -274,41 +247,33 @@ function registerKeyChangeCommands(keys: Command, { connect, io }: Cli): void {
       'when the key expires: a duration (90d, 12h), a time, or never',
       expiryOrNever,
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  memory-service keys update key_0123456789ab --label worker --expires 90d',
-    )
-    .action((id: string, options: { label?: string; expires?: Date | 'never' }, command: Command) => {
+    .examples('memory-service keys update key_0123456789ab --label worker --expires 90d')
+    .action((id: string, options: { label?: string; expires?: Date | 'never' }, command: CliCommand) => {
       const { label, expires } = options;
       if (label === undefined && expires === undefined) command.error('error: nothing to change');
       const expiresAt = expires === 'never' ? null : expires?.toISOString();
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller }) => {
         const body = {
           ...(label !== undefined && { label }),
           ...(expiresAt !== undefined && { expires_at: expiresAt }),
         };
         await caller.call(updateKey, { params: { id }, body });
-        printLine(io.stdout, `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.`);
+        return `Changed key ${id}. It takes effect within AUTH_CACHE_SECONDS.`;
       });
     });
 
-  keys
-    .command('rotate')
-    .description('Give a key a new secret and print it. Its ID, label and permissions stay the same.')
+const rotateCommand = (cli: Cli) =>
+  command(cli, 'rotate', 'Give a key a new secret and print it. Its ID, label and permissions stay the same.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--overlap <duration>', 'time for which the previous secret still works: 0s, 1h, 7d', overlap, 0)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service keys rotate key_0123456789ab --overlap 1h')
-    .action((id: string, { overlap: overlapSeconds, json }: { overlap: number; json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const body = { overlap_seconds: overlapSeconds };
-        const rotated = await caller.call(rotateKey, { params: { id }, body });
-        if (json) return printJson(io.stdout, rotated);
-        printLine(io.stderr, `Rotated key ${id}. The new secret cannot be shown again:`);
-        printLine(io.stdout, rotated.key);
-      }),
-    );
-}
+    .examples('memory-service keys rotate key_0123456789ab --overlap 1h')
+    .run(async ({ caller }, id: string, { overlap: seconds }: { overlap: number }) => {
+      const body = { overlap_seconds: seconds };
+      const rotated = await caller.call(rotateKey, { params: { id }, body });
+      const note = `Rotated key ${id}. The new secret cannot be shown again:`;
+      return { json: rotated, note, text: rotated.key };
+    });
 
 function expiryOrNever(value: string): Date | 'never' {
   return value === 'never' ? value : expiry(value);
@@ -321,3 +286,13 @@ function overlap(value: string): number {
   if (duration !== undefined && duration <= MAX_OVERLAP_MS) return Math.ceil(duration / 1000);
   throw new InvalidArgumentError('Use a duration of at most 7 days: 0s, 1h, 7d.');
 }
+
+export const keyCommands = group('keys', 'Create, list, change, rotate, and revoke API keys.', [
+  createCommand,
+  generateCommand,
+  listCommand,
+  showCommand,
+  updateCommand,
+  rotateCommand,
+  revokeCommand,
+]);

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { diffVersion } from '../admin/diffs.ts';
 import { findAdjacentChanges } from '../admin/timeline.ts';
 import { getVersion, listVersions, type VersionEntry } from '../admin/versions.ts';
@@ -9,11 +9,12 @@ import { formatBytes, parseDuration } from '../lib/units.ts';
 import { actorText, actorTextVia } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, positiveInteger, sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
+import { type Caller, pagesOf } from './caller.ts';
+import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, print } from './io.ts';
 import { kindOf } from './memory.ts';
-import { patchText, shown, styled } from './output.ts';
-import type { LoggedVersion, LogOptions, OverTenants } from './over-tenants.ts';
+import { patchText, printLine, shown, styled } from './output.ts';
+import type { LoggedVersion, LogOptions } from './over-tenants.ts';
 import { addSelectionOptions, rejectSelection, selectionOf } from './selection.ts';
 
 /* Checks for commands without results, which distinguish a typo from an empty result. */
@@ -61,24 +62,15 @@ export async function resolvedTime(caller: Caller, tenant: string, given: string
   return (await caller.call(findAdjacentChanges, { params: { tenant }, query: { at: given } })).at;
 }
 
-const EXAMPLES = `
-Examples:
-  memory-service log acme
-  memory-service log acme /memories/prefs.md -p
-  memory-service log acme --since 2d --by laptop --operation deleted
-  memory-service log acme --json --limit 100 | jq -r .path
-  memory-service log --all --source web --since 1d`;
-
-export function registerLogCommand(program: Command, { connect, io }: Cli, overTenants?: OverTenants): void {
-  const log = program
-    .command('log')
-    .description(
-      "Show the versions of a tenant's files, newest first: of a file under all its past paths, or of everything below a directory. Or of many tenants, one after another.",
-    )
+export const logCommand = (cli: Cli) =>
+  command(
+    cli,
+    'log',
+    "Show the versions of a tenant's files, newest first: of a file under all its past paths, or of everything below a directory. Or of many tenants, one after another.",
+  )
     .argument('[tenant]', 'tenant ID; choose many tenants with options instead', tenantId)
-    .argument('[path]', 'a file or a directory that exists or existed', memoryPath);
-  if (overTenants !== undefined) addSelectionOptions(log);
-  log
+    .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
+    .with((log) => cli.overTenants && addSelectionOptions(log))
     .option(
       '--path-contains <text>',
       'only versions whose path, before or after the change, contains this text',
@@ -103,52 +95,71 @@ export function registerLogCommand(program: Command, { connect, io }: Cli, overT
     .option('-p, --patch', 'show the changes of each version, as a unified diff')
     .option('--json', 'print JSON, one object per line')
     .option('--content', 'with --json: include the content')
-    .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
+    .addHelpText('after', TIME_HELP)
+    .examples(
+      'memory-service log acme',
+      'memory-service log acme /memories/prefs.md -p',
+      'memory-service log acme --since 2d --by laptop --operation deleted',
+      'memory-service log acme --json --limit 100 | jq -r .path',
+      'memory-service log --all --source web --since 1d',
+    )
     .action(
-      (tenant: string | undefined, path: MemoryPath | undefined, options: LogOptions, command: Command) => {
-        if (options.content && !options.json) command.error('error: --content works only with --json');
-        const { patch = false, json, content = false } = options;
+      (
+        tenant: string | undefined,
+        path: MemoryPath | undefined,
+        options: LogOptions,
+        command: CliCommand,
+      ) => {
+        const { patch = false, json = false, content = false } = options;
+        if (content && !json) command.error('error: --content works only with --json');
+        const readVersions = versionsReader(cli, tenant, path, options, command);
         const output = { patch, content, isOfMany: tenant === undefined };
-        if (tenant === undefined) {
-          if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
-          const selection = selectionOf(options, command);
-          return withCaller(connect, (caller) =>
-            printVersions(caller, overTenants.versions(caller, selection, options), async () => {}),
+        return command.connected(async ({ caller, io }) => {
+          const versions = readVersions(caller, io);
+          await print(
+            io.stdout,
+            json ? jsonLines(caller, versions, output) : lines(caller, versions, output, io),
           );
-        }
-        rejectSelection(options, command);
-        return withCaller(connect, (caller) =>
-          printVersions(caller, versionsOf(caller, tenant, path, options), async () => {
-            // A typo in the path or the actor has no versions either.
-            if (path !== undefined) await checkPath(caller, tenant, path);
-            await checkActor(caller, tenant, options);
-          }),
-        );
-
-        async function printVersions(
-          caller: Caller,
-          versions: AsyncIterable<LoggedVersion>,
-          checkNone: () => Promise<void>,
-        ): Promise<void> {
-          const noted = withNotice(versions, checkNone);
-          await print(io.stdout, json ? jsonLines(caller, noted, output) : lines(caller, noted, output, io));
-        }
-
-        async function* withNotice(
-          all: AsyncIterable<LoggedVersion>,
-          checkNone: () => Promise<void>,
-        ): AsyncGenerator<LoggedVersion> {
-          let isEmpty = true;
-          for await (const version of all) {
-            isEmpty = false;
-            yield version;
-          }
-          if (!isEmpty) return;
-          await checkNone();
-          io.stderr.write('No version matches.\n');
-        }
+        });
       },
     );
+
+/** @throws CommanderError if the combination of arguments is invalid */
+function versionsReader(
+  { overTenants }: Cli,
+  tenant: string | undefined,
+  path: MemoryPath | undefined,
+  options: LogOptions,
+  command: CliCommand,
+): (caller: Caller, io: Io) => AsyncGenerator<LoggedVersion> {
+  if (tenant === undefined) {
+    if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
+    const selection = selectionOf(options, command);
+    return (caller, io) => withNotice(overTenants.versions(caller, selection, options), io, async () => {});
+  }
+  rejectSelection(options, command);
+  return (caller, io) =>
+    withNotice(versionsOf(caller, tenant, path, options), io, async () => {
+      // A typo in the path or the actor has no versions either.
+      if (path !== undefined) await checkPath(caller, tenant, path);
+      await checkActor(caller, tenant, options);
+    });
+}
+
+/** Yields the versions. Without versions, the function runs a check, and prints a notice. */
+async function* withNotice(
+  versions: AsyncIterable<LoggedVersion>,
+  { stderr }: Io,
+  checkNone: () => Promise<void>,
+): AsyncGenerator<LoggedVersion> {
+  let isEmpty = true;
+  for await (const version of versions) {
+    isEmpty = false;
+    yield version;
+  }
+  if (!isEmpty) return;
+  await checkNone();
+  printLine(stderr, 'No version matches.');
 }
 
 const PAGE = 200;

@@ -1,58 +1,50 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { Command } from 'commander';
 import { deleteFile, listTree, readFile as readMemoryFile, writeFile } from '../admin/memory.ts';
 import { hasReason, OperatorError } from '../errors/errors.ts';
 import { amount, formatBytes } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
+import { type Caller, pagesOf } from './caller.ts';
+import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, jsonArray, print } from './io.ts';
-import { printJson, printLine, shown, time } from './output.ts';
+import { shown, time } from './output.ts';
 
-export function registerChangeCommands(program: Command, cli: Cli): void {
-  registerPut(program, cli);
-  registerRm(program, cli);
-}
-
-function registerPut(program: Command, { connect, io }: Cli): void {
-  program
-    .command('put')
-    .description(
-      "Create a file in a tenant's memory, or replace one with --force. The limits of requests apply.",
-    )
+export const putCommand = (cli: Cli) =>
+  command(
+    cli,
+    'put',
+    "Create a file in a tenant's memory, or replace one with --force. The limits of requests apply.",
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'path of the file', memoryPath)
     .argument('[source]', 'local file to read, or - for standard input', '-')
     .option('--force', 'replace the file if it exists')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service put acme /memories/notes.md notes.md
-  echo 'Be brief.' | memory-service put acme /memories/style.md --force`,
+    .examples(
+      'memory-service put acme /memories/notes.md notes.md',
+      "echo 'Be brief.' | memory-service put acme /memories/style.md --force",
     )
     .action(
       async (
         tenant: string,
         path: MemoryPath,
         source: string,
-        { force = false, json }: { force?: boolean; json?: boolean },
+        { force = false }: { force?: boolean },
+        command: CliCommand,
       ) => {
-        const text = await readText(source, io);
-        await withCaller(connect, async (caller) => {
+        const text = await readText(source, cli.io);
+        return command.connected(async ({ caller }) => {
           const isFile = force && (await kindOf(caller, tenant, path)) === 'file';
           const headers = isFile ? { 'if-match': '*' } : { 'if-none-match': '*' };
           const { message, action } = await caller
             .call(writeFile, { params: { tenant }, query: { path }, headers, body: text })
             .catch((error) => explainExisting(error, caller, tenant, path));
-          report(message, { path, action }, json ?? false, io);
+          return { json: { path, action, message }, text: message };
         });
       },
     );
-}
 
 /** Returns the kind of the entry at a path, or undefined if the path is free. */
 export async function kindOf(
@@ -81,40 +73,28 @@ async function explainExisting(
   throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 
-function registerRm(program: Command, { connect, io }: Cli): void {
-  program
-    .command('rm')
-    .description('Delete a file, or with --recursive a directory and everything below it.')
+export const rmCommand = (cli: Cli) =>
+  command(cli, 'rm', 'Delete a file, or with --recursive a directory and everything below it.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'path of the file or directory', memoryPath)
     .option('-r, --recursive', 'delete a directory and everything below it')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service rm acme /memories/notes.md
-  memory-service rm acme /memories/projects --recursive`,
+    .examples(
+      'memory-service rm acme /memories/notes.md',
+      'memory-service rm acme /memories/projects --recursive',
     )
-    .action(
-      (
+    .run(
+      async (
+        { caller },
         tenant: string,
         path: MemoryPath,
-        { recursive = false, json }: { recursive?: boolean; json?: boolean },
-      ) =>
-        withCaller(connect, async (caller) => {
-          const query = { path, recursive };
-          const headers = { 'if-match': '*' };
-          const { message } = await caller.call(deleteFile, { params: { tenant }, query, headers });
-          report(message, { path, action: 'deleted' }, json ?? false, io);
-        }),
+        { recursive = false }: { recursive?: boolean },
+      ) => {
+        const input = { params: { tenant }, query: { path, recursive }, headers: { 'if-match': '*' } };
+        const { message } = await caller.call(deleteFile, input);
+        return { json: { path, action: 'deleted', message }, text: message };
+      },
     );
-}
-
-function report(message: string, done: { path: MemoryPath; action: string }, json: boolean, io: Io): void {
-  if (json) printJson(io.stdout, { ...done, message });
-  else printLine(io.stdout, message);
-}
 
 /** @throws OperatorError if the source cannot be read or is not UTF-8 */
 export async function readText(source: string, { stdin }: Io): Promise<string> {
@@ -133,28 +113,25 @@ export async function readText(source: string, { stdin }: Io): Promise<string> {
   throw new OperatorError('The content is not UTF-8 text. A memory stores only text.');
 }
 
-export function registerMemoryCommands(program: Command, cli: Cli): void {
-  registerLs(program, cli);
-  registerCat(program, cli);
-  registerChangeCommands(program, cli);
-}
-
-function registerLs(program: Command, { connect, io }: Cli): void {
-  program
-    .command('ls')
-    .description(
-      'List the files and directories at a path and below it, with their sizes and times of the last change.',
-    )
+export const lsCommand = (cli: Cli) =>
+  command(
+    cli,
+    'ls',
+    'List the files and directories at a path and below it, with their sizes and times of the last change.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('[path]', 'the file or directory to list', memoryPath, ROOT)
     .option('--at <time>', 'as of this time', timeArgument)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}\n\nExamples:\n  memory-service ls acme /memories/projects\n  memory-service ls acme --at 2d`,
-    )
-    .action((tenant: string, path: MemoryPath, { json, at }: { at?: string; json?: boolean }) =>
-      withCaller(connect, async (caller) => {
+    .addHelpText('after', TIME_HELP)
+    .examples('memory-service ls acme /memories/projects', 'memory-service ls acme --at 2d')
+    .run(
+      async (
+        { caller, io },
+        tenant: string,
+        path: MemoryPath,
+        { json, at }: { at?: string; json?: boolean },
+      ) => {
         let redacted = 0;
         async function* entries() {
           // The first page sets the time, so that all pages show the same state.
@@ -170,31 +147,35 @@ function registerLs(program: Command, { connect, io }: Cli): void {
         }
         await print(io.stdout, json ? jsonArray(records(entries())) : lines(entries()));
         if (redacted > 0) io.stderr.write(`Omitted because redacted since: ${amount(redacted, 'file')}.\n`);
-      }),
+      },
     );
-}
 
-function registerCat(program: Command, { connect, io }: Cli): void {
-  program
-    .command('cat')
-    .description(
-      'Print the content of a file, byte for byte. On a terminal, control characters are shown as <U+001B>.',
-    )
+export const catCommand = (cli: Cli) =>
+  command(
+    cli,
+    'cat',
+    'Print the content of a file, byte for byte. On a terminal, control characters are shown as <U+001B>.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'the file', memoryPath)
     .option('--at <time>', 'as of this time', timeArgument)
     .option('--raw', 'print the bytes unchanged even on a terminal')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
+    .addHelpText('after', TIME_HELP)
+    .examples(
+      'memory-service cat acme /memories/notes.md',
+      'memory-service cat acme /memories/notes.md --at 90m',
     )
-    .action((tenant: string, path: MemoryPath, { raw, at }: { at?: string; raw?: boolean }) =>
-      withCaller(connect, async (caller) => {
+    .run(
+      async (
+        { caller, io },
+        tenant: string,
+        path: MemoryPath,
+        { raw, at }: { at?: string; raw?: boolean },
+      ) => {
         const { content } = await caller.call(readMemoryFile, { params: { tenant }, query: { path, at } });
         await print(io.stdout, [raw ? content : shown(io.stdout, content)]);
-      }),
+      },
     );
-}
 
 const PAGE = 1000;
 

@@ -38,17 +38,15 @@ interface SizeCell {
 
 export const size = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
 
-function cellText(cell: string | number | SizeCell | null | undefined): string {
+type Cell = string | number | SizeCell | null | undefined;
+
+function cellText(cell: Cell): string {
   if (cell === null || cell === undefined) return '-';
   return typeof cell === 'object' ? formatBytes(cell.bytes) : String(cell);
 }
 
 /** Prints a table. Each column has the width of its widest cell, and numbers are right-aligned. */
-export function printTable(
-  output: Output,
-  head: string[],
-  rows: (string | number | SizeCell | null | undefined)[][],
-): void {
+export function printTable(output: Output, head: string[], rows: Cell[][]): void {
   const cells = rows.map((row) => row.map((cell) => shown(output, cellText(cell))));
   const widths = head.map((title, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), title.length),
@@ -61,6 +59,16 @@ export function printTable(
       .trimEnd();
   output.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
 }
+
+/** Creates the text of a table with a row for each item, from the cells by the titles of their columns. */
+export const table =
+  <Item>(items: readonly Item[], columns: Record<string, (item: Item) => Cell>) =>
+  ({ stdout }: Io): void =>
+    printTable(
+      stdout,
+      Object.keys(columns),
+      items.map((item) => Object.values(columns).map((cell) => cell(item))),
+    );
 
 /** Formats a time in ISO 8601 (UTC, to the second), or returns null for null. */
 export function time(value: Date | string | null): string | null {

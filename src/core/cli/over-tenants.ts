@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { VersionEntry } from '../admin/versions.ts';
 import type { Side } from '../history/conflicts.ts';
-import type { Caller, Cli } from './caller.ts';
+import type { Caller, Context } from './caller.ts';
 import type { Resolutions } from './resolutions.ts';
 import type { SelectionOptions, selectionOf } from './selection.ts';
 
@@ -13,8 +13,8 @@ export interface OverTenants {
     selection: ReturnType<typeof selectionOf>,
     options: LogOptions,
   ): AsyncGenerator<LoggedVersion>;
-  /** Reverts an actor in many tenants. */
-  revert(cli: Cli, options: RevertOptions, command: Command): Promise<void>;
+  /** Checks the options, and returns the work that reverts an actor in many tenants. */
+  revert(options: RevertOptions, command: Command): (context: Context) => Promise<void>;
 }
 
 /** A version with its tenant. */

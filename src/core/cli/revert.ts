@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { OperationProgress } from '../admin/operation.ts';
 import { revert } from '../admin/reverts.ts';
 import { OperatorError } from '../errors/errors.ts';
@@ -7,22 +7,22 @@ import { shownTime } from '../history/time-text.ts';
 import type { ActorOrSource } from '../history/version.ts';
 import { amount } from '../lib/units.ts';
 import { sourceOption, TIME_HELP, tenantId, timeArgument } from './arguments.ts';
-import { type Caller, type Cli, withCaller } from './caller.ts';
+import type { Caller } from './caller.ts';
+import { type Cli, type CliCommand, command } from './command.ts';
 import { Progress, print } from './io.ts';
 import { checkActor, resolvedTime } from './log.ts';
 import { formatJson } from './output.ts';
-import { CONFLICTS, type OverTenants, type RevertOptions } from './over-tenants.ts';
+import { CONFLICTS, type RevertOptions } from './over-tenants.ts';
 import { resolutionsOf, takeArgument, textArgument } from './resolutions.ts';
 import { addSelectionOptions, rejectSelection } from './selection.ts';
 import { CHANGE_LINES, changeLines, DRY_RUN, keptOutLines, PLAN } from './undo.ts';
 
-export function registerRevertCommand(program: Command, cli: Cli, overTenants?: OverTenants): void {
-  const { connect, io } = cli;
-  const command = program
-    .command('revert')
-    .description(
-      'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text, or all of them with --take-all.',
-    )
+export const revertCommand = (cli: Cli) =>
+  command(
+    cli,
+    'revert',
+    'Undo the changes of an actor, a source, or a period. Changes of others in other lines are kept. Files in which others changed the same lines are left unchanged and listed first, and the exit code is 3. Resolve each of them with --take or --text, or all of them with --take-all.',
+  )
     .argument('[tenant]', 'tenant ID; without it, choose tenants with --all or another option', tenantId)
     .option(
       '--by <actor>',
@@ -41,33 +41,32 @@ export function registerRevertCommand(program: Command, cli: Cli, overTenants?: 
     .option(...DRY_RUN)
     .option(...PLAN)
     .option('--json', 'print JSON')
-    .option('--yes', 'do not ask for confirmation, for many tenants');
-  if (overTenants !== undefined) addSelectionOptions(command);
-  command
+    .option('--yes', 'do not ask for confirmation, for many tenants')
+    .with((revert) => cli.overTenants && addSelectionOptions(revert))
     .addHelpText(
       'after',
       `${TIME_HELP}
-${CHANGE_LINES}
-
-Examples:
-  memory-service revert acme --by laptop --since 3d --dry-run
-  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
-  memory-service revert acme --source web --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z
-  memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md
-  memory-service revert --all --source web --since 1d --dry-run
-  memory-service revert --all --source web --since 1d --take-all reverted
-  memory-service revert --metadata plan=pro --by crawler --since 1d`,
+${CHANGE_LINES}`,
     )
-    .action((tenant: string | undefined, options: RevertOptions) => {
+    .examples(
+      'memory-service revert acme --by laptop --since 3d --dry-run',
+      'memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z',
+      'memory-service revert acme --source web --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z',
+      'memory-service revert acme --by laptop --since 3d --take /memories/a.md=reverted --text /memories/b.md=merged.md',
+      'memory-service revert --all --source web --since 1d --dry-run',
+      'memory-service revert --all --source web --since 1d --take-all reverted',
+      'memory-service revert --metadata plan=pro --by crawler --since 1d',
+    )
+    .action((tenant: string | undefined, options: RevertOptions, command: CliCommand) => {
       const { by, source } = options;
       if ([by, source, options.until].every((each) => each === undefined))
         command.error('error: requires --by <actor>, --source <source>, or --until <time>');
       if (tenant === undefined) {
-        if (overTenants === undefined) return command.error("error: missing required argument 'tenant'");
-        return overTenants.revert(cli, options, command);
+        if (cli.overTenants) return command.connected(cli.overTenants.revert(options, command));
+        return command.error("error: missing required argument 'tenant'");
       }
       rejectSelection(options, command);
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const { takeAll, dryRun = false, plan, json = false } = options;
         const since = await resolvedTime(caller, tenant, options.since);
         const until = options.until && (await resolvedTime(caller, tenant, options.until));
@@ -81,9 +80,9 @@ Examples:
         const reverted = await caller
           .call(revert, { params: { tenant }, body, onProgress })
           .finally(() => progress.end());
-        const left = reverted.conflicts.filter(({ resolution }) => resolution === null);
         if (reverted.files.length + reverted.conflicts.length === 0)
           await checkActor(caller, tenant, options);
+        const left = reverted.conflicts.filter(({ resolution }) => resolution === null);
         if (json) {
           await print(io.stdout, [formatJson({ tenant, ...reverted })]);
         } else {
@@ -108,7 +107,6 @@ Examples:
         );
       });
     });
-}
 
 type Reverted = Awaited<ReturnType<typeof revert.run>>;
 

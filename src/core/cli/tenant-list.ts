@@ -9,8 +9,10 @@ import { fullness } from '../tenants/effective-settings.ts';
 import type { TenantStatus } from '../tenants/listing.ts';
 import { ALL_SETTINGS, formatSetting } from '../tenants/settings.ts';
 import { metadataOption, percentage, positiveInteger, statusOption, tenantId } from './arguments.ts';
-import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
-import { DEFAULTS_HELP, DEFAULTS_NOTE, printJson, printLine, printTable, size, time } from './output.ts';
+import { type Caller, readList } from './caller.ts';
+import { type Cli, command } from './command.ts';
+import type { Io } from './io.ts';
+import { DEFAULTS_HELP, DEFAULTS_NOTE, printLine, printTable, size, table, time } from './output.ts';
 
 const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
 
@@ -27,48 +29,36 @@ interface ListedTenant extends TenantRecord {
 /** Number of tenants to query at once. The number is below the limit of concurrent requests of one admin. */
 const AT_ONCE = 5;
 
-export function registerTenantListCommand(tenants: Command, { connect, io }: Cli): void {
-  addFilterOptions(
-    tenants
-      .command('list')
-      .description(
-        'List tenants with their usage. The last activity is the latest change, file read (accurate to the day), or use of a key.',
-      ),
+export const listCommand = (cli: Cli) =>
+  command(
+    cli,
+    'list',
+    'List tenants with their usage. The last activity is the latest change, file read (accurate to the day), or use of a key.',
   )
+    .with(addFilterOptions)
     .addOption(metadataOption())
     .addOption(new Option('--sort <by>', 'sort order').choices(ORDERS).default('id'))
     .option('--limit <n>', 'maximum number of tenants', positiveInteger)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-${DEFAULTS_HELP}
-
-Examples:
-  memory-service tenants list --sort bytes --limit 20
-  memory-service tenants list --near-limit 90
-  memory-service tenants list --status archived --metadata plan=pro
-  memory-service tenants list --prefix eu- --sort activity --json`,
+    .addHelpText('after', `\n${DEFAULTS_HELP}`)
+    .examples(
+      'memory-service tenants list --sort bytes --limit 20',
+      'memory-service tenants list --near-limit 90',
+      'memory-service tenants list --status archived --metadata plan=pro',
+      'memory-service tenants list --prefix eu- --sort activity --json',
     )
-    .action((options: ListOptions) =>
-      withCaller(connect, async (caller) => {
-        const listed = await readTenants(caller, options);
-        if (options.json) return printJson(io.stdout, listed);
-        printTable(
-          io.stdout,
-          ['TENANT', 'FILES', 'SIZE', 'USED', 'LAST ACTIVITY', 'STATUS'],
-          listed.map((tenant) => [
-            tenant.id,
-            tenant.files,
-            size(tenant.bytes),
-            usedText(tenant),
-            time(tenant.last_activity_at) ?? 'never',
-            tenant.status,
-          ]),
-        );
-      }),
-    );
-}
+    .run(async ({ caller }, options: ListOptions) => {
+      const listed = await readTenants(caller, options);
+      const text = table(listed, {
+        TENANT: ({ id }) => id,
+        FILES: ({ files }) => files,
+        SIZE: ({ bytes }) => size(bytes),
+        USED: usedText,
+        'LAST ACTIVITY': (tenant) => time(tenant.last_activity_at) ?? 'never',
+        STATUS: ({ status }) => status,
+      });
+      return { json: listed, text };
+    });
 
 async function readTenants(
   caller: Caller,
@@ -157,10 +147,7 @@ export function filterTenants(
     ...(metadata !== undefined && { metadata }),
   };
   const hasPrefix = ({ id }: TenantRecord) => id.startsWith(prefix);
-  return firstItems(
-    readItems(caller, listTenants, { query }, ({ tenants }) => tenants.filter(hasPrefix)),
-    limit,
-  );
+  return readList(caller, listTenants, { query }, ({ tenants }) => tenants.filter(hasPrefix), limit);
 }
 
 function nonEmpty(value: string): string {
@@ -168,69 +155,52 @@ function nonEmpty(value: string): string {
   throw new InvalidArgumentError('Give at least one character.');
 }
 
-export function registerTenantShowCommand(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('show')
-    .description(`Show a tenant's usage and settings in effect. ${DEFAULTS_HELP}`)
+export const showCommand = (cli: Cli) =>
+  command(cli, 'show', `Show a tenant's usage and settings in effect. ${DEFAULTS_HELP}`)
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")
-    .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
-    .action((tenant: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const params = { tenant };
-        const record = await caller.call(getTenant, { params });
-        const usage = await caller.call(getUsage, { params });
-        const { stored_results, last_activity_at } = usage;
-        if (json) return printJson(io.stdout, { ...record, stored_results, last_activity_at });
-        printTable(
-          io.stdout,
-          ['TENANT', record.id],
-          [
-            ...detailRows(record),
-            ['files', String(record.files)],
-            ['size', formatBytes(record.bytes)],
-            [
-              'history',
-              `${amount(record.history_versions, 'version')} (${byteAmount(record.history_bytes)})`,
-            ],
-            ['stored results', String(stored_results)],
-            ['created', time(record.created_at)],
-            ...(record.mounts.length === 0
-              ? []
-              : [['mounts', record.mounts.map(({ name }) => name).join(', ')]]),
-            ['last activity', time(last_activity_at) ?? 'never'],
-            [
-              'status',
-              record.suspended_at === null ? 'active' : `suspended since ${time(record.suspended_at)}`,
-            ],
-            ...(record.archived_at === null
-              ? []
-              : [['archived', `since ${time(record.archived_at)}: files can only be read and deleted`]]),
-          ],
-        );
-        io.stdout.write('\n');
-        const { settings, effective } = record;
-        const byDefault = caller.local === undefined ? 'service' : 'environment';
-        const all = ALL_SETTINGS.map(([name, setting]) => ({ name: snakeCase(name), setting }));
-        printTable(
-          io.stdout,
-          ['SETTING', 'VALUE', 'FROM'],
-          all.map(({ name, setting }) => [
-            name,
-            formatSetting(setting, effective[name] as number | string),
-            settings[name] === null ? byDefault : 'tenant',
-          ]),
-        );
-        const hasDefaults = all.some(({ name }) => settings[name] === null);
-        if (hasDefaults && caller.local !== undefined) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
-      }),
-    );
+    .examples('memory-service tenants show acme')
+    .run(async ({ caller }, tenant: string) => {
+      const params = { tenant };
+      const record = await caller.call(getTenant, { params });
+      const { stored_results, last_activity_at } = await caller.call(getUsage, { params });
+      const shown = { ...record, stored_results, last_activity_at };
+      return { json: shown, text: (io) => printTenant(io, shown, caller.local !== undefined) };
+    });
+
+function printTenant(io: Io, tenant: ListedTenant & { stored_results: number }, isLocal: boolean): void {
+  const { stdout, stderr } = io;
+  printTable(stdout, ['TENANT', tenant.id], detailRows(tenant));
+  printLine(stdout, '');
+  const { settings, effective } = tenant;
+  const byDefault = isLocal ? 'environment' : 'service';
+  const all = ALL_SETTINGS.map(([name, setting]) => ({ name: snakeCase(name), setting }));
+  table(all, {
+    SETTING: ({ name }) => name,
+    VALUE: ({ name, setting }) => formatSetting(setting, effective[name] as number | string),
+    FROM: ({ name }) => (settings[name] === null ? byDefault : 'tenant'),
+  })(io);
+  const hasDefaults = all.some(({ name }) => settings[name] === null);
+  if (hasDefaults && isLocal) printLine(stderr, `\n${DEFAULTS_NOTE}`);
 }
 
-function detailRows({ id, name, description, metadata }: TenantRecord): [string, string][] {
+function detailRows(tenant: ListedTenant & { stored_results: number }): (string | null)[][] {
+  const { id, name, description, mounts, suspended_at: suspended, archived_at: archived } = tenant;
+  const history = `${amount(tenant.history_versions, 'version')} (${byteAmount(tenant.history_bytes)})`;
   return [
-    ...(name === id ? [] : [['name', name] as [string, string]]),
-    ...(description === '' ? [] : [['description', description] as [string, string]]),
-    ...Object.entries(metadata).map(([key, value]): [string, string] => [`metadata ${key}`, value]),
+    ...(name === id ? [] : [['name', name]]),
+    ...(description === '' ? [] : [['description', description]]),
+    ...Object.entries(tenant.metadata).map(([key, value]) => [`metadata ${key}`, value]),
+    ['files', String(tenant.files)],
+    ['size', formatBytes(tenant.bytes)],
+    ['history', history],
+    ['stored results', String(tenant.stored_results)],
+    ['created', time(tenant.created_at)],
+    ...(mounts.length === 0 ? [] : [['mounts', mounts.map((mount) => mount.name).join(', ')]]),
+    ['last activity', time(tenant.last_activity_at) ?? 'never'],
+    ['status', suspended === null ? 'active' : `suspended since ${time(suspended)}`],
+    ...(archived === null
+      ? []
+      : [['archived', `since ${time(archived)}: files can only be read and deleted`]]),
   ];
 }

@@ -18,10 +18,11 @@ import { changedValues } from '../tenants/audit.ts';
 import { pairsOf, pairsProblem } from '../tenants/metadata.ts';
 import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mounts.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
-import { nameOf, newTenantId, tenantId } from './arguments.ts';
-import { type Caller, type Cli, firstItems, readItems, withCaller } from './caller.ts';
+import { nameOf, newTenantId, repeated, tenantId } from './arguments.ts';
+import { type Caller, readList } from './caller.ts';
+import { type Cli, type CliCommand, command, group } from './command.ts';
 import { confirm, type Io } from './io.ts';
-import { printJson, printLine, printTable } from './output.ts';
+import { printLine, table } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipt-file.ts';
 import { audited } from './session.ts';
 import {
@@ -29,10 +30,10 @@ import {
   filterTenants,
   isFiltered,
   type ListFilter,
-  registerTenantListCommand,
-  registerTenantShowCommand,
+  listCommand,
+  showCommand,
 } from './tenant-list.ts';
-import { EFFECT, registerTenantStateCommands } from './tenant-state.ts';
+import { archiveCommand, EFFECT, resumeCommand, suspendCommand } from './tenant-state.ts';
 
 interface DeleteOptions {
   yes?: boolean;
@@ -45,16 +46,8 @@ interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
   name?: string;
 }
 
-export function registerMountCommands(tenants: Command, cli: Cli): void {
-  registerMount(tenants, cli);
-  registerUnmount(tenants, cli);
-  registerMounts(tenants, cli);
-}
-
-function registerMount(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('mount')
-    .description("Show another tenant's memory as a directory, or change how it is shown.")
+const mountCommand = (cli: Cli) =>
+  command(cli, 'mount', "Show another tenant's memory as a directory, or change how it is shown.")
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<mounted>', 'ID of the tenant whose memory is shown', tenantId)
     .option('--name <name>', 'name of the directory below /memories (default: the ID)', mountName)
@@ -64,71 +57,57 @@ function registerMount(tenants: Command, { connect, io }: Cli): void {
         .default('read_only'),
     )
     .option('--instructions <text>', 'purpose of the directory, in words for the model', instructionsText, '')
-    .addHelpText(
-      'after',
-      "\nExample:\n  memory-service tenants mount builder team --access read_write --instructions 'What all builders have learned.'",
+    .examples(
+      "memory-service tenants mount builder team --access read_write --instructions 'What all builders have learned.'",
     )
-    .action((tenant: string, mounted: string, options: MountCommandOptions, command: Command) => {
+    .action((tenant: string, mounted: string, options: MountCommandOptions, command: CliCommand) => {
       const { name = mounted, access, instructions } = options;
       if (!isNewMountName(name))
         command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller }) => {
         const body = { tenant: mounted, access, instructions };
         await caller.call(setTenantMount, { params: { tenant, name }, body });
-        printLine(io.stdout, `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`);
+        return `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`;
       });
     });
-}
 
-function registerUnmount(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('unmount')
-    .description('Remove a mount. The mounted memory is unchanged.')
+const unmountCommand = (cli: Cli) =>
+  command(cli, 'unmount', 'Remove a mount. The mounted memory is unchanged.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<name>', 'name of the directory, from `tenants mounts`')
-    .addHelpText('after', '\nExample:\n  memory-service tenants unmount builder team')
-    .action((tenant: string, name: string) =>
-      withCaller(connect, async (caller) => {
-        const mount = await caller.call(removeTenantMount, { params: { tenant, name } });
-        printLine(io.stdout, `Unmounted tenant ${mount.tenant} from tenant ${tenant}. ${EFFECT}`);
-      }),
-    );
-}
+    .examples('memory-service tenants unmount builder team')
+    .run(async ({ caller }, tenant: string, name: string) => {
+      const mount = await caller.call(removeTenantMount, { params: { tenant, name } });
+      return `Unmounted tenant ${mount.tenant} from tenant ${tenant}. ${EFFECT}`;
+    });
 
-function registerMounts(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('mounts')
-    .description("List a tenant's mounts, and where it is mounted.")
+const mountsCommand = (cli: Cli) =>
+  command(cli, 'mounts', "List a tenant's mounts, and where it is mounted.")
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service tenants mounts builder')
-    .action((tenant: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const listed = await caller.call(listMounts, { params: { tenant } });
-        if (json) return printJson(io.stdout, listed);
-        const { mounts, mounted_by: by, more } = listed;
-        printTable(
-          io.stdout,
-          ['DIRECTORY', 'TENANT', 'ACCESS', 'STATUS', 'INSTRUCTIONS'],
-          mounts.map(({ name, status, instructions, ...mount }) => [
-            `/memories/${name}`,
-            mount.tenant,
-            mount.access,
-            status ?? '-',
-            instructions.split('\n', 1)[0] || '-',
-          ]),
-        );
+    .examples('memory-service tenants mounts builder')
+    .run(async ({ caller }, tenant: string) => {
+      const listed = await caller.call(listMounts, { params: { tenant } });
+      const { mounts, mounted_by: by, more } = listed;
+      const text = (io: Io) => {
+        table(mounts, {
+          DIRECTORY: ({ name }) => `/memories/${name}`,
+          TENANT: (mount) => mount.tenant,
+          ACCESS: ({ access }) => access,
+          STATUS: ({ status }) => status ?? '-',
+          INSTRUCTIONS: ({ instructions }) => instructions.split('\n', 1)[0] || '-',
+        })(io);
         if (by.length === 0) return;
-        io.stdout.write('\n');
-        printTable(
-          io.stdout,
-          ['MOUNTED BY', 'AS', 'ACCESS'],
-          by.map((each) => [each.tenant, `/memories/${each.name}`, each.access]),
-        );
-        if (more) io.stderr.write(`Only the first ${by.length} are shown.\n`);
-      }),
-    );
-}
+        printLine(io.stdout, '');
+        table(by, {
+          'MOUNTED BY': (each) => each.tenant,
+          AS: ({ name }) => `/memories/${name}`,
+          ACCESS: ({ access }) => access,
+        })(io);
+        if (more) printLine(io.stderr, `Only the first ${by.length} are shown.`);
+      };
+      return { json: listed, text };
+    });
 
 function mountName(value: string): string {
   if (isNewMountName(value)) return value;
@@ -216,8 +195,7 @@ function addSettingOptions(command: Command): Command {
 const PLACEHOLDERS: Partial<Record<NumberSetting['unit'], string>> = { bytes: '<size>', days: '<days>' };
 
 const UNITS_HELP = `
-<size> is a number of bytes or 500KB, 10MB, 2GB (1 KB: 1,024 bytes); <days> is 30, 30d, or 4w.
-`;
+<size> is a number of bytes or 500KB, 10MB, 2GB (1 KB: 1,024 bytes); <days> is 30, 30d, or 4w.`;
 
 function numberIn({ max, zero, unit }: NumberSetting) {
   return (value: string): number | 'default' => {
@@ -242,65 +220,48 @@ function settingsOf(options: SettingOptions): SettingChanges {
   return changes;
 }
 
-export function registerTenantCreateCommand(tenants: Command, { connect, io }: Cli): void {
-  addDetailOptions(
-    addSettingOptions(
-      tenants
-        .command('create')
-        .description('Create a tenant.')
-        .argument('<tenant>', 'tenant ID', newTenantId),
-    ),
-  )
-    .addHelpText(
-      'after',
-      `${UNITS_HELP}\nExample:\n  memory-service tenants create acme --max-files 500 --max-bytes 50MB`,
-    )
-    .action((tenant: string, options: SettingOptions & DetailOptions) =>
-      withCaller(connect, async (caller) => {
-        const { metadata = {}, ...details } = detailsOf(options);
-        const pairs = Object.entries(metadata).filter((pair): pair is [string, string] => pair[1] !== null);
-        await caller.call(createTenant, {
-          body: {
-            id: tenant,
-            settings: settingsOf(options),
-            ...details,
-            ...(pairs.length > 0 && { metadata: Object.fromEntries(pairs) }),
-          },
-        });
-        printLine(io.stdout, `Created tenant ${tenant}.`);
-      }),
-    );
-}
+const createCommand = (cli: Cli) =>
+  command(cli, 'create', 'Create a tenant.')
+    .argument('<tenant>', 'tenant ID', newTenantId)
+    .with(addSettingOptions)
+    .with(addDetailOptions)
+    .addHelpText('after', UNITS_HELP)
+    .examples('memory-service tenants create acme --max-files 500 --max-bytes 50MB')
+    .run(async ({ caller }, tenant: string, options: SettingOptions & DetailOptions) => {
+      const { metadata = {}, ...details } = detailsOf(options);
+      const pairs = Object.entries(metadata).filter((pair): pair is [string, string] => pair[1] !== null);
+      await caller.call(createTenant, {
+        body: {
+          id: tenant,
+          settings: settingsOf(options),
+          ...details,
+          ...(pairs.length > 0 && { metadata: Object.fromEntries(pairs) }),
+        },
+      });
+      return `Created tenant ${tenant}.`;
+    });
 
-export function registerTenantSetCommand(tenants: Command, { connect, io }: Cli): void {
-  addFilterOptions(
-    addDetailOptions(
-      addSettingOptions(
-        tenants
-          .command('set')
-          .description(
-            'Change the settings, names, descriptions and metadata of the named tenants, or of all tenants that match the options.',
-          )
-          .argument('[tenants...]', 'tenant IDs', (value, before: string[] = []) => [
-            ...before,
-            tenantId(value),
-          ]),
-      ),
-    ),
+const setCommand = (cli: Cli) =>
+  command(
+    cli,
+    'set',
+    'Change the settings, names, descriptions and metadata of the named tenants, or of all tenants that match the options.',
   )
+    .argument('[tenants...]', 'tenant IDs', repeated(tenantId))
+    .with(addSettingOptions)
+    .with(addDetailOptions)
+    .with(addFilterOptions)
     .option('--all', 'all tenants')
     .option('--dry-run', 'list the tenants that would change, without changing them')
     .option('--yes', 'do not ask for confirmation')
-    .addHelpText(
-      'after',
-      `${UNITS_HELP}
-Examples:
-  memory-service tenants set acme --max-bytes 200MB --ttl-days 90d --secrets mask
-  memory-service tenants set acme globex --max-files default
-  memory-service tenants set acme --name 'Acme Inc.' --metadata plan=pro --metadata region=
-  memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run`,
+    .addHelpText('after', UNITS_HELP)
+    .examples(
+      'memory-service tenants set acme --max-bytes 200MB --ttl-days 90d --secrets mask',
+      'memory-service tenants set acme globex --max-files default',
+      "memory-service tenants set acme --name 'Acme Inc.' --metadata plan=pro --metadata region=",
+      'memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run',
     )
-    .action((ids: string[], options: SetOptions, command: Command) => {
+    .action((ids: string[], options: SetOptions, command: CliCommand) => {
       const settings = settingsOf(options);
       const details = detailsOf(options);
       // Here, `--metadata` sets pairs, and does not filter.
@@ -309,7 +270,7 @@ Examples:
       if ([ids.length > 0, options.all ?? false, isFiltered(filter)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const isNamed = ids.length > 0;
         // All tenants are looked up before the first change, so that a typo in one ID rejects the whole command.
         const chosen = isNamed
@@ -322,7 +283,7 @@ Examples:
             await recordDryRun(caller, io, tenant, { settings, details });
             printLine(io.stdout, tenant.id);
           }
-          io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);
+          printLine(io.stderr, `Would change ${amount(chosen.length, 'tenant')}.`);
           return;
         }
         if (!isNamed && !options.yes)
@@ -331,10 +292,9 @@ Examples:
         for (const { id } of chosen) await caller.call(updateTenant, { params: { tenant: id }, body });
         const [first] = chosen;
         const what = chosen.length === 1 ? `tenant ${first?.id}` : amount(chosen.length, 'tenant');
-        printLine(io.stdout, `Changed ${what}. ${EFFECT}`);
+        return `Changed ${what}. ${EFFECT}`;
       });
     });
-}
 
 /**
  * Records a dry run in the audit trail. The admin API has no dry run of this change, so the command records it itself.
@@ -351,21 +311,6 @@ async function recordDryRun(
   await audited({ database: local.database, io }, updateTenant.id, subject, async () => {});
 }
 
-export function registerTenantCommands(program: Command, cli: Cli): void {
-  const tenants = program
-    .command('tenants')
-    .description('Create, change, archive, copy, rename, and delete tenants.');
-  registerTenantCreateCommand(tenants, cli);
-  registerTenantListCommand(tenants, cli);
-  registerTenantShowCommand(tenants, cli);
-  registerTenantSetCommand(tenants, cli);
-  registerMountCommands(tenants, cli);
-  registerTenantStateCommands(tenants, cli);
-  registerCopy(tenants, cli);
-  registerRename(tenants, cli);
-  registerDelete(tenants, cli);
-}
-
 /** Tables of the counts of a deleted tenant. */
 const TABLES = [
   ['entries', 'entries'],
@@ -375,21 +320,20 @@ const TABLES = [
   ['keys', 'api_keys'],
 ] as const;
 
-function registerDelete(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('delete')
-    .description('Delete a tenant with its files, history, keys, and settings.')
+const deleteCommand = (cli: Cli) =>
+  command(cli, 'delete', 'Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--force', 'delete it even if other tenants mount it')
     .option('--forget', 'replace its ID in the audit trail by a hash, also if it was deleted before')
     .option('--receipt <file>', RECEIPT_HELP)
     .option('--yes', 'do not ask for confirmation')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  memory-service tenants delete acme --yes\n  memory-service tenants delete acme --forget --yes',
-    )
-    .action((tenant: string, { yes, force = false, forget = false, receipt: file }: DeleteOptions) =>
-      withCaller(connect, async (caller) => {
+    .examples('memory-service tenants delete acme --yes', 'memory-service tenants delete acme --forget --yes')
+    .run(
+      async (
+        { caller, io },
+        tenant: string,
+        { yes, force = false, forget = false, receipt: file }: DeleteOptions,
+      ) => {
         const params = { tenant };
         const found = await caller.call(getTenant, { params }).catch((error) => {
           if (forget && error instanceof ServiceError && error.reason === 'no_such_tenant') return undefined;
@@ -411,9 +355,8 @@ function registerDelete(tenants: Command, { connect, io }: Cli): void {
             io.stdout,
             `Replaced its ID by ${forgotten.hash} in ${amount(forgotten.events, 'event')} of the audit trail.`,
           );
-      }),
+      },
     );
-}
 
 function questionOf(tenant: string, found: TenantRecord | undefined, forget: boolean): string {
   const forgetting = 'replace its ID in the audit trail by a hash';
@@ -426,55 +369,64 @@ const WAITING = 'Writes to the tenant wait until it is done.';
 const contentsOf = ({ files, bytes }: Pick<TenantRecord, 'files' | 'bytes'>) =>
   `${amount(files, 'file')} (${byteAmount(bytes)})`;
 
-function registerCopy(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('copy')
-    .description(
-      `Copy a tenant: its files and settings as of one point in time, without keys and history. ${WAITING}`,
-    )
+const copyCommand = (cli: Cli) =>
+  command(
+    cli,
+    'copy',
+    `Copy a tenant: its files and settings as of one point in time, without keys and history. ${WAITING}`,
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<new>', 'ID of the new tenant', newTenantId)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service tenants copy acme acme-2026')
-    .action((tenant: string, to: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const copy = await caller.call(copyTenant, { params: { tenant }, body: { to } });
-        if (json) return printJson(io.stdout, copy);
-        printLine(io.stdout, `Copied tenant ${tenant} to ${to}: ${contentsOf(copy)}.`);
-      }),
-    );
-}
+    .examples('memory-service tenants copy acme acme-2026')
+    .run(async ({ caller }, tenant: string, to: string) => {
+      const copy = await caller.call(copyTenant, { params: { tenant }, body: { to } });
+      return { json: copy, text: `Copied tenant ${tenant} to ${to}: ${contentsOf(copy)}.` };
+    });
 
 /** Maximum number of mounting tenants that the message about a rename lists. */
 const NAMED = 5;
 
-function registerRename(tenants: Command, { connect, io }: Cli): void {
-  tenants
-    .command('rename')
-    .description(
-      `Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one. ${WAITING}`,
-    )
+const renameCommand = (cli: Cli) =>
+  command(
+    cli,
+    'rename',
+    `Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one. ${WAITING}`,
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<new>', 'ID of the new tenant', newTenantId)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service tenants rename acme acme-2026')
-    .action((tenant: string, to: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const renamed = await caller.call(renameTenant, { params: { tenant }, body: { to } });
-        if (json) return printJson(io.stdout, renamed);
+    .examples('memory-service tenants rename acme acme-2026')
+    .run(async ({ caller }, tenant: string, to: string) => {
+      const renamed = await caller.call(renameTenant, { params: { tenant }, body: { to } });
+      const text = async ({ stdout }: Io) => {
         const query = { tenant: to, limit: MAX_PAGE };
-        const keys = await firstItems(readItems(caller, listKeys, { query }, (page) => page.keys));
+        const keys = await readList(caller, listKeys, { query }, (page) => page.keys);
+        const contents = `${contentsOf(renamed)}, ${amount(keys.length, 'key')}`;
         printLine(
-          io.stdout,
-          `Renamed tenant ${tenant} to ${to}: ${contentsOf(renamed)}, ${amount(keys.length, 'key')}. Keys work for the new ID at once.`,
+          stdout,
+          `Renamed tenant ${tenant} to ${to}: ${contents}. Keys work for the new ID at once.`,
         );
-        const { mounted_by: mountedBy } = renamed;
-        if (mountedBy.length === 0) return;
-        const others = mountedBy.length > NAMED ? ' and others' : '';
-        printLine(
-          io.stdout,
-          `It is mounted by ${mountedBy.slice(0, NAMED).join(', ')}${others}, whose mounts show it as before.`,
-        );
-      }),
-    );
-}
+        const { mounted_by: by } = renamed;
+        if (by.length === 0) return;
+        const names = `${by.slice(0, NAMED).join(', ')}${by.length > NAMED ? ' and others' : ''}`;
+        printLine(stdout, `It is mounted by ${names}, whose mounts show it as before.`);
+      };
+      return { json: renamed, text };
+    });
+
+export const tenantCommands = group('tenants', 'Create, change, archive, copy, rename, and delete tenants.', [
+  createCommand,
+  listCommand,
+  showCommand,
+  setCommand,
+  mountCommand,
+  unmountCommand,
+  mountsCommand,
+  suspendCommand,
+  resumeCommand,
+  archiveCommand,
+  copyCommand,
+  renameCommand,
+  deleteCommand,
+]);

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { restore } from '../admin/changes.ts';
 import {
   checkDirectoryRedaction,
@@ -10,9 +10,10 @@ import { shownTime } from '../history/time-text.ts';
 import { amount } from '../lib/units.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
+import { type Caller, pagesOf } from './caller.ts';
+import { type Cli, type CliCommand, command } from './command.ts';
 import { confirm, type Io, print } from './io.ts';
-import { formatJson, printJson, printLine } from './output.ts';
+import { printLine } from './output.ts';
 import { RECEIPT_HELP, saveReceipt } from './receipt-file.ts';
 import { fullVersionId } from './versions.ts';
 
@@ -21,15 +22,14 @@ interface RestoreOptions {
   version?: string;
   dryRun?: boolean;
   plan?: string;
-  json?: boolean;
 }
 
-export function registerRestoreCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('restore')
-    .description(
-      'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, the memory is left unchanged. Another restore undoes the change.',
-    )
+export const restoreCommand = (cli: Cli) =>
+  command(
+    cli,
+    'restore',
+    'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, the memory is left unchanged. Another restore undoes the change.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '[path]',
@@ -44,33 +44,34 @@ export function registerRestoreCommand(program: Command, { connect, io }: Cli): 
     .addHelpText(
       'after',
       `${TIME_HELP}
-${CHANGE_LINES}
-
-Examples:
-  memory-service restore acme --at 2h --dry-run
-  memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z
-  memory-service restore acme --version 01a20877-6010
-  memory-service restore acme /memories/old-notes.md --version 01a20877-6010`,
+${CHANGE_LINES}`,
     )
-    .action((tenant: string, path: MemoryPath | undefined, options: RestoreOptions, command: Command) => {
+    .examples(
+      'memory-service restore acme --at 2h --dry-run',
+      'memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z',
+      'memory-service restore acme --version 01a20877-6010',
+      'memory-service restore acme /memories/old-notes.md --version 01a20877-6010',
+    )
+    .action((tenant: string, path: MemoryPath | undefined, options: RestoreOptions, command: CliCommand) => {
       if (options.at === undefined && options.version === undefined) {
         command.error('error: requires --at <time> or --version <id>');
       }
-      return withCaller(connect, async (caller) => {
-        const { at, version, dryRun = false, plan, json = false } = options;
+      return command.connected(async ({ caller }) => {
+        const { at, version, dryRun = false, plan } = options;
         const target =
           at !== undefined
             ? { path: path ?? ROOT, at }
             : { path, version: await fullVersionId(caller, tenant, version ?? '') };
         const body = { ...target, dry_run: dryRun, plan };
         const changes = await caller.call(restore, { params: { tenant }, body });
-        if (json) return print(io.stdout, [formatJson({ tenant, ...changes })]);
-        await print(io.stdout, changeLines(changes.files));
-        await print(io.stderr, keptOutLines(changes.kept_out));
-        io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${changes.summary}.\n`);
+        const text = async ({ stdout, stderr }: Io) => {
+          await print(stdout, changeLines(changes.files));
+          await print(stderr, keptOutLines(changes.kept_out));
+          printLine(stderr, `${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${changes.summary}.`);
+        };
+        return { json: { tenant, ...changes }, text };
       });
     });
-}
 
 /** Warns about files that contain a text that is kept out after a change. */
 export function keptOutLines(paths: readonly string[]): string[] {
@@ -116,16 +117,13 @@ function planArgument(given: string): string {
 interface Options {
   dryRun?: boolean;
   yes?: boolean;
-  json?: boolean;
   receipt?: string;
 }
 
 type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
 
-export function registerRedactCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('redact')
-    .description('Permanently remove the path and content of a version that is no longer live.')
+export const redactCommand = (cli: Cli) =>
+  command(cli, 'redact', 'Permanently remove the path and content of a version that is no longer live.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '<version>',
@@ -149,50 +147,49 @@ Versions with different content stay, even if they contain the same secret. --dr
 of the file, and the versions of other files that share a line or a path with it. Redact each that has the secret.
 
 With a path, it removes the names of the deleted directories there and below, once the versions of their
-files are redacted: for a directory that was empty when it was renamed or deleted.
-
-Examples:
-  memory-service redact acme 01a20877-6010 --dry-run
-  memory-service redact acme 01a20877-6010
-  memory-service redact acme /memories/old-name`,
+files are redacted: for a directory that was empty when it was renamed or deleted.`,
     )
-    .action((tenant: string, subject: Subject, options: Options) => {
-      const { dryRun, yes, json = false, receipt: file } = options;
-      return withCaller(connect, async (caller) => {
-        if (subject.kind === 'path') {
-          if (dryRun) return showDirectories(caller, tenant, subject.path, json, io);
-          return redactPath(caller, tenant, subject.path, options, io);
-        }
-        const id = await fullVersionId(caller, tenant, subject.version);
-        if (dryRun) return showRedaction(await readRedaction(caller, tenant, id), json, io);
-        if (!yes) {
-          if (io.stdin.isTTY) await print(io.stderr, redactionLines(await readRedaction(caller, tenant, id)));
-          const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
-          await confirm(io, question, 'Nothing was redacted.');
-        }
-        const query = { receipt: file !== undefined };
-        const redacted = await caller.call(redactVersion, { params: { tenant, version: id }, query });
-        if (file !== undefined) await saveReceipt(file, redacted.receipt);
-        if (json) return printJson(io.stdout, redacted);
-        printLine(
-          io.stdout,
-          `Redacted versions: ${redacted.versions}, stored results: ${redacted.stored_results}.`,
-        );
-        if (redacted.same_path > 0) {
-          printLine(
-            io.stdout,
-            `Other versions that still have a redacted path: ${redacted.same_path}. Redact them too if it is a secret.`,
-          );
-        }
-        if (redacted.drafts.length > 0) {
-          printLine(
-            io.stdout,
-            `Open drafts that still have the file: ${redacted.drafts.join(', ')}. Close them, or delete and redact it there.`,
-          );
-        }
-      });
+    .examples(
+      'memory-service redact acme 01a20877-6010 --dry-run',
+      'memory-service redact acme 01a20877-6010',
+      'memory-service redact acme /memories/old-name',
+    )
+    .run(async ({ caller, io }, tenant: string, subject: Subject, options: Options) => {
+      const { dryRun, yes, receipt: file } = options;
+      if (subject.kind === 'path') {
+        const { path } = subject;
+        return dryRun ? checkPath(caller, tenant, path) : redactPath(caller, tenant, path, options, io);
+      }
+      const id = await fullVersionId(caller, tenant, subject.version);
+      if (dryRun) {
+        const redaction = await readRedaction(caller, tenant, id);
+        const text = ({ stdout }: Io) => print(stdout, redactionLines(redaction));
+        return { json: { dry_run: true, ...redaction }, text };
+      }
+      if (!yes) {
+        if (io.stdin.isTTY) await print(io.stderr, redactionLines(await readRedaction(caller, tenant, id)));
+        const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
+        await confirm(io, question, 'Nothing was redacted.');
+      }
+      const query = { receipt: file !== undefined };
+      const redacted = await caller.call(redactVersion, { params: { tenant, version: id }, query });
+      if (file !== undefined) await saveReceipt(file, redacted.receipt);
+      const { versions, stored_results: storedResults, same_path: samePath, drafts } = redacted;
+      const text = [
+        `Redacted versions: ${versions}, stored results: ${storedResults}.`,
+        ...(samePath === 0
+          ? []
+          : [
+              `Other versions that still have a redacted path: ${samePath}. Redact them too if it is a secret.`,
+            ]),
+        ...(drafts.length === 0
+          ? []
+          : [
+              `Open drafts that still have the file: ${drafts.join(', ')}. Close them, or delete and redact it there.`,
+            ]),
+      ];
+      return { json: redacted, text: text.join('\n') };
     });
-}
 
 function subjectArgument(value: string): Subject {
   return value.startsWith('/')
@@ -204,9 +201,9 @@ async function redactPath(
   caller: Caller,
   tenant: string,
   path: MemoryPath,
-  { yes, json, receipt: file }: Options,
+  { yes, receipt: file }: Options,
   io: Io,
-): Promise<void> {
+) {
   if (!yes) {
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');
@@ -214,21 +211,19 @@ async function redactPath(
   const query = { receipt: file !== undefined };
   const redacted = await caller.call(redactDirectories, { params: { tenant }, query, body: { path } });
   if (file !== undefined) await saveReceipt(file, redacted.receipt);
-  if (json) return printJson(io.stdout, redacted);
   const { directories, stored_results: storedResults } = redacted;
-  printLine(io.stdout, `Redacted directories: ${directories}, stored results: ${storedResults}.`);
+  return {
+    json: redacted,
+    text: `Redacted directories: ${directories}, stored results: ${storedResults}.`,
+  };
 }
 
-async function showDirectories(
-  caller: Caller,
-  tenant: string,
-  path: MemoryPath,
-  json: boolean,
-  io: Io,
-): Promise<void> {
+async function checkPath(caller: Caller, tenant: string, path: MemoryPath) {
   const { directories } = await caller.call(checkDirectoryRedaction, { params: { tenant }, query: { path } });
-  if (json) return printJson(io.stdout, { dry_run: true, directories });
-  printLine(io.stdout, `Would redact directories: ${directories}, and all stored results of ${tenant}.`);
+  return {
+    json: { dry_run: true, directories },
+    text: `Would redact directories: ${directories}, and all stored results of ${tenant}.`,
+  };
 }
 
 type Redaction = Omit<Awaited<ReturnType<typeof checkRedaction.run>>, 'next'>;
@@ -245,11 +240,6 @@ async function readRedaction(caller: Caller, tenant: string, version: string): P
     for (const each of remaining) found.remaining.push(each);
   }
   return found;
-}
-
-async function showRedaction(redaction: Redaction, json: boolean, io: Io): Promise<void> {
-  if (json) return printJson(io.stdout, { dry_run: true, ...redaction });
-  await print(io.stdout, redactionLines(redaction));
 }
 
 function* redactionLines({ redacted, remaining, lines }: Redaction): Generator<string> {

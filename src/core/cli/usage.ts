@@ -1,22 +1,16 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { getFleetUsage, getUsage, listUsageDays } from '../admin/usage.ts';
 import { formatBytes } from '../lib/units.ts';
 import { percentOf } from '../tenants/effective-settings.ts';
 import type { Used } from '../tenants/usage.ts';
 import { numberOfDays, tenantId } from './arguments.ts';
-import { type Caller, type Cli, withCaller } from './caller.ts';
-import { type Io, print } from './io.ts';
-import { DEFAULTS_HELP, printJson, printTable, size } from './output.ts';
+import type { Caller } from './caller.ts';
+import { type Cli, command } from './command.ts';
+import type { Io } from './io.ts';
+import { DEFAULTS_HELP, printTable, size, table } from './output.ts';
 
-interface Options {
-  days?: number;
-  json?: boolean;
-}
-
-export function registerUsageCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('usage')
-    .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
+export const usageCommand = (cli: Cli) =>
+  command(cli, 'usage', 'Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
     .addOption(
       new Option('--days <days>', 'show each of the last days (UTC) instead: 30, 30d, 4w').argParser(
@@ -24,28 +18,22 @@ export function registerUsageCommand(program: Command, { connect, io }: Cli): vo
       ),
     )
     .option('--json', 'print JSON; with --days one object per line')
-    .addHelpText(
-      'after',
-      `\n${DEFAULTS_HELP}\n\nExamples:\n  memory-service usage\n  memory-service usage acme\n  memory-service usage acme --days 30\n  memory-service usage --days 30`,
+    .addHelpText('after', `\n${DEFAULTS_HELP}`)
+    .examples(
+      'memory-service usage',
+      'memory-service usage acme',
+      'memory-service usage acme --days 30',
+      'memory-service usage --days 30',
     )
-    .action((tenant: string | undefined, { days, json = false }: Options) =>
-      withCaller(connect, async (caller) => {
-        if (days !== undefined) {
-          // The range includes today, so it starts one day later.
-          const since = `${days - 1}d`;
-          await (tenant === undefined
-            ? showFleetDays(caller, since, json, io)
-            : showDays(caller, tenant, since, json, io));
-        } else if (tenant === undefined) await showTotal(caller, json, io);
-        else await showTenant(caller, tenant, json, io);
-      }),
-    );
-}
-
-/** Columns with the sizes and requests of a day. */
-const MEASURES = ['FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'];
+    .run(async ({ caller }, tenant: string | undefined, { days }: { days?: number }) => {
+      if (days === undefined) return tenant === undefined ? showTotal(caller) : showTenant(caller, tenant);
+      // The range includes today, so it starts one day later.
+      const query = { since: `${days - 1}d` };
+      return tenant === undefined ? showFleetDays(caller, query) : showDays(caller, tenant, query);
+    });
 
 interface Measures {
+  day: string;
   files: number | null;
   bytes: number | null;
   history_bytes: number | null;
@@ -54,44 +42,41 @@ interface Measures {
   refused: number;
 }
 
-function measuresOf({ files, bytes, history_bytes, reads, writes, refused }: Measures) {
-  return [files, size(bytes), size(history_bytes), reads, writes, refused];
+/** Columns with the sizes and requests of a day. */
+const MEASURES = {
+  FILES: (day: Measures) => day.files,
+  SIZE: (day: Measures) => size(day.bytes),
+  HISTORY: (day: Measures) => size(day.history_bytes),
+  READS: (day: Measures) => day.reads,
+  WRITES: (day: Measures) => day.writes,
+  REFUSED: (day: Measures) => day.refused,
+};
+
+async function showDays(caller: Caller, tenant: string, query: { since: string }) {
+  const { days } = await caller.call(listUsageDays, { params: { tenant }, query });
+  return { lines: days, text: table(days, { DAY: ({ day }) => day, ...MEASURES }) };
 }
 
-async function showDays(caller: Caller, tenant: string, since: string, json: boolean, io: Io): Promise<void> {
-  const { days } = await caller.call(listUsageDays, { params: { tenant }, query: { since } });
-  if (json) return print(io.stdout, days.map(line));
-  printTable(
-    io.stdout,
-    ['DAY', ...MEASURES],
-    days.map((each) => [each.day, ...measuresOf(each)]),
-  );
+async function showFleetDays(caller: Caller, query: { since: string }) {
+  const { days } = await caller.call(getFleetUsage, { query });
+  const text = table(days, {
+    DAY: ({ day }) => day,
+    TENANTS: ({ tenants }) => tenants,
+    ACTIVE: ({ active }) => active,
+    ...MEASURES,
+  });
+  return { lines: days, text };
 }
 
-async function showFleetDays(caller: Caller, since: string, json: boolean, io: Io): Promise<void> {
-  const { days } = await caller.call(getFleetUsage, { query: { since } });
-  if (json) return print(io.stdout, days.map(line));
-  printTable(
-    io.stdout,
-    ['DAY', 'TENANTS', 'ACTIVE', ...MEASURES],
-    days.map((each) => [each.day, each.tenants, each.active, ...measuresOf(each)]),
-  );
-}
-
-const line = (value: object) => `${JSON.stringify(value)}\n`;
-
-async function showTenant(caller: Caller, tenant: string, json: boolean, io: Io): Promise<void> {
+async function showTenant(caller: Caller, tenant: string) {
   const usage = await caller.call(getUsage, { params: { tenant } });
-  if (json) return printJson(io.stdout, usage);
-  printTable(
-    io.stdout,
-    [tenant, 'USED', 'LIMIT', 'PERCENT'],
-    [
-      usedRow('files', usage.files, String),
-      usedRow('size', usage.bytes, formatBytes),
-      usedRow('history', usage.history_bytes, formatBytes),
-    ],
-  );
+  const rows = [
+    usedRow('files', usage.files, String),
+    usedRow('size', usage.bytes, formatBytes),
+    usedRow('history', usage.history_bytes, formatBytes),
+  ];
+  const head = [tenant, 'USED', 'LIMIT', 'PERCENT'];
+  return { json: usage, text: ({ stdout }: Io) => printTable(stdout, head, rows) };
 }
 
 function usedRow(what: string, { used, limit }: Used, format: (value: number) => string): string[] {
@@ -102,12 +87,14 @@ function usedRow(what: string, { used, limit }: Used, format: (value: number) =>
 /** Only totals are shown, so the shortest range is requested. */
 const TODAY = '0d';
 
-async function showTotal(caller: Caller, json: boolean, io: Io): Promise<void> {
+async function showTotal(caller: Caller) {
   const { total } = await caller.call(getFleetUsage, { query: { since: TODAY } });
-  if (json) return printJson(io.stdout, total);
-  printTable(
-    io.stdout,
-    ['TENANTS', 'FILES', 'SIZE', 'VERSIONS', 'HISTORY'],
-    [[total.tenants, total.files, size(total.bytes), total.history_versions, size(total.history_bytes)]],
-  );
+  const text = table([total], {
+    TENANTS: ({ tenants }) => tenants,
+    FILES: ({ files }) => files,
+    SIZE: ({ bytes }) => size(bytes),
+    VERSIONS: ({ history_versions: versions }) => versions,
+    HISTORY: ({ history_bytes: bytes }) => size(bytes),
+  });
+  return { json: total, text };
 }

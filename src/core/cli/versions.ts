@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { diffTimes, diffVersion } from '../admin/diffs.ts';
 import { getVersion, listVersions } from '../admin/versions.ts';
 import { ServiceError } from '../errors/errors.ts';
@@ -7,10 +6,11 @@ import { isVersionId } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, VERSION_HELP, versionArgument } from './arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from './caller.ts';
+import { type Caller, pagesOf } from './caller.ts';
+import { type Cli, type CliCommand, command } from './command.ts';
 import { type Io, print } from './io.ts';
 import { versionJson } from './log.ts';
-import { formatJson, patchText, shown, styled } from './output.ts';
+import { patchText, shown, styled } from './output.ts';
 
 /** Maximum number of IDs that an error lists. */
 const LISTED = 5;
@@ -52,22 +52,17 @@ export async function fullVersionId(caller: Caller, tenant: string, start: strin
   );
 }
 
-export function registerShowCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('show')
-    .description('Show a version with its metadata and content.')
+export const showCommand = (cli: Cli) =>
+  command(cli, 'show', 'Show a version with its metadata and content.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<version>', VERSION_HELP, versionArgument)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service show acme 01a20877-6010')
-    .action((tenant: string, id: string, { json }: { json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const params = { tenant, version: await fullVersionId(caller, tenant, id) };
-        const version = await caller.call(getVersion, { params });
-        await print(io.stdout, json ? [formatJson(versionJson(version))] : text(version, io.stdout));
-      }),
-    );
-}
+    .examples('memory-service show acme 01a20877-6010')
+    .run(async ({ caller }, tenant: string, id: string) => {
+      const params = { tenant, version: await fullVersionId(caller, tenant, id) };
+      const version = await caller.call(getVersion, { params });
+      return { json: versionJson(version), text: ({ stdout }) => print(stdout, text(version, stdout)) };
+    });
 
 function* text(version: Awaited<ReturnType<typeof getVersion.run>>, stdout: Io['stdout']): Generator<string> {
   const { actor, content, redacted_at: redactedAt, redacted_by: redactedBy } = version;
@@ -105,34 +100,38 @@ interface Options {
 
 type Subject = { kind: 'version'; id: string } | { kind: 'path'; path: MemoryPath };
 
-const EXAMPLES = `
-Examples:
-  memory-service diff acme 01a20877-6010
-  memory-service diff acme /memories --at 2d
-  memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
-
-export function registerDiffCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('diff')
-    .description(
-      'Show a unified diff: the changes of a version, the differences between two versions, or the differences of a path and everything below it between two times.',
-    )
+export const diffCommand = (cli: Cli) =>
+  command(
+    cli,
+    'diff',
+    'Show a unified diff: the changes of a version, the differences between two versions, or the differences of a path and everything below it between two times.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<version|path>', 'ID of a version, or with --at a path', subjectArgument)
     .argument('[version]', 'ID of a second version to compare with the first', versionArgument)
     .option('--at <time>', 'the time to compare from', timeArgument)
     .option('--to <time>', 'the time to compare with (default: now)', timeArgument)
     .option('--json', 'print JSON, one object per line')
-    .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
+    .addHelpText('after', TIME_HELP)
+    .examples(
+      'memory-service diff acme 01a20877-6010',
+      'memory-service diff acme /memories --at 2d',
+      'memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21',
+    )
     .action(
-      (tenant: string, subject: Subject, second: string | undefined, options: Options, command: Command) => {
+      (
+        tenant: string,
+        subject: Subject,
+        second: string | undefined,
+        options: Options,
+        command: CliCommand,
+      ) => {
         const changesIn = changesOf(tenant, subject, second, options, command);
-        return withCaller(connect, (caller) =>
+        return command.connected(({ caller, io }) =>
           print(io.stdout, output(changesIn(caller), options.json ?? false, io)),
         );
       },
     );
-}
 
 function subjectArgument(value: string): Subject {
   return isVersionId(value)
@@ -148,7 +147,7 @@ function changesOf(
   subject: Subject,
   second: string | undefined,
   { at, to }: Options,
-  command: Command,
+  command: CliCommand,
 ): (caller: Caller) => AsyncGenerator<Difference> {
   if (subject.kind === 'version') {
     if (at !== undefined || to !== undefined) {

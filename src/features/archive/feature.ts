@@ -1,8 +1,8 @@
 import { operationsIn } from '../../core/admin/operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { registerExportCommand, registerImportCommand } from './cli/archives.ts';
-import { registerPushCommand } from './cli/hosted.ts';
-import { registerMigrateDataCommand } from './cli/migrate-data.ts';
+import { exportCommand, importCommand } from './cli/archives.ts';
+import { pushCommand } from './cli/hosted.ts';
+import { migrateDataCommand } from './cli/migrate-data.ts';
 import * as operations from './operations.ts';
 
 /** Memories as archives, from and to hosted memory stores, and in another database. */
@@ -10,10 +10,5 @@ export const archive: Feature = {
   name: 'archive',
   uses: ['secrets'],
   operations: operationsIn(operations),
-  commands(program, cli) {
-    registerExportCommand(program, cli);
-    registerImportCommand(program, cli);
-    registerPushCommand(program, cli);
-    registerMigrateDataCommand(program, cli);
-  },
+  commands: [exportCommand, importCommand, pushCommand, migrateDataCommand],
 };

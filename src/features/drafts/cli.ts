@@ -1,16 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { memoryPath, nameOf, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
-import { type Caller, type Cli, withCaller } from '../../core/cli/caller.ts';
+import { type Caller, readList } from '../../core/cli/caller.ts';
+import { type Cli, command, group } from '../../core/cli/command.ts';
 import { type Io, print } from '../../core/cli/io.ts';
-import {
-  formatJson,
-  patchText,
-  printJson,
-  printLine,
-  printTable,
-  shown,
-  time,
-} from '../../core/cli/output.ts';
+import { patchText, printLine, shown, table, time } from '../../core/cli/output.ts';
 import { type Resolutions, resolutionsOf, takeArgument, textArgument } from '../../core/cli/resolutions.ts';
 import { OperatorError } from '../../core/errors/errors.ts';
 import { amount } from '../../core/lib/units.ts';
@@ -27,33 +20,32 @@ function draftId(value: string): string {
   throw new InvalidArgumentError('Use the ID of a draft from `memory-service drafts list`.');
 }
 
-function registerDiffCommand(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('diff')
-    .description('Show the changes of a draft since its base, as a unified diff.')
+const diffCommand = (cli: Cli) =>
+  command(cli, 'diff', 'Show the changes of a draft since its base, as a unified diff.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .argument('[path]', 'only this file', memoryPath)
     .option('--original', 'show the changes of the memory since the base of the draft instead')
-    .addHelpText(
-      'after',
-      '\nExample:\n  memory-service drafts diff acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
-    )
-    .action(
-      (tenant: string, draft: string, path: MemoryPath | undefined, { original }: { original?: boolean }) =>
-        withCaller(connect, async (caller) => {
-          const side = original ? 'original' : 'draft';
-          const { changes } = await readChanges(caller, { tenant, draft });
-          const changed = changes.filter(
-            (change) =>
-              change[`in_${side}`] !== null &&
-              (path === undefined ||
-                [change.base, change.draft, change.original].some((at) => at?.path === path)),
-          );
-          await print(io.stdout, patches(caller, { tenant, draft }, changed, side, io));
-        }),
+    .examples('memory-service drafts diff acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f')
+    .run(
+      async (
+        { caller, io },
+        tenant: string,
+        draft: string,
+        path: MemoryPath | undefined,
+        { original }: { original?: boolean },
+      ) => {
+        const side = original ? 'original' : 'draft';
+        const { changes } = await readChanges(caller, { tenant, draft });
+        const changed = changes.filter(
+          (change) =>
+            change[`in_${side}`] !== null &&
+            (path === undefined ||
+              [change.base, change.draft, change.original].some((at) => at?.path === path)),
+        );
+        await print(io.stdout, patches(caller, { tenant, draft }, changed, side, io));
+      },
     );
-}
 
 async function* patches(
   caller: Caller,
@@ -97,7 +89,6 @@ const SIDES = ['draft', 'original'] as const;
 
 interface Given extends Resolutions<(typeof SIDES)[number]> {
   review: string;
-  json?: boolean | undefined;
 }
 
 const REVIEW = [
@@ -105,58 +96,49 @@ const REVIEW = [
   'the review that `drafts show` printed; fails if anything has changed since',
 ] as const;
 
-function registerMergeCommands(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('merge')
-    .description(
-      'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Resolve each conflict with --take or --text.',
-    )
+const mergeCommand = (cli: Cli) =>
+  command(
+    cli,
+    'merge',
+    'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Resolve each conflict with --take or --text.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
     .option('--take <path=side>', 'resolve a file: take the side draft or original', takeArgument(SIDES))
     .option('--text <path=file>', 'resolve a file with the content of a local file', textArgument)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service drafts merge acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f --review 1795420800123456-1795420800123457-5feceb66…
-  memory-service drafts merge acme draft_6f1c… --review … --take /memories/a.md=draft --text /memories/b.md=merged.md`,
+    .examples(
+      'memory-service drafts merge acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f --review 1795420800123456-1795420800123457-5feceb66…',
+      'memory-service drafts merge acme draft_6f1c… --review … --take /memories/a.md=draft --text /memories/b.md=merged.md',
     )
-    .action((tenant: string, draft: string, given: Given) =>
-      withCaller(connect, async (caller) => {
-        const params = { tenant, draft };
-        const resolutions = await readResolutions(caller, params, given);
-        const body = { review: given.review, resolutions };
-        const merged = await caller.call(mergeTenantDraft, { params, body });
-        await printMerged(io, merged, 'Merged', given);
-      }),
-    );
+    .run(async ({ caller }, tenant: string, draft: string, given: Given) => {
+      const params = { tenant, draft };
+      const resolutions = await readResolutions(caller, params, given);
+      const body = { review: given.review, resolutions };
+      return mergedOutput(await caller.call(mergeTenantDraft, { params, body }), 'Merged');
+    });
 
-  drafts
-    .command('replace')
-    .description(
-      'Make a memory identical to its draft, and close the draft: changes made in the memory since are undone.',
-    )
+const replaceCommand = (cli: Cli) =>
+  command(
+    cli,
+    'replace',
+    'Make a memory identical to its draft, and close the draft: changes made in the memory since are undone.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
     .requiredOption(...REVIEW)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  memory-service drafts replace acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f --review 1795420800123456-1795420800123457-5feceb66…',
+    .examples(
+      'memory-service drafts replace acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f --review 1795420800123456-1795420800123457-5feceb66…',
     )
-    .action((tenant: string, draft: string, { review, json }: Given) =>
-      withCaller(connect, async (caller) => {
-        const merged = await caller.call(replaceByTenantDraft, {
-          params: { tenant, draft },
-          body: { review },
-        });
-        await printMerged(io, merged, 'Replaced by', { json });
-      }),
-    );
-}
+    .run(async ({ caller }, tenant: string, draft: string, { review }: Given) => {
+      const params = { tenant, draft };
+      return mergedOutput(
+        await caller.call(replaceByTenantDraft, { params, body: { review } }),
+        'Replaced by',
+      );
+    });
 
 interface MergedRecord {
   draft: DraftRecord;
@@ -164,25 +146,19 @@ interface MergedRecord {
   files: Awaited<ReturnType<typeof mergedFiles>>;
 }
 
-async function printMerged(
-  io: Io,
-  merged: MergedRecord,
-  verb: string,
-  { json }: Pick<Given, 'json'>,
-): Promise<void> {
+function mergedOutput(merged: MergedRecord, verb: string) {
   const { draft, merged_at: at, files } = merged;
-  if (json) return print(io.stdout, [formatJson(merged)]);
-  await print(
-    io.stdout,
-    files.map(({ change, path, from }) =>
-      shown(io.stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
-    ),
-  );
-  printLine(io.stderr, `${verb} ${draft.id}: ${amount(files.length, 'file')} changed.`);
-  if (at !== null) {
+  const text = async ({ stdout, stderr }: Io) => {
+    const lines = files.map(({ change, path, from }) =>
+      shown(stdout, `${LETTERS[change]} ${from === null ? path : `${from} -> ${path}`}\n`),
+    );
+    await print(stdout, lines);
+    printLine(stderr, `${verb} ${draft.id}: ${amount(files.length, 'file')} changed.`);
+    if (at === null) return;
     const revert = `memory-service revert ${draft.tenant} --by ${draft.id} --since ${at} --until ${at}`;
-    printLine(io.stderr, `Undo it with: ${revert}`);
-  }
+    printLine(stderr, `Undo it with: ${revert}`);
+  };
+  return { json: merged, text };
 }
 
 /** Finds the files that the options name by their paths, in the draft or otherwise in the memory. */
@@ -201,52 +177,31 @@ async function readResolutions(caller: Caller, params: { tenant: string; draft: 
   );
 }
 
-export function registerDraftCommands(program: Command, cli: Cli): void {
-  const drafts = program
-    .command('drafts')
-    .description('Propose changes to a memory in a draft, review them, and merge them.');
-  registerCreateCommand(drafts, cli);
-  registerListCommand(drafts, cli);
-  registerShowCommand(drafts, cli);
-  registerDiffCommand(drafts, cli);
-  registerMergeCommands(drafts, cli);
-  registerRejectCommand(drafts, cli);
-}
-
-function registerCreateCommand(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('create')
-    .description(
-      'Create a draft (a working copy of the memory) and print its ID. The ID works wherever a tenant ID does.',
-    )
+const createCommand = (cli: Cli) =>
+  command(
+    cli,
+    'create',
+    'Create a draft (a working copy of the memory) and print its ID. The ID works wherever a tenant ID does.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .requiredOption('--title <text>', 'purpose of the draft', nameOf(200, 1))
     .option('--at <time>', 'start from the memory at this time (default: now)', timeArgument)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}\n\nExample:\n  memory-service drafts create acme --title 'Tidy up the notes on travel'`,
-    )
-    .action((tenant: string, { title, at, json }: { title: string; at?: string; json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const draft = await caller.call(createTenantDraft, { params: { tenant }, body: { title, at } });
-        if (json) return printJson(io.stdout, draft);
-        printLine(io.stdout, draft.id);
-      }),
-    );
-}
+    .addHelpText('after', TIME_HELP)
+    .examples("memory-service drafts create acme --title 'Tidy up the notes on travel'")
+    .run(async ({ caller }, tenant: string, { title, at }: { title: string; at?: string }) => {
+      const draft = await caller.call(createTenantDraft, { params: { tenant }, body: { title, at } });
+      return { json: draft, text: draft.id };
+    });
 
 const PAGE = 100;
 
 interface ListOptions {
   state: NonNullable<DraftFilter['state']>;
-  json?: boolean;
 }
 
-function registerListCommand(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('list')
-    .description('List drafts, the newest first: of a tenant, or of all.')
+const listCommand = (cli: Cli) =>
+  command(cli, 'list', 'List drafts, the newest first: of a tenant, or of all.')
     .argument('[tenant]', 'tenant ID (default: all tenants)', tenantId)
     .addOption(
       new Option('--state <state>', 'only drafts in this state; closed: any state but open')
@@ -254,78 +209,53 @@ function registerListCommand(drafts: Command, { connect, io }: Cli): void {
         .default('open'),
     )
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service drafts list acme')
-    .action((tenant: string | undefined, { state, json }: ListOptions) =>
-      withCaller(connect, async (caller) => {
-        const records = await readDrafts(caller, tenant, state);
-        if (json) return printJson(io.stdout, records);
-        printTable(
-          io.stdout,
-          ['ID', 'TENANT', 'STATE', 'CHANGED FILES', 'CREATED', 'LAST USED', 'EXPIRES', 'BY', 'TITLE'],
-          records.map((draft) => [
-            draft.id,
-            draft.tenant,
-            draft.state,
-            draft.changed_files,
-            time(draft.created_at),
-            time(draft.last_used_at),
-            time(draft.expires_at),
-            actorText(draft.author),
-            draft.title,
-          ]),
-        );
-      }),
-    );
-}
+    .examples('memory-service drafts list acme')
+    .run(async ({ caller }, tenant: string | undefined, { state }: ListOptions) => {
+      const query = { state, limit: PAGE };
+      const records = await (tenant === undefined
+        ? readList(caller, listAllDrafts, { query }, (page) => page.drafts)
+        : readList(caller, listDrafts, { params: { tenant }, query }, (page) => page.drafts));
+      const text = table(records, {
+        ID: (draft) => draft.id,
+        TENANT: (draft) => draft.tenant,
+        STATE: (draft) => draft.state,
+        'CHANGED FILES': (draft) => draft.changed_files,
+        CREATED: (draft) => time(draft.created_at),
+        'LAST USED': (draft) => time(draft.last_used_at),
+        EXPIRES: (draft) => time(draft.expires_at),
+        BY: (draft) => actorText(draft.author),
+        TITLE: (draft) => draft.title,
+      });
+      return { json: records, text };
+    });
 
-async function readDrafts(
-  caller: Caller,
-  tenant: string | undefined,
-  state: ListOptions['state'],
-): Promise<DraftRecord[]> {
-  const all: DraftRecord[] = [];
-  for (let after: string | undefined; ; ) {
-    const query = { state, limit: PAGE, after };
-    const { drafts, next } = await (tenant === undefined
-      ? caller.call(listAllDrafts, { query })
-      : caller.call(listDrafts, { params: { tenant }, query }));
-    all.push(...drafts);
-    if (next === null) return all;
-    after = next;
-  }
-}
-
-function registerShowCommand(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('show')
-    .description(
-      'Show a draft and its changed files: A added, M modified, R renamed, D deleted. A second letter shows the change of the same file in the memory since. Pass the review that it prints to `merge` or `replace`.',
-    )
+const showCommand = (cli: Cli) =>
+  command(
+    cli,
+    'show',
+    'Show a draft and its changed files: A added, M modified, R renamed, D deleted. A second letter shows the change of the same file in the memory since. Pass the review that it prints to `merge` or `replace`.',
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft, from `drafts list`', draftId)
     .option('--all', 'also list files that only the memory changed')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  memory-service drafts show acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
-    )
-    .action((tenant: string, id: string, { all = false, json }: { all?: boolean; json?: boolean }) =>
-      withCaller(connect, async (caller) => {
-        const params = { tenant, draft: id };
-        const draft = await caller.call(getDraft, { params });
-        if (draft.state !== 'open') return json ? printJson(io.stdout, draft) : printDraft(io, draft);
-        const compared = await readChanges(caller, params);
-        const changes = compared.changes.filter((each) => all || each.in_draft !== null);
-        const { review } = compared;
-        if (json) return printJson(io.stdout, { draft, review, changes });
+    .examples('memory-service drafts show acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f')
+    .run(async ({ caller }, tenant: string, id: string, { all = false }: { all?: boolean }) => {
+      const params = { tenant, draft: id };
+      const draft = await caller.call(getDraft, { params });
+      if (draft.state !== 'open') return { json: draft, text: (io) => printDraft(io, draft) };
+      const compared = await readChanges(caller, params);
+      const changes = compared.changes.filter((each) => all || each.in_draft !== null);
+      const { review } = compared;
+      const text = (io: Io) => {
         printDraft(io, draft);
         for (const change of changes) printLine(io.stdout, changeLine(io, change));
         const conflicts = changes.filter(({ conflict }) => conflict !== null).length;
         const counted = `${amount(changes.length, 'changed file')}, ${amount(conflicts, 'conflict')}`;
         printLine(io.stderr, `${counted}. Review: ${review}`);
-      }),
-    );
-}
+      };
+      return { json: { draft, review, changes }, text };
+    });
 
 function printDraft({ stdout }: Io, draft: DraftRecord): void {
   const { id, title, state, author, closed_by: closedBy, expires_at: expiresAt } = draft;
@@ -372,20 +302,18 @@ function conflictText({ conflict }: ChangeRecord): string {
   }
 }
 
-function registerRejectCommand(drafts: Command, { connect, io }: Cli): void {
-  drafts
-    .command('reject')
-    .description('Reject a draft. Only its record remains.')
+const rejectCommand = (cli: Cli) =>
+  command(cli, 'reject', 'Reject a draft. Only its record remains.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft', draftId)
-    .addHelpText(
-      'after',
-      '\nExample:\n  memory-service drafts reject acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
-    )
-    .action((tenant: string, id: string) =>
-      withCaller(connect, async (caller) => {
-        await caller.call(rejectDraft, { params: { tenant, draft: id } });
-        printLine(io.stderr, `Rejected ${id}.`);
-      }),
-    );
-}
+    .examples('memory-service drafts reject acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f')
+    .run(async ({ caller, io }, tenant: string, id: string) => {
+      await caller.call(rejectDraft, { params: { tenant, draft: id } });
+      printLine(io.stderr, `Rejected ${id}.`);
+    });
+
+export const draftCommands = group(
+  'drafts',
+  'Propose changes to a memory in a draft, review them, and merge them.',
+  [createCommand, listCommand, showCommand, diffCommand, mergeCommand, replaceCommand, rejectCommand],
+);

@@ -4,14 +4,14 @@ import * as comments from './admin/comments.ts';
 import * as draftOperations from './admin/drafts.ts';
 import * as merge from './admin/merge.ts';
 import * as review from './admin/review.ts';
-import { registerDraftCommands } from './cli.ts';
+import { draftCommands } from './cli.ts';
 
 /** Working copies of a memory, which are reviewed and merged. */
 export const drafts: Feature = {
   name: 'drafts',
   uses: ['secrets'],
   operations: operationsIn(comments, draftOperations, merge, review),
-  commands: registerDraftCommands,
+  commands: [draftCommands],
   async start({ config, database, services, log }) {
     const [{ DraftRedirect }, { Proposals }, { expireDrafts }] = await Promise.all([
       import('./redirect.ts'),

@@ -7,12 +7,12 @@ import * as jobs from './admin/jobs.ts';
 import * as keptOut from './admin/kept-out.ts';
 import * as receipts from './admin/receipts.ts';
 import * as revertJobs from './admin/revert-jobs.ts';
-import { registerEraseCommand } from './cli/erase.ts';
-import { registerFindCommand } from './cli/find.ts';
-import { registerJobCommands } from './cli/jobs.ts';
-import { registerKeepOutCommands } from './cli/keep-out.ts';
+import { eraseCommand } from './cli/erase.ts';
+import { findCommand } from './cli/find.ts';
+import { jobCommands } from './cli/jobs.ts';
+import { keepOutCommands } from './cli/keep-out.ts';
 import { versionsOfMany } from './cli/log-many.ts';
-import { registerReceiptCommands } from './cli/receipts.ts';
+import { receiptCommands } from './cli/receipts.ts';
 import { revertMany } from './cli/revert-many.ts';
 
 /** Finding, erasing, and reverting in many tenants, texts that are kept out, and receipts. */
@@ -20,13 +20,7 @@ export const incidents: Feature = {
   name: 'incidents',
   uses: ['drafts', 'search'],
   operations: operationsIn(erase, find, fleetVersions, jobs, keptOut, receipts, revertJobs),
-  commands(program, cli) {
-    registerKeepOutCommands(program, cli);
-    registerReceiptCommands(program, cli);
-    registerFindCommand(program, cli);
-    registerEraseCommand(program, cli);
-    registerJobCommands(program, cli);
-  },
+  commands: [keepOutCommands, receiptCommands, findCommand, eraseCommand, jobCommands],
   async start({ config, database, log }) {
     const [{ deleteExpiredJobs }, { jobKinds }, { JobRunner }, { JobFaults }] = await Promise.all([
       import('./jobs.ts'),

@@ -1,8 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { memoryPath, TIME_HELP, tenantId, timeArgument } from '../../core/cli/arguments.ts';
-import { type Cli, withCaller } from '../../core/cli/caller.ts';
-import { print } from '../../core/cli/io.ts';
-import { printJson, shown } from '../../core/cli/output.ts';
+import { type Cli, type CliCommand, command } from '../../core/cli/command.ts';
+import { shown } from '../../core/cli/output.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import { DEFAULT_MODE, describeOption, type Mode, modes } from './modes.ts';
 import { searchFiles } from './operations.ts';
@@ -17,10 +16,8 @@ interface SearchOptions {
   json?: boolean;
 }
 
-export function registerSearchCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('search')
-    .description('Find files by words, a literal text, or a regular expression.')
+export const searchCommand = (cli: Cli) =>
+  command(cli, 'search', 'Find files by words, a literal text, or a regular expression.')
     .argument('<tenant>', 'tenant ID; with --all, the text or pattern to search for')
     .argument('[query]', 'text or pattern to search for')
     .option('--all', 'search the current files of all tenants, like `find --all --place current`')
@@ -38,11 +35,13 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
     )
     .option('--at <time>', 'as of this time', timeArgument)
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d\n  memory-service search --all 'staging password'`,
+    .addHelpText('after', TIME_HELP)
+    .examples(
+      "memory-service search acme 'staging password'",
+      "memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d",
+      "memory-service search --all 'staging password'",
     )
-    .action(async (first: string, query: string | undefined, options: SearchOptions, command: Command) => {
+    .action(async (first: string, query: string | undefined, options: SearchOptions, command: CliCommand) => {
       const { all, json, path, mode, limit, at } = options;
       if (all) {
         if (query !== undefined || path !== ROOT || at !== undefined)
@@ -53,7 +52,7 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
         const exact = mode === 'literal' ? ['--exact'] : [];
         const shared = [...exact, '--mode', mode, '--limit', String(limit), ...(json ? ['--json'] : [])];
         // The command is not imported, because it belongs to another feature.
-        const find = program.commands.find((each) => each.name() === 'find');
+        const find = command.parent?.commands.find((each) => each.name() === 'find');
         if (find === undefined) return command.error('error: --all needs the command find.');
         await find.parseAsync(['--all', '--place', 'current', ...shared, '--', first], { from: 'user' });
         return;
@@ -61,16 +60,14 @@ export function registerSearchCommand(program: Command, { connect, io }: Cli): v
       if (query === undefined)
         command.error('error: name a tenant and a text, or search all tenants with --all');
       const [tenant, given] = [checked(tenantId, first, command), { query, mode, path, limit, at }];
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const { text, ...found } = await caller.call(searchFiles, { params: { tenant }, query: given });
-        if (json) return printJson(io.stdout, found);
-        await print(io.stdout, [`${shown(io.stdout, text)}\n`]);
+        return { json: found, text: shown(io.stdout, text) };
       });
     });
-}
 
 /** Parses an argument whose meaning depends on the options. */
-function checked(parse: (value: string) => string, value: string, command: Command): string {
+function checked(parse: (value: string) => string, value: string, command: CliCommand): string {
   try {
     return parse(value);
   } catch (error) {

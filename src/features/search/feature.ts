@@ -1,6 +1,6 @@
 import { operationsIn } from '../../core/admin/operation.ts';
 import type { Feature } from '../../core/feature.ts';
-import { registerSearchCommand } from './cli.ts';
+import { searchCommand } from './cli.ts';
 import * as operations from './operations.ts';
 
 /** Search of memories by words, texts, and expressions. */
@@ -8,7 +8,7 @@ export const search: Feature = {
   name: 'search',
   uses: [],
   operations: operationsIn(operations),
-  commands: registerSearchCommand,
+  commands: [searchCommand],
   async start({ services }) {
     const { searchRoute, searchTool } = await import('./route.ts');
     return {

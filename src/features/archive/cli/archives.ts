@@ -2,12 +2,13 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { listTree, readFile as readMemoryFile } from '../../../core/admin/memory.ts';
 import { getTenant } from '../../../core/admin/tenants.ts';
 import { listVersions } from '../../../core/admin/versions.ts';
 import { memoryPath, tenantId } from '../../../core/cli/arguments.ts';
-import { type Caller, type Cli, withCaller } from '../../../core/cli/caller.ts';
+import type { Caller } from '../../../core/cli/caller.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { explain } from '../../../core/cli/hints.ts';
 import { type Io, Progress, print } from '../../../core/cli/io.ts';
 import { printJson } from '../../../core/cli/output.ts';
@@ -25,25 +26,26 @@ import { inspectorFor } from '../import.ts';
 import { type ExportedMemory, exportMemory, type ImportSource, importMemory } from '../operations.ts';
 import { explainHosted, hostedClient, listed, storeUrlOption, tenantFiles } from './hosted.ts';
 
-export function registerExportCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('export')
-    .description(
-      "Export a tenant's memory, as of one point in time, as a tar archive that contains a directory memories/.",
-    )
+export const exportCommand = (cli: Cli) =>
+  command(
+    cli,
+    'export',
+    "Export a tenant's memory, as of one point in time, as a tar archive that contains a directory memories/.",
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--history', 'include the history of the files, which import restores in an empty tenant')
     .option('--output <file>', 'file to write instead of standard output')
     .option('--force', 'replace the file if it exists')
     .option('--json', 'with --output: print a summary as JSON')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  memory-service export acme --output acme.tar\n  memory-service export acme | tar -xf -\n  memory-service export acme --history --output acme.tar',
+    .examples(
+      'memory-service export acme --output acme.tar',
+      'memory-service export acme | tar -xf -',
+      'memory-service export acme --history --output acme.tar',
     )
-    .action((tenant: string, options: ExportOptions, command: Command) => {
+    .action((tenant: string, options: ExportOptions, command: CliCommand) => {
       const { output, force = false, json, history = false } = options;
       if (json && output === undefined) command.error('error: --json works only with --output <file>');
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const write = async (to: Writable, end: boolean) => {
           const memory = await caller.call(exportMemory, { params: { tenant }, query: { history } });
           return exportTo(memory, to, end, io);
@@ -71,7 +73,6 @@ export function registerExportCommand(program: Command, { connect, io }: Cli): v
         await explainingOutput(() => pipeline(content, io.stdout, { end: false }));
       });
     });
-}
 
 interface ExportOptions {
   output?: string;
@@ -149,12 +150,12 @@ interface ImportOptions {
   dryRun?: boolean;
 }
 
-export function registerImportCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('import')
-    .description(
-      "Import a tar archive or a directory into a tenant's memory. No file is imported if any entry is invalid or already exists. The limits of requests apply. If the tenant has neither files nor a history, the history in the archive is restored.",
-    )
+export const importCommand = (cli: Cli) =>
+  command(
+    cli,
+    'import',
+    "Import a tar archive or a directory into a tenant's memory. No file is imported if any entry is invalid or already exists. The limits of requests apply. If the tenant has neither files nor a history, the history in the archive is restored.",
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '[source]',
@@ -169,32 +170,26 @@ export function registerImportCommand(program: Command, { connect, io }: Cli): v
     .option('--no-history', 'with --from-store: only the memories, not their versions')
     .addOption(storeUrlOption())
     .option('--dry-run', 'list the files to import, without importing them')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service import acme acme.tar --dry-run
-  memory-service import acme ./agent-data                      (the directory of BetaLocalFilesystemMemoryTool)
-  memory-service import acme notes.tar --into /memories/notes
-  memory-service import acme globex.tar --strip 1 --into /memories/globex
-  gunzip -c acme.tar.gz | memory-service import acme -
-  memory-service import acme --from-store memstore_01ABC --dry-run`,
+    .examples(
+      'memory-service import acme acme.tar --dry-run',
+      'memory-service import acme ./agent-data                      (the directory of BetaLocalFilesystemMemoryTool)',
+      'memory-service import acme notes.tar --into /memories/notes',
+      'memory-service import acme globex.tar --strip 1 --into /memories/globex',
+      'gunzip -c acme.tar.gz | memory-service import acme -',
+      'memory-service import acme --from-store memstore_01ABC --dry-run',
     )
-    .action((tenant: string, source: string | undefined, options: ImportOptions) =>
-      withCaller(connect, async (caller) => {
-        try {
-          const record = await caller.call(getTenant, { params: { tenant } });
-          const from = await openSource(caller, record, source, options, io);
-          await importFrom(caller, tenant, from, options, io);
-          from.hosted?.report();
-        } catch (error) {
-          if (!(error instanceof ServiceError)) throw error;
-          const hint = error.reason === 'no_such_tenant' ? CREATE(tenant) : '';
-          throw new OperatorError(`${explain(error)}${hint}\nNothing was imported.`);
-        }
-      }),
-    );
-}
+    .run(async ({ caller, io }, tenant: string, source: string | undefined, options: ImportOptions) => {
+      try {
+        const record = await caller.call(getTenant, { params: { tenant } });
+        const from = await openSource(caller, record, source, options, io);
+        await importFrom(caller, tenant, from, options, io);
+        from.hosted?.report();
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const hint = error.reason === 'no_such_tenant' ? CREATE(tenant) : '';
+        throw new OperatorError(`${explain(error)}${hint}\nNothing was imported.`);
+      }
+    });
 
 const CREATE = (tenant: string) => `, or create it: memory-service tenants create ${tenant}`;
 

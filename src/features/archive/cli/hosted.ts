@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { getTenant } from '../../../core/admin/tenants.ts';
 import { listVersions } from '../../../core/admin/versions.ts';
 import { tenantId } from '../../../core/cli/arguments.ts';
-import { type Caller, type Cli, pagesOf, withCaller } from '../../../core/cli/caller.ts';
+import { type Caller, pagesOf } from '../../../core/cli/caller.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { type Io, Progress } from '../../../core/cli/io.ts';
 import { printLine } from '../../../core/cli/output.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
@@ -83,12 +84,12 @@ interface PushOptions {
   dryRun?: boolean;
 }
 
-export function registerPushCommand(program: Command, { connect, io }: Cli): void {
-  program
-    .command('push')
-    .description(
-      "Write a tenant's files to a hosted memory store: create missing memories and update outdated ones, without deletions. Memories that were changed in the store are left unchanged and listed, and so are files that the store rejects. After an interruption, run it again: identical files are skipped.",
-    )
+export const pushCommand = (cli: Cli) =>
+  command(
+    cli,
+    'push',
+    "Write a tenant's files to a hosted memory store: create missing memories and update outdated ones, without deletions. Memories that were changed in the store are left unchanged and listed, and so are files that the store rejects. After an interruption, run it again: identical files are skipped.",
+  )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
     .option(
@@ -98,14 +99,14 @@ export function registerPushCommand(program: Command, { connect, io }: Cli): voi
     .addOption(storeUrlOption())
     .option('--overwrite', 'also replace memories that were changed in the store')
     .option('--dry-run', 'list the files to write, without writing them')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  memory-service push acme --to-store memstore_01ABC --dry-run\n  memory-service push acme --create-store "Notes of Acme"',
+    .examples(
+      'memory-service push acme --to-store memstore_01ABC --dry-run',
+      'memory-service push acme --create-store "Notes of Acme"',
     )
-    .action((tenant: string, options: PushOptions) => {
+    .action((tenant: string, options: PushOptions, command: CliCommand) => {
       if ((options.toStore === undefined) === (options.createStore === undefined))
         throw new OperatorError('Push requires --to-store or --create-store, not both.');
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const record = await caller.call(getTenant, { params: { tenant } });
         const client = hostedClient(options.storeUrl, io);
         const work = async () => {
@@ -115,7 +116,6 @@ export function registerPushCommand(program: Command, { connect, io }: Cli): voi
         await work().catch(explainHosted('The push is not complete. Run the command again to go on.'));
       });
     });
-}
 
 /**
  * Returns the ID of the store that this push or an earlier push created. Undefined in a dry run without an existing

@@ -1,6 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import type { Command } from 'commander';
-import type { Cli } from '../../../core/cli/caller.ts';
+import { type Cli, command } from '../../../core/cli/command.ts';
 import type { Io } from '../../../core/cli/io.ts';
 import { printJson, printLine } from '../../../core/cli/output.ts';
 import { audited } from '../../../core/cli/session.ts';
@@ -15,12 +14,12 @@ interface Options {
   json?: boolean;
 }
 
-export function registerMigrateDataCommand(program: Command, { openPlace, io }: Cli): void {
-  program
-    .command('migrate-data')
-    .description(
-      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source is left unchanged.',
-    )
+export const migrateDataCommand = (cli: Cli) =>
+  command(
+    cli,
+    'migrate-data',
+    'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source is left unchanged.',
+  )
     .option('--from <place>', 'a directory (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
     .option(
       '--to <place>',
@@ -31,22 +30,22 @@ export function registerMigrateDataCommand(program: Command, { openPlace, io }: 
       'after',
       `
 The target is migrated first. It may already contain part of the source, from an interrupted run: run the command again to continue with the first missing
-tenant. Each tenant is copied in one transaction, which commits only if the rows of both databases match in number and hash.
-
-Examples:
-  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate-data --from ./data
-  memory-service migrate-data --from postgres://user:password@localhost/memory --to ./copy`,
+tenant. Each tenant is copied in one transaction, which commits only if the rows of both databases match in number and hash.`,
+    )
+    .examples(
+      'DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate-data --from ./data',
+      'memory-service migrate-data --from postgres://user:password@localhost/memory --to ./copy',
     )
     .action(async (options: Options) => {
       const from = options.from ?? (process.env.DATA_DIR || './data');
       const to = options.to ?? process.env.DATABASE_URL;
       if (!to) throw new OperatorError('Name the target with --to, or set DATABASE_URL.');
       if (isSame(from, to)) throw new OperatorError('The source and the target are the same database.');
-      const source = await openPlace(from, { migrate: false });
+      const source = await cli.openPlace(from, { migrate: false });
       try {
-        const target = await openPlace(to, { migrate: true });
+        const target = await cli.openPlace(to, { migrate: true });
         try {
-          report(await migrate(source, target, io), options, io);
+          report(await migrate(source, target, cli.io), options, cli.io);
         } finally {
           await target.close();
         }
@@ -54,7 +53,6 @@ Examples:
         await source.close();
       }
     });
-}
 
 /**
  * Whether two places are the same. Paths are resolved, because opening one embedded database twice would destroy it.

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { positiveInteger } from '../../../core/cli/arguments.ts';
-import { type Caller, type Cli, firstItems, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { type Caller, readList } from '../../../core/cli/caller.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { confirm, type Io } from '../../../core/cli/io.ts';
 import { readText } from '../../../core/cli/memory.ts';
-import { printJson, printLine, printTable } from '../../../core/cli/output.ts';
+import { printJson, printLine } from '../../../core/cli/output.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
 import { OperatorError } from '../../../core/errors/errors.ts';
 import { amount } from '../../../core/lib/units.ts';
@@ -12,7 +13,7 @@ import { listJobTenants } from '../admin/jobs.ts';
 import { listErasureReceipts } from '../admin/receipts.ts';
 import { MAX_TEXT, MIN_TEXT } from '../erase-job.ts';
 import { printPlaces } from './find.ts';
-import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
+import { foundByText, type JobRecord, outcomesTable, waitForJob } from './job-progress.ts';
 
 /* Erases a text from many tenants: a dry run with the places, a confirmation, and a job. */
 
@@ -30,16 +31,16 @@ interface EraseOptions extends SelectionOptions {
   json?: boolean;
 }
 
-export function registerEraseCommand(program: Command, { connect, io }: Cli): void {
-  const erase = program
-    .command('erase')
-    .description(
-      'Erase a text from the files, history, drafts, and paths of many tenants: show the places, ask, and erase it for good.',
-    )
+export const eraseCommand = (cli: Cli) =>
+  command(
+    cli,
+    'erase',
+    'Erase a text from the files, history, drafts, and paths of many tenants: show the places, ask, and erase it for good.',
+  )
     .argument('<text>', 'text to erase, or - for standard input', textArgument)
     .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
-    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
-  addSelectionOptions(erase)
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored')
+    .with(addSelectionOptions)
     .option('--replacement <text>', 'text in its place in current files; empty to remove it', '[erased]')
     .option('--keep-out', 'also keep the text out, before it is erased')
     .option('--dry-run', 'only show the places')
@@ -51,16 +52,16 @@ export function registerEraseCommand(program: Command, { connect, io }: Cli): vo
       `
 Versions, past paths, and stored results with the text are redacted. Backups and exports keep it: see docs/incidents.md.
 A command line is visible to other users of the machine, and is kept in the history of the shell. Use - for a secret:
-without its final line break, standard input is the text.
-
-Examples:
-  memory-service erase --all - --dry-run < secret.txt
-  memory-service erase --all - --keep-out --yes < secret.txt
-  memory-service erase --tenant acme -i 'project nightingale'`,
+without its final line break, standard input is the text.`,
     )
-    .action((text: string, options: EraseOptions, command: Command) => {
+    .examples(
+      'memory-service erase --all - --dry-run < secret.txt',
+      'memory-service erase --all - --keep-out --yes < secret.txt',
+      "memory-service erase --tenant acme -i 'project nightingale'",
+    )
+    .action((text: string, options: EraseOptions, command: CliCommand) => {
       const tenants = selectionOf(options, command);
-      return withCaller(connect, async (caller) => {
+      return command.connected(async ({ caller, io }) => {
         const body = {
           text: text === '-' ? checked((await readText('-', io)).replace(/\r?\n$/, '')) : text,
           exact: options.exact ?? false,
@@ -83,7 +84,6 @@ Examples:
         await report(caller, io, await waitForJob(caller, io, started.id), json);
       });
     });
-}
 
 function textArgument(value: string): string {
   if (value === '-') return value;
@@ -114,25 +114,12 @@ async function tryFirst(caller: Caller, io: Io, body: Omit<EraseBody, 'dry_run'>
 }
 
 async function report(caller: Caller, io: Io, job: JobRecord, isJson: boolean): Promise<void> {
-  const outcomes = await firstItems(
-    readItems(
-      caller,
-      listJobTenants,
-      { params: { job: job.id }, query: { limit: 200 } },
-      (page) => page.tenants,
-    ),
-  );
+  const input = { params: { job: job.id }, query: { limit: 200 } };
+  const outcomes = await readList(caller, listJobTenants, input, (page) => page.tenants);
   const [receipt] = (await caller.call(listErasureReceipts, { query: { job: job.id, limit: 1 } })).receipts;
   const id = receipt?.receipt.id ?? null;
   if (isJson) printJson(io.stdout, { ...job, outcomes, receipt: id });
-  else {
-    const names = ['files', 'versions', 'drafts', 'paths', 'settings', 'left'];
-    printTable(
-      io.stdout,
-      ['TENANT', ...names.map((name) => name.toUpperCase()), 'ERROR'],
-      outcomes.map(({ tenant, counts, error }) => [tenant, ...names.map((name) => counts[name] ?? 0), error]),
-    );
-  }
+  else outcomesTable(outcomes, ['files', 'versions', 'drafts', 'paths', 'settings', 'left'])(io);
   printLine(io.stderr, eraseSummary(job));
   if (id !== null) printLine(io.stderr, `Receipt ${id}. Print it with: memory-service receipts show ${id}`);
   const { left = 0 } = job.counts;

@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { positiveInteger, sourceOption, TIME_HELP, timeArgument } from '../../../core/cli/arguments.ts';
-import { type Caller, type Cli, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { type Caller, readItems } from '../../../core/cli/caller.ts';
+import { type Cli, type CliCommand, command } from '../../../core/cli/command.ts';
 import { type Io, print } from '../../../core/cli/io.ts';
-import { printJson, printLine, shown } from '../../../core/cli/output.ts';
+import { printLine, shown } from '../../../core/cli/output.ts';
 import { addSelectionOptions, type SelectionOptions, selectionOf } from '../../../core/cli/selection.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { describeOption, type Mode, modesFrom } from '../../search/modes.ts';
@@ -27,12 +28,12 @@ interface FindOptions extends SelectionOptions {
   json?: boolean;
 }
 
-export function registerFindCommand(program: Command, { connect, io }: Cli): void {
-  const command = program
-    .command('find')
-    .description(
-      'Find a text in the files, history, drafts, and paths of many tenants. A job does the work in the background; Ctrl-C leaves it running.',
-    )
+export const findCommand = (cli: Cli) =>
+  command(
+    cli,
+    'find',
+    'Find a text in the files, history, drafts, and paths of many tenants. A job does the work in the background; Ctrl-C leaves it running.',
+  )
     .argument('<text>', 'text or pattern to find', textArgument)
     .addOption(
       new Option('--mode <mode>', describeOption('find', 'literal'))
@@ -40,8 +41,8 @@ export function registerFindCommand(program: Command, { connect, io }: Cli): voi
         .default('literal'),
     )
     .option('--exact', 'compare byte by byte, not in the normal form by which texts are kept out')
-    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored');
-  addSelectionOptions(command)
+    .option('-i, --ignore-case', 'ignore case with --exact; otherwise case is always ignored')
+    .with(addSelectionOptions)
     .addOption(
       new Option('--in <part>', 'part of the versions to read')
         .choices(['content', 'path', 'both'])
@@ -57,16 +58,13 @@ export function registerFindCommand(program: Command, { connect, io }: Cli): voi
     )
     .option('--no-wait', 'print the job, and do not wait for its end')
     .option('--json', 'print JSON: the job, or one hit per line')
-    .addHelpText(
-      'after',
-      `${TIME_HELP}
-
-Examples:
-  memory-service find --all 'ignore all previous instructions' -i
-  memory-service find --tenant acme --mode regex '4[0-9]{15}' --place superseded
-  memory-service find --metadata plan=pro --source web --since 2d 'evil.example'`,
+    .addHelpText('after', TIME_HELP)
+    .examples(
+      "memory-service find --all 'ignore all previous instructions' -i",
+      "memory-service find --tenant acme --mode regex '4[0-9]{15}' --place superseded",
+      "memory-service find --metadata plan=pro --source web --since 2d 'evil.example'",
     )
-    .action((text: string, options: FindOptions, command: Command) => {
+    .action((text: string, options: FindOptions, command: CliCommand) => {
       const body = {
         text,
         mode: options.mode,
@@ -75,34 +73,20 @@ Examples:
         in: options.in,
         tenants: selectionOf(options, command),
         places: options.place ?? [...PLACES],
-        ...(options.by !== undefined && { by: options.by }),
-        ...(options.source !== undefined && { source: options.source }),
-        ...(options.since !== undefined && { since: options.since }),
-        ...(options.until !== undefined && { until: options.until }),
+        by: options.by,
+        source: options.source,
+        since: options.since,
+        until: options.until,
       };
-      return withCaller(connect, async (caller) => {
-        if (options.wait) return find(caller, io, body, options);
+      return command.connected(async ({ caller, io }) => {
         const job = await caller.call(startFind, { body });
-        return options.json ? printJson(io.stdout, job) : printLine(io.stdout, job.id);
+        if (!options.wait) return { json: job, text: job.id };
+        printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
+        await printHits(caller, io, await waitForJob(caller, io, job.id), options);
       });
     });
-}
 
-type FindBody = Parameters<typeof startFind.run>[0]['body'];
-
-/** Finds a text in many tenants, and prints the hits. */
-export async function find(
-  caller: Caller,
-  io: Io,
-  body: FindBody,
-  options: { limit: number; json?: boolean | undefined },
-): Promise<void> {
-  const job = await caller.call(startFind, { body });
-  printLine(io.stderr, `Job ${job.id}: finding in ${amount(job.tenants, 'tenant')}.`);
-  await printHits(caller, io, await waitForJob(caller, io, job.id), options);
-}
-
-export function textArgument(value: string): string {
+function textArgument(value: string): string {
   if (value !== '' && value.length <= MAX_QUERY_LENGTH) return value;
   throw new InvalidArgumentError(`Use 1 to ${MAX_QUERY_LENGTH} characters.`);
 }
@@ -115,16 +99,35 @@ export async function printHits(
   { limit, json = false }: { limit: number; json?: boolean | undefined },
   describe: (job: JobRecord, printed: number) => string = summaryOf,
 ): Promise<void> {
+  const line = (tenant: string, hit: HitRecord) =>
+    json ? JSON.stringify({ tenant, ...hit }) : shown(io.stdout, hitText(tenant, hit));
+  const printed = await printLines(caller, io, job, limit, line);
+  printLine(io.stderr, describe(job, printed));
+}
+
+/** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
+export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
+  await printLines(caller, io, job, limit, (tenant, hit) => shown(io.stdout, placeText(tenant, hit)));
+}
+
+/** Prints a line for each hit, up to a maximum number, and returns the number of lines. */
+async function printLines(
+  caller: Caller,
+  { stdout }: Io,
+  job: JobRecord,
+  limit: number,
+  line: (tenant: string, hit: HitRecord) => string,
+): Promise<number> {
   let printed = 0;
   async function* lines() {
     for await (const { tenant, hit } of hitsOf(caller, job.id)) {
       if (printed === limit) return;
       printed++;
-      yield json ? `${JSON.stringify({ tenant, ...hit })}\n` : `${shown(io.stdout, hitText(tenant, hit))}\n`;
+      yield `${line(tenant, hit)}\n`;
     }
   }
-  await print(io.stdout, lines());
-  printLine(io.stderr, describe(job, printed));
+  await print(stdout, lines());
+  return printed;
 }
 
 type HitRecord = Awaited<ReturnType<typeof listHits.run>>['hits'][number];
@@ -137,18 +140,6 @@ async function* hitsOf(caller: Caller, job: string): AsyncGenerator<{ tenant: st
     const hits = readItems(caller, listHits, { params: { job, tenant }, query }, (page) => page.hits);
     for await (const hit of hits) yield { tenant, hit };
   }
-}
-
-/** Prints the hits of all tenants without excerpts, because the output may be kept in a log. */
-export async function printPlaces(caller: Caller, io: Io, job: JobRecord, limit: number): Promise<void> {
-  let printed = 0;
-  async function* lines() {
-    for await (const { tenant, hit } of hitsOf(caller, job.id)) {
-      if (printed++ === limit) return;
-      yield `${shown(io.stdout, placeText(tenant, hit))}\n`;
-    }
-  }
-  await print(io.stdout, lines());
 }
 
 /** Formats a hit as `grep` does, with the version unless it is current. */

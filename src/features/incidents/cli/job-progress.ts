@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../../core/cli/caller.ts';
 import type { Io } from '../../../core/cli/io.ts';
+import { table } from '../../../core/cli/output.ts';
 import { amount } from '../../../core/lib/units.ts';
 import { getJob } from '../admin/jobs.ts';
 import { jobKinds } from '../kinds.ts';
@@ -11,6 +12,21 @@ export type JobRecord = Awaited<ReturnType<typeof getJob.run>>;
 /** Formats the progress of a job, such as `3 of 5 tenants`. */
 export function progressText({ tenants, tenants_done: done }: JobRecord): string {
   return `${done} of ${amount(tenants, 'tenant')}`;
+}
+
+/** Creates the text of a table with the counts of each outcome. */
+export const outcomesTable = (outcomes: readonly Outcome[], counts: readonly string[]) =>
+  table(outcomes, {
+    TENANT: ({ tenant }) => tenant,
+    ...Object.fromEntries(
+      counts.map((name) => [name.toUpperCase(), (each: Outcome) => each.counts[name] ?? 0]),
+    ),
+    ERROR: ({ error }) => error,
+  });
+
+interface Outcome extends Pick<JobRecord, 'counts'> {
+  tenant: string;
+  error: string | null;
 }
 
 /** Names the job that selected the tenants, if it may have missed some. */

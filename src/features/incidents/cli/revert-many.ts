@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type Caller, type Cli, firstItems, readItems, withCaller } from '../../../core/cli/caller.ts';
+import { type Caller, type Context, readList } from '../../../core/cli/caller.ts';
 import { confirm, type Io } from '../../../core/cli/io.ts';
-import { printJson, printLine, printTable } from '../../../core/cli/output.ts';
+import { printJson, printLine, printTable, table } from '../../../core/cli/output.ts';
 import { CONFLICTS, type RevertOptions } from '../../../core/cli/over-tenants.ts';
 import { selectionOf } from '../../../core/cli/selection.ts';
 import { keptOutText } from '../../../core/cli/undo.ts';
@@ -14,11 +14,7 @@ import { foundByText, type JobRecord, waitForJob } from './job-progress.ts';
 
 /* Reverts an actor in many tenants: a dry run, a confirmation, and a job that makes exactly the changes of the dry run. */
 
-export async function revertMany(
-  { connect, io }: Cli,
-  options: RevertOptions,
-  command: Command,
-): Promise<void> {
+export function revertMany(options: RevertOptions, command: Command): (context: Context) => Promise<void> {
   const tenants = selectionOf(options, command);
   if (options.plan !== undefined || options.take !== undefined || options.text !== undefined)
     command.error('error: --plan, --take, and --text require one tenant. Use --take-all for all conflicts');
@@ -30,7 +26,7 @@ export async function revertMany(
     ...(source !== undefined ? { source } : by !== undefined && { by }),
     ...(until !== undefined && { until }),
   };
-  return withCaller(connect, async (caller) => {
+  return async ({ caller, io }) => {
     const started = await caller.call(startRevert, { body });
     printLine(io.stderr, `Job ${started.id}: dry run in ${amount(started.tenants, 'tenant')}.`);
     const tried = await waitForJob(caller, io, started.id);
@@ -45,7 +41,7 @@ export async function revertMany(
     const applied = await caller.call(applyRevert, { params: { job: tried.id } });
     printLine(io.stderr, `Job ${applied.id}: reverting ${amount(applied.tenants, 'tenant')}.`);
     return report(caller, io, await waitForJob(caller, io, applied.id), json, false);
-  });
+  };
 }
 
 async function report(
@@ -71,13 +67,8 @@ async function report(
 }
 
 async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boolean): Promise<void> {
-  const outcomes = readItems(
-    caller,
-    listJobTenants,
-    { params: { job: job.id }, query: { limit: 200 } },
-    (page) => page.tenants,
-  );
-  const listed = await firstItems(outcomes);
+  const input = { params: { job: job.id }, query: { limit: 200 } };
+  const listed = await readList(caller, listJobTenants, input, (page) => page.tenants);
   const files = await conflictsOf(caller, job, listed);
   if (isJson) {
     const records = listed.map((each) => ({ ...each, conflicts: files.get(each.tenant) ?? [] }));
@@ -86,19 +77,15 @@ async function printOutcomes(caller: Caller, io: Io, job: JobRecord, isJson: boo
   // The tenants that were not fully reverted come first.
   const isLeft = ({ counts, error }: (typeof listed)[number]) =>
     error !== null || (counts.conflicts ?? 0) > 0;
-  printTable(
-    io.stdout,
-    ['TENANT', 'CONFLICTS', 'FILES', 'DIRECTORIES', 'DRAFTS', 'KEPT OUT', 'ERROR'],
-    [...listed.filter(isLeft), ...listed.filter((each) => !isLeft(each))].map(({ tenant, counts, error }) => [
-      tenant,
-      counts.conflicts ?? null,
-      counts.files ?? null,
-      counts.directories ?? null,
-      counts.drafts ?? null,
-      counts.kept_out ?? null,
-      error,
-    ]),
-  );
+  table([...listed.filter(isLeft), ...listed.filter((each) => !isLeft(each))], {
+    TENANT: ({ tenant }) => tenant,
+    CONFLICTS: ({ counts }) => counts.conflicts,
+    FILES: ({ counts }) => counts.files,
+    DIRECTORIES: ({ counts }) => counts.directories,
+    DRAFTS: ({ counts }) => counts.drafts,
+    'KEPT OUT': ({ counts }) => counts.kept_out,
+    ERROR: ({ error }) => error,
+  })(io);
   const rows = [...files].flatMap(([tenant, conflicts]) =>
     conflicts.map(({ path, reason }) => [tenant, path, REASONS[reason]]),
   );
@@ -129,14 +116,8 @@ async function conflictsOf(
   const found = new Map<string, ConflictRecord[]>();
   for (const { tenant, counts } of outcomes) {
     if ((counts.conflicts ?? 0) === 0) continue;
-    const params = { job, tenant };
-    const listed = readItems(
-      caller,
-      listConflicts,
-      { params, query: { limit: 200 } },
-      ({ conflicts }) => conflicts,
-    );
-    found.set(tenant, await firstItems(listed));
+    const input = { params: { job, tenant }, query: { limit: 200 } };
+    found.set(tenant, await readList(caller, listConflicts, input, ({ conflicts }) => conflicts));
   }
   return found;
 }
