@@ -149,8 +149,8 @@ describeConsole('the buttons of the console', (fixture) => {
     });
     const open = async (view: string, { draft }: Subjects, isThere: View[1]) => {
       const place = view.replace('&select', '').replaceAll('TENANT', tenant).replace('DRAFT', draft);
-      // Another page first, so that the console starts again.
-      await page.goto('about:blank');
+      // Another page of the same process first, so that the console starts again.
+      await page.goto(`${fixture().url}/icon.svg`);
       pending.clear();
       await page.goto(`${fixture().url}/#/${place}`);
       await isThere(page);
