@@ -274,6 +274,11 @@ describeService(
       const below = (await get(`/directory?at=${at}&path=/memories/a`)).body;
       expect(below.entries).toStrictEqual([entry('a/deep', null), entry('a/y', 4, true)]);
 
+      for (const query of ['', `?at=${at}`]) {
+        const [directory, tree] = [await get(`/directory${query}`), await get(`/tree${query}`)];
+        expect(tree.body.entries).toStrictEqual(expect.arrayContaining(directory.body.entries as object[]));
+      }
+
       const pages = async (query: string) => {
         const found: string[] = [];
         for (let after = ''; ; ) {

@@ -6,7 +6,7 @@
 import { expect, it } from 'vitest';
 import { expireFiles } from '../../src/core/files/expiry.ts';
 import { History, type VersionFilter } from '../../src/core/history/history.ts';
-import { treeAt as entriesAt, findAt } from '../../src/core/history/past.ts';
+import { findAt, treePageAt } from '../../src/core/history/past.ts';
 import type { Version } from '../../src/core/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/core/memory/path.ts';
 import { Keys, newApiKey } from '../../src/core/tenants/keys.ts';
@@ -53,8 +53,7 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
 }
 
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
-  const entries: { path: string; versionId: string | null; memoryId: string | null }[] = [];
-  for await (const entry of entriesAt(historyOf(service), tenant, ROOT, at)) entries.push(entry);
+  const entries = await treePageAt(historyOf(service), tenant, ROOT, at, { after: '', limit: 10_000 });
   const contents = await historyOf(service).contents(
     tenant,
     entries.flatMap(({ versionId, memoryId }) =>

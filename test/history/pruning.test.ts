@@ -8,7 +8,7 @@ import { DatabaseError } from '../../src/core/database/errors.ts';
 import { time } from '../../src/core/database/query.ts';
 import { changesBetween } from '../../src/core/history/diff.ts';
 import { History } from '../../src/core/history/history.ts';
-import { checkComplete, treeAt, treePageAt } from '../../src/core/history/past.ts';
+import { checkComplete, treePageAt } from '../../src/core/history/past.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/core/history/pruning.ts';
 import { ROOT } from '../../src/core/memory/path.ts';
 import type { TenantSettings } from '../../src/core/tenants/settings.ts';
@@ -79,7 +79,8 @@ describeServiceOnOwnDatabase('pruning the history', (service) => {
     await checkComplete(service().database.query, tenant, then);
     const created = `SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`;
     const earlier = String((await service().query(created, [tenant]))[0]?.at);
-    await expect(treeAt(history, tenant, ROOT, earlier).next()).rejects.toMatchObject({
+    const reading = treePageAt(history, tenant, ROOT, earlier, { after: '', limit: 10 });
+    await expect(reading).rejects.toMatchObject({
       code: 'history_incomplete',
     });
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({

@@ -1,13 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors/errors.ts';
-import {
-  type ChildRow,
-  listDirectory as listChildren,
-  type Position,
-  sumSizes as sumPart,
-} from '../files/directory.ts';
+import { listDirectory as listChildren, type Position, sumSizes as sumPart } from '../files/directory.ts';
 import { History } from '../history/history.ts';
-import { redactedAt } from '../history/past.ts';
+import { type EntryRow, redactedAt } from '../history/past.ts';
 import { ROOT } from '../memory/path.ts';
 import { incomplete, noSuchTenant } from './errors.ts';
 import {
@@ -171,7 +166,7 @@ function startOf(file: string | undefined, directory: string | undefined): Posit
   return file === undefined ? null : { section: 'files', from: file };
 }
 
-function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ChildRow) {
+export function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: EntryRow) {
   return {
     path,
     kind: kind === 'dir' ? ('directory' as const) : kind,

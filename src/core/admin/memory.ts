@@ -10,7 +10,7 @@ import {
   replaceAt,
   type Written,
 } from '../files/changes.ts';
-import { contentAt, contentOf, type ListedEntry, listPage } from '../files/listing.ts';
+import { contentAt, contentOf, listPage } from '../files/listing.ts';
 import { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { cutPage } from '../lib/pages.ts';
@@ -34,6 +34,7 @@ import {
 import {
   changedSchema,
   changedSince,
+  entryRecord,
   entrySchema,
   etagHeader,
   ifMatch,
@@ -278,14 +279,3 @@ export const writeFile = defineOperation({
     return { ...((await response.json()) as { path: MemoryPath } & Written), sha256 };
   },
 });
-
-function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ListedEntry) {
-  return {
-    path,
-    kind: kind === 'dir' ? ('directory' as const) : kind,
-    size_bytes: bytes,
-    modified_at: new Date(modified * 1000).toISOString(),
-    version: versionId,
-    memory_id: memoryId,
-  };
-}

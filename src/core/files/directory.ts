@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import { History } from '../history/history.ts';
-import { checkComplete, hadDirectory } from '../history/past.ts';
+import { checkComplete, type EntryRow, hadDirectory } from '../history/past.ts';
 import { AFTER, COVERS } from '../history/version.ts';
 import { compareCodePoints } from '../lib/text.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
@@ -30,23 +30,12 @@ interface Params extends Record<string, string | number> {
   limit: number;
 }
 
-export interface ChildRow {
-  path: string;
-  kind: 'file' | 'dir';
-  /** Null for a directory. */
-  bytes: number | null;
-  /** ISO 8601. */
-  modified: string;
-  versionId: string | null;
-  memoryId: string | null;
-}
-
 const nextDirectory = (from: string) => `
   SELECT e.dir_path FROM entries AS e WHERE e.tenant_id = $tenant AND e.dir_path >= ${from}
     AND e.dir_path < $path || '0'
   ORDER BY e.dir_path LIMIT 1`;
 
-export const listChildDirectoriesQuery = defineQuery<Params, ChildRow>(
+export const listChildDirectoriesQuery = defineQuery<Params, EntryRow>(
   'list_child_directories',
   `
 WITH RECURSIVE walk (path, step) AS (
@@ -63,7 +52,7 @@ ORDER BY e.path
 );
 
 /** Entries of a directory. Directories among them only count as steps. */
-export const listChildFilesQuery = defineQuery<Params, ChildRow>(
+export const listChildFilesQuery = defineQuery<Params, EntryRow>(
   'list_child_files',
   `
 SELECT path, kind, size_bytes AS bytes, ${time('updated_at')} AS modified, NULL::uuid AS "versionId",
@@ -78,8 +67,8 @@ interface ParamsAt extends Params {
 }
 
 /** A path of the walk. The other fields are null if the path did not exist at the time. */
-export type ChildAtRow = Pick<ChildRow, 'path'> & {
-  [Field in Exclude<keyof ChildRow, 'path'>]: ChildRow[Field] | null;
+export type ChildAtRow = Pick<EntryRow, 'path'> & {
+  [Field in Exclude<keyof EntryRow, 'path'>]: EntryRow[Field] | null;
 };
 
 const nextPastDirectory = (from: string) => `
@@ -168,12 +157,12 @@ export async function listDirectory(
   place: Place,
   position: Position | null,
   limit: number,
-): Promise<{ entries: ChildRow[]; next: Position | null }> {
+): Promise<{ entries: EntryRow[]; next: Position | null }> {
   if (position === null) await checkDirectory(database, place);
   const first = `${place.path}/`;
   let { section, from } = position ?? { section: 'directories' as const, from: first };
   from = within(place.path, from);
-  const entries: ChildRow[] = [];
+  const entries: EntryRow[] = [];
   let left = limit;
   let next: Position | null = null;
   if (section === 'directories') {
@@ -211,7 +200,7 @@ async function childrenOf(
 
 const isChild = (directory: string, path: string) => !path.includes('/', directory.length + 1);
 
-function isEntry(row: ChildAtRow, directory: string, kind: ChildRow['kind']): row is ChildRow {
+function isEntry(row: ChildAtRow, directory: string, kind: EntryRow['kind']): row is EntryRow {
   return row.kind === kind && isChild(directory, row.path);
 }
 

@@ -1,40 +1,23 @@
 import type { Database } from '../database/database.ts';
-import { defineQuery } from '../database/query.ts';
+import { defineQuery, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
 import type { History } from '../history/history.ts';
-import { findAt, redactedAt, type TreeRow, treePageAt } from '../history/past.ts';
+import { type EntryRow, findAt, redactedAt, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { lookupFileQuery } from './read-queries.ts';
 
 /** Reads a page of the entries at a path and below it, ordered by path. The first page is after ''. */
-const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(
+const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, EntryRow>(
   'list_tree',
   `
 SELECT path, kind, size_bytes AS bytes,
-  extract(epoch FROM CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END)::float8 AS modified
+  ${time("CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END")} AS modified,
+  NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
 FROM entries WHERE tenant_id = $tenant AND path > $after AND memory_in_subtree(path, $path)
 ORDER BY path LIMIT $limit
 `,
 );
-
-/**
- * An entry of a listing. `modified` is in seconds since 1970. For a directory, it is the time of its creation or move
- * to the path, as in a past tree.
- */
-export interface ListedRow {
-  path: string;
-  kind: 'file' | 'dir';
-  /** Null for a directory. */
-  bytes: number | null;
-  modified: number;
-}
-
-/** An entry of a listing. A past file has the IDs of its version and memory. */
-export interface ListedEntry extends ListedRow {
-  versionId: string | null;
-  memoryId: string | null;
-}
 
 /** A page of a listing: at most `limit` entries after the path `after`. */
 export interface PageOfPaths {
@@ -53,38 +36,19 @@ export async function listPage(
   tenant: string,
   { path, at }: { path: MemoryPath; at: string | undefined },
   { after, limit }: PageOfPaths,
-): Promise<ListedEntry[]> {
+): Promise<EntryRow[]> {
   // All other paths start with the root, so the root sorts first.
   const page = { after: path === ROOT && after === '' ? ROOT : after, limit };
   const entries =
     at === undefined
-      ? (await readPage(database, tenant, path, page)).map((row) => ({
-          ...row,
-          versionId: null,
-          memoryId: null,
-        }))
-      : (await treePageAt(history, tenant, path, at, page)).map(entryOf);
+      ? (await database.query(listTreeQuery, { tenant, path, ...page })).rows
+      : await treePageAt(history, tenant, path, at, page);
   if (entries.length === 0 && path !== ROOT && after === '') {
     throw at === undefined
       ? new ServiceError('nothing_at', tenant, path)
       : await nothingThen(history, tenant, path, at);
   }
   return entries;
-}
-
-async function readPage(database: Database, tenant: string, path: MemoryPath, page: PageOfPaths) {
-  return (await database.query(listTreeQuery, { tenant, path, ...page })).rows;
-}
-
-function entryOf(row: TreeRow): ListedEntry {
-  return {
-    path: row.path,
-    kind: row.versionId === null ? 'dir' : 'file',
-    bytes: row.sizeBytes,
-    modified: Date.parse(row.createdAt) / 1000,
-    versionId: row.versionId,
-    memoryId: row.memoryId,
-  };
 }
 
 /** @throws ServiceError when the tenant or the file does not exist */

@@ -1,6 +1,5 @@
 import { defineQuery, type QueryExecutor, time } from '../database/query.ts';
 import { ServiceError } from '../errors/errors.ts';
-import { readPages } from '../lib/pages.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { History } from './history.ts';
 import { shownTime } from './time-text.ts';
@@ -10,8 +9,6 @@ import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from
 
 /** Later than every change. */
 export const NOW = 'infinity';
-
-const PAGE = 500;
 
 /**
  * Finds the start of a tenant's complete history if the start is later than `at`. Times before the tenant's creation
@@ -118,31 +115,36 @@ export async function findAt(
   return { kind: 'missing' };
 }
 
-/** An entry of a past tree. Directories only have a path and a time. */
-export interface TreeRow {
+/** An entry of a listing, now or at a past time. */
+export interface EntryRow {
   path: string;
+  kind: 'file' | 'dir';
+  /** Null for a directory. */
+  bytes: number | null;
+  /**
+   * ISO 8601. For a past file, the time of the version; for a directory, the time of its creation or move to the path.
+   */
+  modified: string;
+  /** Only for a past file. */
   versionId: string | null;
+  /** Only for a past file. */
   memoryId: string | null;
-  sizeBytes: number | null;
-  /** Start of the period in which the entry had this state. */
-  createdAt: string;
 }
 
-/** Lists a page of the entries at or below a path at a time, ordered by path. The first page starts after ''. */
 const listTreeAtQuery = defineQuery<
   { tenant: string; path: string; at: string; after: string; limit: number },
-  TreeRow
+  EntryRow
 >(
   'list_tree_at',
   `
-SELECT t.path, t.version_id AS "versionId", t.memory_id AS "memoryId",
-  t.size_bytes AS "sizeBytes", ${time('t.created_at')} AS "createdAt"
+SELECT t.path, t.kind, t.size_bytes AS bytes, ${time('t.created_at')} AS modified, t.version_id AS "versionId",
+  t.memory_id AS "memoryId"
 FROM (
-  SELECT v.path, v.id AS version_id, v.memory_id, v.size_bytes, v.created_at FROM memory_versions AS v
+  SELECT v.path, 'file' AS kind, v.id AS version_id, v.memory_id, v.size_bytes, v.created_at FROM memory_versions AS v
   WHERE v.tenant_id = $tenant AND v.path > $after AND memory_in_subtree(v.path, $path)
     AND ${COVERS('v.created_at', 'v.superseded_at', '$at')}
   UNION ALL
-  SELECT d.path, NULL, NULL, NULL, d.created_at FROM memory_directories AS d
+  SELECT d.path, 'dir', NULL, NULL, NULL, d.created_at FROM memory_directories AS d
   WHERE d.tenant_id = $tenant AND d.path > $after AND memory_in_subtree(d.path, $path)
     AND ${COVERS('d.created_at', 'd.removed_at', '$at')}
 ) AS t
@@ -151,31 +153,18 @@ ORDER BY t.path LIMIT $limit::integer
 );
 
 /**
- * Yields the files and directories at or below a path at a time, without the root, ordered by path. Redacted versions
- * have no path and are omitted: see `redactedAt`.
+ * Reads a page of the files and directories at or below a path at a time, without the root, ordered by path. The first
+ * page is after ''. Redacted versions have no path and are omitted: see `redactedAt`.
  *
  * @throws ServiceError if the history is incomplete at that time
  */
-export async function* treeAt(
-  history: History,
-  tenant: string,
-  path: MemoryPath,
-  at: string,
-): AsyncGenerator<TreeRow> {
-  yield* readPages<TreeRow>(
-    (last) => treePageAt(history, tenant, path, at, { after: last?.path ?? '', limit: PAGE }),
-    PAGE,
-  );
-}
-
-/** Reads a page of `treeAt`: at most `limit` entries after the path `after`. */
 export async function treePageAt(
   history: History,
   tenant: string,
   path: MemoryPath,
   at: string,
   page: { after: string; limit: number },
-): Promise<TreeRow[]> {
+): Promise<EntryRow[]> {
   const { rows } = await history.query(listTreeAtQuery, { tenant, path, at, ...page });
   // Checked after the read, because versions pruned during the read may be missing from the page.
   await checkComplete(history.query, tenant, at);

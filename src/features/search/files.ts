@@ -3,7 +3,7 @@ import { retrying } from '../../core/database/errors.ts';
 import { defineQuery, type Query, type Value } from '../../core/database/query.ts';
 import { findPathsQuery } from '../../core/files/read-queries.ts';
 import { History } from '../../core/history/history.ts';
-import { findAt, type TreeRow, treePageAt } from '../../core/history/past.ts';
+import { type EntryRow, findAt, treePageAt } from '../../core/history/past.ts';
 import { compareCodePoints } from '../../core/lib/text.ts';
 import { type MemoryPath, ROOT } from '../../core/memory/path.ts';
 import type { SearchedFile } from './query.ts';
@@ -290,12 +290,12 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
   };
 }
 
-/** Returns the first entries of at most `bytes` bytes, but at least one entry. */
-function upTo(bytes: number, rows: readonly TreeRow[]): TreeRow[] {
+/** Returns the first entries of at most `max` bytes, but at least one entry. */
+function upTo(max: number, rows: readonly EntryRow[]): EntryRow[] {
   let sum = 0;
-  return rows.filter(({ sizeBytes }, i) => {
-    sum += sizeBytes ?? 0;
-    return i === 0 || sum <= bytes;
+  return rows.filter(({ bytes }, i) => {
+    sum += bytes ?? 0;
+    return i === 0 || sum <= max;
   });
 }
 
@@ -303,14 +303,14 @@ function upTo(bytes: number, rows: readonly TreeRow[]): TreeRow[] {
 async function withContents(
   history: History,
   tenant: string,
-  rows: readonly TreeRow[],
+  rows: readonly EntryRow[],
 ): Promise<SearchedFile[]> {
-  const versions = rows.flatMap(({ versionId, memoryId, sizeBytes, ...row }) =>
-    versionId === null || memoryId === null ? [] : [{ versionId, memoryId, bytes: sizeBytes ?? 0, ...row }],
+  const versions = rows.flatMap(({ versionId, memoryId, bytes, ...row }) =>
+    versionId === null || memoryId === null ? [] : [{ ...row, versionId, memoryId, bytes: bytes ?? 0 }],
   );
   const contents = await history.contents(tenant, versions);
-  return versions.flatMap(({ versionId, path, bytes, createdAt }) => {
+  return versions.flatMap(({ versionId, path, bytes, modified }) => {
     const content = contents.get(versionId);
-    return content === undefined ? [] : [{ path, content, bytes, modified: Date.parse(createdAt) / 1000 }];
+    return content === undefined ? [] : [{ path, content, bytes, modified: Date.parse(modified) / 1000 }];
   });
 }
