@@ -16,13 +16,16 @@ export interface Cli {
 /** Creates a command, or a group of commands. `commands.ts` and the features list these functions. */
 export type CliEntry = (cli: Cli) => Command;
 
-/** Output of a command: a line, or the output with `--json` and without it. */
+/**
+ * Output of a command: a line, or the output with `--json` and without it. Without it, `note` is printed to standard
+ * error before the text.
+ */
 type Output = string | (Json & { note?: string; text: Text }) | undefined;
 
 /** A value, or objects that are printed one per line. */
 type Json = { json: unknown } | { lines: readonly object[] };
 
-/** A line, or a function that prints the text. `note` is a line for standard error before the text. */
+/** A line, or a function that prints the text. */
 type Text = string | ((io: Io) => void | Promise<void>);
 
 /** A command of commander with examples, and with work that calls the admin API. */
